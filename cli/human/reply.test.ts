@@ -37,6 +37,21 @@ test('a list is a table under headings, with petnames and how long ago, cut to t
   )
 })
 
+test('a list of sentences has a line for each, a list of names is one line', () => {
+  expect(
+    shown({ warnings: ['no hub is set, join one', 'a key waits to be told'], caps: ['code.review', 'text'] }),
+  ).toBe(
+    [
+      'caps  code.review, text',
+      '',
+      'warnings:',
+      '  - no hub is set, join one',
+      '  - a key waits to be told',
+      '',
+    ].join('\n'),
+  )
+})
+
 test('a difference is shown line by line, with nothing that a terminal obeys', () => {
   const diff = '--- a\n+++ a\n@@ -1 +1 @@\n-  old\n+\u001b[2Jnew\nand no member: of the reply\n'
   expect(shown({ tool: 'claude', diff })).toBe(

@@ -25,6 +25,8 @@ const listColumns: Record<string, readonly string[]> = {
 /** Words that may be shortened in a table; the whole is in the command that shows one. */
 const SHORTENED = ['preview', 'summary', 'caps', 'text', 'name', 'peer', 'contact', 'payload']
 const AID_SHOWN = 12
+/** A list of longer ones is no list of names. */
+const PHRASE_WORDS = 3
 
 export function humanText(reply: unknown, page: Page): string {
   const lines = isRow(reply) ? ofRow(reply, page) : [valueText('', reply, page)]
@@ -53,11 +55,16 @@ function ofRow(row: Row, page: Page): string[] {
   return parts.filter(part => part.length > 0).flatMap((part, n) => (n === 0 ? part : ['', ...part]))
 }
 
-/** A list of rows, which may be empty, a row, or a text whose lines are to be read as such. */
+/** A list of rows, which may be empty, a row, sentences, or a text whose lines are to be read as such. */
 const isPart = (name: string, value: unknown) =>
-  isRow(value) || isLines(name, value) || (isList(value) && (value.length > 0 || name in listColumns))
+  isRow(value) ||
+  isLines(name, value) ||
+  isSentences(value) ||
+  (isList(value) && (value.length > 0 || name in listColumns))
 const isLines = (name: string, value: unknown): value is string =>
   name === 'diff' && typeof value === 'string'
+const isSentences = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.some(one => typeof one === 'string' && one.split(' ').length > PHRASE_WORDS)
 /** What this user calls the other side stands before its AID. */
 const petnameOf = (name: string, { peer_name: petname }: Row) =>
   name === 'peer' && typeof petname === 'string' ? `${oneLine(petname)} ` : ''
@@ -70,6 +77,7 @@ const pageOf = ({ peer, peer_name: petname }: Row, page: Page): Page =>
 function partOf(name: string, value: unknown, page: Page): string[] {
   if (isList(value)) return value.length === 0 ? [`no ${label(name)}`] : ofList(name, value, page)
   if (isLines(name, value)) return [`${label(name)}:`, ...linesOf(value)]
+  if (isSentences(value)) return [`${label(name)}:`, ...value.map(one => `  - ${oneLine(String(one))}`)]
   const inner = ofRow(value as Row, { ...page, columns: page.columns - 2 })
   return [`${label(name)}:`, ...inner.map(line => (line === '' ? '' : `  ${line}`))]
 }

@@ -29,7 +29,9 @@ export function faceBlock(face: Face): Drawn {
 export const nextOf = (next: string): Drawn =>
   /^svc( |$)/.test(next) ? h('code', {}, next) : h('span', {}, sentence(next))
 
-export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+/** With a capital letter, unless it begins with a name that has none, such as that of a file. */
+export const sentence = (text: string): string =>
+  /^[\w-]+[._:][\w]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1)
 
 /** Names and values. */
 export const facts = (rows: readonly (readonly [name: string, ...value: Kid[]])[]): Drawn =>

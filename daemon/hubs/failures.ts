@@ -8,7 +8,7 @@ import { HubStopped, HubUnreachable, NodeStopping, NoHub } from './hub.ts'
 
 /** What a delivery confirmation that is no success says, by its code. */
 export const confirmationReasons: Record<number, string> = {
-  1: 'refused by the policy of the recipient, who may take no more from strangers now; ask to be added as a contact',
+  1: 'refused by the policy of the recipient, who may take no more from strangers now; ask to be added as a contact, and send it anew then',
   2: 'the recipient could not use it',
   3: 'refused for its times',
   5: 'the interaction had ended',
@@ -25,6 +25,21 @@ export const finalRefusals: Record<string, string> = {
   bad_envelope: 'the hub could not read it; this node and the hub may be of different releases',
   bad_request: 'the hub could not read it; this node and the hub may be of different releases',
   too_large: 'larger than the hub takes; send less at once',
+}
+
+/** Why a message waits, by the code with which a hub refused it for now. */
+export const waitingRefusals: Record<string, string> = {
+  access_invalid: 'the hub does not accept the capability of the recipient any more',
+  home_unreachable: 'the hub of the recipient did not answer',
+  internal: 'the hub failed at it',
+  kid_stale: 'the recipient has published new keys',
+  mailbox_full: 'the mailbox of the recipient is full',
+  rate_limited: 'the hub takes no more from this node just now',
+  redelivery_limited: 'the hub has taken it too often lately',
+  strangers_busy: 'the recipient takes no more from strangers just now',
+  too_large_for_stranger:
+    'too large for a stranger of the recipient; it leaves once the recipient has let this node in',
+  unavailable: 'the hub takes no more work just now',
 }
 
 const NEVER_REACHED = new Set([

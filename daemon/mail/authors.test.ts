@@ -21,7 +21,7 @@ afterEach(() => world[Symbol.asyncDispose]())
 const shown = () => deliveryView(alice.ctx, alice.ctx.threads.message(message))
 const failed = (code: string) => Object.assign(new Error('connect'), { code })
 
-test.each(['rate_limited', HELD, 'the recipient deactivated its identity'])(
+test.each(['slow_down', HELD, 'the recipient deactivated its identity'])(
   'the code of a hub is its word, also where it reads %s',
   async code => {
     alice.hub.answers({ send: () => Promise.reject(refusedWith(code)) })
@@ -30,6 +30,16 @@ test.each(['rate_limited', HELD, 'the recipient deactivated its identity'])(
     expect(shown()).not.toHaveProperty('reason_own')
   },
 )
+
+test('a code that this build knows is said in words of ours', async () => {
+  alice.hub.answers({ send: () => Promise.reject(refusedWith('strangers_busy')) })
+  await alice.send()
+  expect(shown()).toMatchObject({
+    state: 'queued',
+    reason: 'the recipient takes no more from strangers just now',
+    reason_own: true,
+  })
+})
 
 test('a sentence is ours however it is worded, in the queue and once the message is settled', async () => {
   world.post.listed.clear()

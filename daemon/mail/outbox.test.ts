@@ -216,7 +216,7 @@ describe('refusals of a hub', () => {
     async code => {
       refuses(code, {}, 90_000)
       await alice.send()
-      expect(alice.entry()).toMatchObject({ state: 'queued', attempts: 1, lastError: code })
+      expect(alice.entry()).toMatchObject({ state: 'queued', attempts: 1, refusedAs: code })
       expect(alice.entry().nextAt).toBe(world.clock.ms + 90_000)
     },
   )
@@ -283,7 +283,7 @@ describe('refusals of a hub', () => {
       refuses(code)
       const message = wrote(`after ${code}`)
       await alice.send()
-      expect(alice.entry(message)).toMatchObject({ state: 'queued', nextAt: world.clock.ms, lastError: code })
+      expect(alice.entry(message)).toMatchObject({ state: 'queued', nextAt: world.clock.ms, refusedAs: code })
       alice.hub.answers({})
       await alice.send()
     }
@@ -410,7 +410,7 @@ describe('refusals of a hub', () => {
   test('a stranger too large asks the recipient for capabilities once an hour, and not right after a task', async () => {
     refuses('too_large_for_stranger')
     await alice.send()
-    expect(alice.entry().lastError).toBe('too_large_for_stranger')
+    expect(alice.entry().refusedAs).toBe('too_large_for_stranger')
     const asked = () =>
       alice.ctx.store.get<{ n: number }>(
         'SELECT count(*) AS n FROM messages WHERE kind = ?',
@@ -429,7 +429,7 @@ describe('refusals of a hub', () => {
     refuses('strangers_busy', {}, 900_000)
     await alice.send()
     expect(alice.entry().nextAt).toBe(world.clock.ms + 900_000)
-    expect(alice.entry().lastError).toBe('strangers_busy')
+    expect(alice.entry().refusedAs).toBe('strangers_busy')
     alice.within(() => {
       alice.ctx.capabilities.accept(bob.aid, bob.ctx.capabilities.topUp(alice.aid))
       alice.ctx.threads.hurry(bob.aid)
@@ -605,7 +605,7 @@ describe('questions about deliveries', () => {
   test.each([
     [
       dackCodes.refusedByPolicy,
-      'refused by the policy of the recipient, who may take no more from strangers now; ask to be added as a contact',
+      'refused by the policy of the recipient, who may take no more from strangers now; ask to be added as a contact, and send it anew then',
     ],
     [dackCodes.malformed, 'the recipient could not use it'],
     [dackCodes.ended, 'the interaction had ended'],

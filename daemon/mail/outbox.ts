@@ -183,7 +183,7 @@ async function afterFailure(ctx: Context, attempt: Attempt, error: unknown): Pro
   if (sealed?.capability !== undefined && neverCounted(error)) ctx.capabilities.refund(sealed.capability)
   if (isHeld(ctx.store, entry.message)) return
   if (error instanceof Refused) return afterRefusal(ctx, { ...attempt, refused: error })
-  if (error instanceof WaitingForCapability) return awaitCapability(ctx, entry, ownReason(error.code))
+  if (error instanceof WaitingForCapability) return awaitCapability(ctx, entry, ownReason(error.message))
   if (error instanceof WaitingForKeys) return awaitKeys(ctx, entry, error)
   if (error instanceof HubStopped) return retry(ctx, entry, reasonOf(error))
   // the outbox looks for a hub that can't be reached: once it is found, everything is due

@@ -2,7 +2,7 @@
 import type { Refused } from '../../protocol/contract/client.ts'
 import type { Context } from '../context.ts'
 import { sayClockFault } from '../hubs/clocks.ts'
-import { finalRefusals } from '../hubs/failures.ts'
+import { finalRefusals, waitingRefusals } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { foundIn, type Lookup } from '../peers/peers.ts'
 import {
@@ -64,8 +64,11 @@ export async function afterRefusal(ctx: Needs, attempt: RefusedAttempt): Promise
   else await step(ctx, attempt)
 }
 
-/** A code may be any word of the hub. */
-const asRefused = ({ code }: Refused): Why => ({ ...reasonOfHub(code), refusedAs: code })
+/** A code that is not known may be any word of the hub. */
+function asRefused({ code }: Refused): Why {
+  const why = Object.hasOwn(waitingRefusals, code) ? waitingRefusals[code] : undefined
+  return { ...(why === undefined ? reasonOfHub(code) : ownReason(why)), refusedAs: code }
+}
 
 /** The same message would be refused again, whatever is done. */
 function giveUp(ctx: Needs, { entry, refused }: Pick<RefusedAttempt, 'entry' | 'refused'>): void {

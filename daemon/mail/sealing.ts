@@ -13,6 +13,7 @@ import type { MessageBody } from '../../protocol/mail/message.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { sealEnvelope } from '../../protocol/mail/seal.ts'
 import type { Context } from '../context.ts'
+import { waitingRefusals } from '../hubs/failures.ts'
 import type { Delivery } from '../hubs/hub.ts'
 import type { Peer } from '../peers/peers.ts'
 import { mayHoldCapabilities } from '../peers/stock.ts'
@@ -62,7 +63,7 @@ export async function sealMessage(ctx: Needs, entry: OutboxEntry): Promise<Seale
   if (held === undefined && size - OVERHEAD_BYTES > peer.keys.body.strangers.bytes)
     throw new WaitingForCapability(
       'too_large_for_stranger',
-      'the recipient takes a message of this size only under a capability',
+      waitingRefusals['too_large_for_stranger'] as string,
     )
   const home = peer.log.home as string
   const granted = grants(ctx, entry)
