@@ -1,6 +1,7 @@
 /** A node as a process: one that does not answer, and one that is sent a signal of the runtime. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { World } from '../cli/demo/world.ts'
 
@@ -28,6 +29,39 @@ test('commands on a node that hangs say so within seconds, and what ends it', as
   expect(await world.startNode('alice')).toMatchObject({ state: 'running', already: true, pid })
   await whileHung(['stop'])
 })
+
+/** The process of a node that was begun under this home, once there is one. */
+async function nodeOf(home: string): Promise<number> {
+  for (;;) {
+    for (const pid of readdirSync('/proc').filter(name => /^[0-9]+$/.test(name))) {
+      const read = (file: string) => {
+        try {
+          return readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0')
+        } catch {
+          return []
+        }
+      }
+      if (read('cmdline').includes('daemon') && read('environ').includes(`SVC_HOME=${home}`))
+        return Number(pid)
+    }
+    await pause(5)
+  }
+}
+
+test.skipIf(process.platform !== 'linux')(
+  'a node that starts slowly is waited for, which is said',
+  async () => {
+    const starting = world.run(world.programs.svc, ['up'], world.env('bob'))
+    const pid = await nodeOf(world.dir('bob'))
+    process.kill(pid, 'SIGSTOP')
+    await pause(9_000)
+    process.kill(pid, 'SIGCONT')
+    const { code, stdout, stderr } = await starting
+    await world.run(world.programs.svc, ['stop'], world.env('bob'))
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { state: 'running', pid }])
+    expect(stderr).toContain('the node starts slowly; svc waits up to 60 s for it')
+  },
+)
 
 test.skipIf(process.platform === 'win32')('no signal opens a port for a debugger', async () => {
   const pid = Number((await world.startNode('alice'))['pid'])
