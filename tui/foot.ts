@@ -20,7 +20,7 @@ const ASKS: Record<Prompt['kind'], string> = {
   attach: 'attach file: ',
   save: 'save files in: ',
   contact: 'name of the contact: ',
-  decline: 'decline, because (may be empty): ',
+  reason: 'why (they read it): ',
   rate: 'rating 1-5 and words if you like: ',
   hub: 'address of the hub (https://…): ',
   hub_name: 'your name there: ',

@@ -35,7 +35,7 @@ export type PromptKind =
   | 'attach'
   | 'save'
   | 'contact'
-  | 'decline'
+  | 'reason'
   | 'rate'
   | 'question'
   | 'hub'
@@ -49,6 +49,8 @@ export type Prompt = {
   readonly recalled?: { readonly n: number; readonly typed: string }
   /** The task, agent or hub that it is about. */
   readonly about?: string
+  /** The question to which this line belongs, and to which it goes back. */
+  readonly question?: Confirm
 }
 
 export type Confirm = {
@@ -57,6 +59,8 @@ export type Confirm = {
   readonly yes: Effect
   /** The task whose approval it is: what the answer means is then read from the view as it comes in. */
   readonly about?: string
+  /** The same question with a reason, where one can be given. */
+  readonly because?: (reason: string) => Confirm
 }
 
 /** What a command printed, or a document to read. */

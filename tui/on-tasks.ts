@@ -102,6 +102,21 @@ const withdraw: Work = ({ model }, task) =>
     yes: act('cancel', { interaction_id: task.interaction_id }, 'withdrawn'),
   })
 
+/** Words go to the other side only where somebody wrote them into the line for a reason. */
+function declineOf(task: InteractionSummary, reason: string): Confirm {
+  const { interaction_id: id } = task
+  return {
+    asks: `Decline this task of ${peerName(task)}?`,
+    facts: [
+      ['task', cleanLine(task.preview, 160)],
+      ['why', reason === '' ? 'nothing is told' : `“${cleanLine(reason, 1_000)}”`],
+      ['then', 'they are told that it is declined; it cannot be taken up again'],
+    ],
+    yes: act('decline', { interaction_id: id, reason }, 'declined'),
+    because: given => declineOf(task, given),
+  }
+}
+
 const anew: Work = ({ model }, task) =>
   ask(model, {
     asks: `Delegate this task to ${peerName(task)} once more?`,
@@ -151,8 +166,7 @@ const ACTIONS: Partial<Record<Action, Work>> = {
   anew,
   hold,
   verify,
-  decline: ({ model }, task) =>
-    prompt(model, { kind: 'decline', buffer: emptyBuffer, about: task.interaction_id }),
+  decline: ({ model }, task) => ask(model, declineOf(task, '')),
   rate: ({ model }, task) => prompt(model, { kind: 'rate', buffer: emptyBuffer, about: task.interaction_id }),
   save: ({ model }, task) =>
     prompt(model, { kind: 'save', buffer: bufferOf(folderFor(task)), about: task.interaction_id }),

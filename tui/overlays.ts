@@ -20,7 +20,8 @@ const key = (name: string, says: string): Line => [{ text: `  ${name}`, bold: tr
 /** A question with the line of its answers; what it rests on is scrolled where it needs more lines than there are. */
 export function confirmLines(confirm: Confirm, width: number, height: number, top = 0): Line[] {
   const { asks, facts } = confirmParts(confirm, width)
-  const answer = [...key('y', 'yes'), ...key('n', 'no')]
+  const why = confirm.because === undefined ? [] : key('r', 'write why')
+  const answer = [...key('y', 'yes'), ...why, ...key('n', 'no')]
   const whole = [[], ...asks, [], ...facts, [], answer]
   if (whole.length <= height) return filled(whole, width, height)
   const room = roomForFacts(asks, height)

@@ -102,10 +102,29 @@ describe('a yes', () => {
       ['e', 'open'],
       ['A', 'end_proposed'],
       ['X', 'open'],
+      ['N', 'pending'],
     ] as const) {
       const screen = new Screen(viewOf([item(1, { state })])).press(key)
       expect([acts(screen), screen.model.confirm === undefined]).toEqual([[], false])
     }
+  })
+
+  test('to decline names the person and the task; keys that follow by habit are words to nobody', () => {
+    const screen = new Screen(viewOf([item(1, { state: 'pending', preview: 'sort my mail' })])).press('N')
+    expect(screen.text).toMatch(/Decline this task of .*\?/)
+    expect(screen.text).toContain('sort my mail')
+    screen.press('y')
+    expect(acts(screen)).toMatchObject([{ name: 'decline', input: { interaction_id: idOf(1), reason: '' } }])
+  })
+
+  test('to decline may say why, in a line of its own, and is asked for all the same', () => {
+    const screen = new Screen(viewOf([item(1, { state: 'pending' })])).press('N', 'r', '"no time, sorry"')
+    screen.press('enter')
+    expect([acts(screen), screen.text]).toEqual([[], expect.stringContaining('“no time, sorry”')])
+    screen.press('y')
+    expect(acts(screen)).toMatchObject([{ name: 'decline', input: { reason: 'no time, sorry' } }])
+    const back = new Screen(viewOf([item(1, { state: 'pending' })])).press('N', 'r', '"half"', 'esc')
+    expect([acts(back), back.text]).toEqual([[], expect.stringContaining('nothing is told')])
   })
 
   test('that does not fit the state of the task is told why', () => {

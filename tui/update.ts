@@ -102,6 +102,8 @@ function answered(scene: Scene, action: Action): Step {
   const { furthest } = scrollOf(scene, confirm)
   const by = { next: 1, previous: -1, page_down: body, page_up: -body }[action as string] ?? 0
   if (by !== 0) return stay({ ...model, confirmTop: Math.min(Math.max(0, confirmTop + by), furthest) })
+  if (action === 'reason' && confirm.because !== undefined)
+    return stay({ ...rest, prompt: { kind: 'reason', buffer: emptyBuffer, question: confirm } })
   if (action !== 'yes') return stay(toast(rest, 'nothing was done'))
   if (isWholeQuestionSeen(scene)) return stay(rest, confirm.yes)
   return stay(toast(model, 'not all of the question has been seen; j shows the rest, then y'))

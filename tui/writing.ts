@@ -4,7 +4,7 @@ import { cleanText } from '../view/clean.ts'
 import { actionOf } from '../view/keys.ts'
 import { type Buffer, bufferOf, emptyBuffer, insert, moveLine, steps } from './edit.ts'
 import { layoutOf } from './layout.ts'
-import { act, type Composer, type Effect, type Model, type Prompt } from './model.ts'
+import { act, type Composer, type Confirm, type Effect, type Model, type Prompt } from './model.ts'
 import type { Press } from './press.ts'
 import { type Scene, type Step, stay, toast, without, withPane } from './scene.ts'
 
@@ -107,12 +107,11 @@ export function pressPrompt(scene: Scene, press: Press): Step {
   const { model } = scene
   const prompt = model.prompt as Prompt
   switch (actionOf('prompt', press.key)) {
-    case 'back':
-      return stay(
-        prompt.kind === 'filter'
-          ? withPane(without(model, 'prompt'), { filter: '' })
-          : without(model, 'prompt'),
-      )
+    case 'back': {
+      const closed = without(model, 'prompt')
+      if (prompt.question !== undefined) return stay({ ...closed, confirm: prompt.question })
+      return stay(prompt.kind === 'filter' ? withPane(closed, { filter: '' }) : closed)
+    }
     case 'open':
       return taken(scene, prompt)
     case 'complete':
@@ -137,7 +136,10 @@ export function pressPrompt(scene: Scene, press: Press): Step {
 }
 
 /** What a line means once enter takes it; an empty one means nothing but where that is a meaning. */
-const TAKEN: Record<Prompt['kind'], (closed: Model, text: string, about: string) => Step> = {
+const TAKEN: Record<
+  Prompt['kind'],
+  (closed: Model, text: string, about: string, question?: Confirm) => Step
+> = {
   filter: closed => stay(closed),
   command: (closed, text) =>
     text === ''
@@ -152,8 +154,8 @@ const TAKEN: Record<Prompt['kind'], (closed: Model, text: string, about: string)
   save: (closed, text, about) =>
     text === '' ? stay(closed) : stay(closed, { type: 'save', id: about, folder: text }),
   contact: (closed, text, about) => (text === '' ? stay(closed) : stay(closed, contactAdded(about, text))),
-  decline: (closed, text, about) =>
-    stay(closed, act('decline', { interaction_id: about, reason: text }, 'declined')),
+  reason: (closed, text, _about, question) =>
+    stay({ ...closed, confirm: question?.because?.(text) ?? question }),
   rate: rated,
   hub: hubNamed,
   hub_name: hubJoined,
@@ -187,8 +189,8 @@ const withHistory = (model: Model, line: string): Model => ({
   history: [...model.history.filter(one => one !== line), line].slice(-HISTORY_MAX),
 })
 
-const taken = ({ model }: Scene, { kind, buffer, about = '' }: Prompt): Step =>
-  TAKEN[kind](without(model, 'prompt'), buffer.text.trim(), about)
+const taken = ({ model }: Scene, { kind, buffer, about = '', question }: Prompt): Step =>
+  TAKEN[kind](without(model, 'prompt'), buffer.text.trim(), about, question)
 
 function contactAdded(aid: string, petname: string): Effect {
   const undo = {

@@ -51,6 +51,7 @@ export type Action =
   | 'accept_end'
   | 'approve'
   | 'decline'
+  | 'reason'
   | 'cancel'
   | 'anew'
   | 'hold'
@@ -120,7 +121,7 @@ export const keys: readonly KeyRow[] = [
     places: tasks,
     hint: 'approve',
   },
-  { keys: ['N'], action: 'decline', says: 'decline it', places: tasks },
+  { keys: ['N'], action: 'decline', says: 'decline it; r writes why, then y', places: tasks },
   {
     keys: ['d'],
     action: 'delegate',
@@ -258,6 +259,7 @@ export const keys: readonly KeyRow[] = [
   { keys: ['esc', 'ctrl-c'], action: 'back', says: 'close', places: ['prompt'], hint: 'close' },
 
   { keys: ['y'], action: 'yes', says: 'yes', places: ['confirm'], hint: 'yes' },
+  { keys: ['r'], action: 'reason', says: 'write why, where that is told', places: ['confirm'] },
   { keys: ['j', 'down'], action: 'next', says: 'the rest of the question', places: ['confirm'] },
   { keys: ['k', 'up'], action: 'previous', says: 'up again', places: ['confirm'] },
   { keys: ['pgdn', 'space', 'ctrl-d'], action: 'page_down', says: 'a page down', places: ['confirm'] },
