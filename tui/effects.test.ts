@@ -35,12 +35,19 @@ function scene() {
     },
   })
   const drafts = new Map<string, Draft>()
+  const ran: string[] = []
   const host = {
     drafts: {
       names: () => [...drafts.keys()],
       read: (name: string) => drafts.get(name),
       write: (name: string, draft: Draft) => void drafts.set(name, draft),
       remove: (name: string) => void drafts.delete(name),
+    },
+    now: () => 0,
+    finalOf: (line: string) => (line.startsWith('redeem') ? 'the credits are gone' : undefined),
+    async command(line: string) {
+      ran.push(line)
+      return 0
     },
     asCalled: (text: string) => text.replaceAll('svc-hub', 'npx svc-hub'),
     folder: (path: string) => path,
@@ -64,8 +71,21 @@ function scene() {
   const fails = (error?: Error) => {
     fault = error
   }
-  return { sent, drafts, effects, send, fails, model: () => model }
+  return { sent, ran, drafts, effects, send, fails, model: () => model }
 }
+
+test('a command that cannot be taken back is asked for, and runs after a yes', async () => {
+  const { effects, model, ran } = scene()
+  await effects.run({ type: 'command', line: 'redeem 5' })
+  expect([ran, model().confirm]).toMatchObject([
+    [],
+    { asks: 'Run svc redeem 5?', facts: [['then', 'the credits are gone']] },
+  ])
+  await effects.run(model().confirm?.yes ?? { type: 'quit' })
+  expect(ran).toEqual(['redeem 5'])
+  await effects.run({ type: 'command', line: 'status' })
+  expect(ran).toEqual(['redeem 5', 'status'])
+})
 
 test('a page of ours names its commands as they are called here', async () => {
   const { effects, model } = scene()

@@ -92,7 +92,7 @@ export class Effects {
       case 'complete':
         return this.#complete(effect.prompt, effect.back)
       case 'command':
-        return this.#runCommand(effect.line)
+        return this.#runCommand(effect)
       case 'stop_command':
         return this.#command?.abort()
       case 'save':
@@ -250,8 +250,16 @@ export class Effects {
     change(model => (model.prompt === undefined ? model : { ...model, prompt: next }))
   }
 
-  async #runCommand(line: string): Promise<void> {
+  async #runCommand({ line, isAsked }: { line: string; isAsked?: true }): Promise<void> {
     const { host, change } = this.#around
+    const final = isAsked ? undefined : host.finalOf(line)
+    if (final !== undefined) {
+      const yes = { type: 'command', line, isAsked: true } as const
+      return change(model => ({
+        ...model,
+        confirm: { asks: `Run svc ${cleanLine(line)}?`, facts: [['then', final]], yes },
+      }))
+    }
     const ending = new AbortController()
     this.#command = ending
     const since = host.now()

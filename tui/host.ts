@@ -17,6 +17,8 @@ export type Host = {
   readonly notes: { read(): readonly string[]; write(notes: readonly string[]): void }
   /** Runs a command line of svc; `said` gets what it prints, the signal ends it. Resolves to its exit code. */
   command(line: string, said: (text: string) => void, signal: AbortSignal): Promise<number>
+  /** What the line does that cannot be taken back; undefined where it can. */
+  finalOf(line: string): string | undefined
   /** How the last word of a command line may go on. */
   completions(line: string): readonly string[]
   /** Files and folders whose path begins so. */

@@ -132,7 +132,8 @@ export type Effect =
   | { readonly type: 'keep_draft'; readonly composer: Composer }
   | { readonly type: 'editor'; readonly composer: Composer }
   | { readonly type: 'complete'; readonly prompt: Prompt; readonly back: boolean }
-  | { readonly type: 'command'; readonly line: string }
+  /** `isAsked`: a person has said yes to it, where it cannot be taken back. */
+  | { readonly type: 'command'; readonly line: string; readonly isAsked?: true }
   | { readonly type: 'stop_command' }
   | { readonly type: 'save'; readonly id: string; readonly folder: string }
   | { readonly type: 'copy'; readonly text: string }

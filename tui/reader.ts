@@ -48,7 +48,7 @@ function contentOf(scene: Scene, width: number): string[] {
     return [
       confirm.asks,
       ...confirmNow(scene, confirm).facts.map(([name, value]) => `${name}: ${value}`),
-      'Press y for yes, n for no.',
+      `Press y for yes,${confirm.because === undefined ? '' : ' r to write why,'} n for no.`,
     ]
   if (output !== undefined) return [output.title, cut(output.text, 20_000)]
   const written =

@@ -5,7 +5,16 @@ import type { Run } from '../command.ts'
 import { CommandFailed } from '../io.ts'
 import { doorOf } from '../screen/door.ts'
 import { notesIn } from '../screen/notes.ts'
-import { completionsOf, edited, fileAt, pathOf, pathsFrom, runDemo, runLine } from '../screen/shell.ts'
+import {
+  completionsOf,
+  edited,
+  fileAt,
+  finalOf,
+  pathOf,
+  pathsFrom,
+  runDemo,
+  runLine,
+} from '../screen/shell.ts'
 
 export const tui: Run = async (io, input, { commands }) => {
   if (process.stdout.isTTY !== true || process.stdin.isTTY !== true)
@@ -20,6 +29,7 @@ export const tui: Run = async (io, input, { commands }) => {
     notes: notesIn(dataDir),
     command: (line: string, said: (text: string) => void, signal: AbortSignal) =>
       runLine(io, dataDir, line, { said, signal }),
+    finalOf: (line: string) => finalOf(commands, line),
     completions: (line: string) => completionsOf(commands, line),
     paths: (begun: string) => pathsFrom(io, begun),
     file: (path: string) => fileAt(io, path),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { commands } from '../table.ts'
-import { completionsOf, fileAt, pathsFrom, wordsOf } from './shell.ts'
+import { completionsOf, fileAt, finalOf, pathsFrom, wordsOf } from './shell.ts'
 
 test.each([
   ['thread abc', ['thread', 'abc']],
@@ -45,4 +45,25 @@ describe('a path', () => {
     expect(fileAt(io, 'reports/may.md')).toEqual({ path: join(cwd, 'reports', 'may.md') })
     expect(fileAt(io, 'june.md')).toEqual({ fault: expect.stringContaining('june.md') })
   })
+})
+
+describe('what cannot be taken back', () => {
+  test.each([
+    'redeem 5',
+    'svc refund x',
+    'id rotate',
+    '--id work stop',
+    'down',
+    'id deactivate',
+    'hub-leave',
+  ])('is said of %s before it runs', line => {
+    expect(finalOf(commands, line)).toMatch(/./)
+  })
+
+  test.each(['status', 'message x stop', 'help redeem', 'redeem -h', 'nothing', ''])(
+    'is not said of "%s"',
+    line => {
+      expect(finalOf(commands, line)).toBeUndefined()
+    },
+  )
 })

@@ -94,6 +94,15 @@ const rowOf = (commands: readonly CommandRow[], words: readonly string[]): Comma
     .map(path => commands.find(row => pathsOf(row).includes(path)))
     .find(row => row !== undefined)
 
+/** What the command of a line does that cannot be taken back; undefined where it can, or where help is asked for. */
+export function finalOf(commands: readonly CommandRow[], line: string): string | undefined {
+  const words = wordsOf(line.replace(/^\s*svc\s+/, ''))
+  if (words.includes('-h') || words.includes('--help')) return undefined
+  const plain = words.filter(word => !word.startsWith('-'))
+  // the value of a flag may stand before the command
+  return plain.map((_, i) => rowOf(commands, plain.slice(i))).find(row => row !== undefined)?.final
+}
+
 type Place = Pick<Io, 'cwd' | 'env'>
 
 /** A path as a person types it, from the folder in which svc was started. */

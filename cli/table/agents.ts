@@ -124,6 +124,7 @@ export const agentsCommands: readonly CommandRow[] = [
     needsDaemon: false,
     ofHome: true,
     destroys: true,
+    final: 'what svc put into the files of coding agents, and its services, are taken out',
     summary:
       'take svc out of every coding agent, stop its nodes and remove what it keeps outside of its data',
     flags: [

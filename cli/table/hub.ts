@@ -34,6 +34,7 @@ export const hubCommands: readonly CommandRow[] = [
     needsDaemon: true,
     summary: 'deregister at a hub',
     positionals: [may('url', 'the hub; without it the current one')],
+    final: 'mail of others for this node is refused there',
     example: 'svc hub-leave',
     load: async () => (await hub()).leave,
   },

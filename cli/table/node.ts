@@ -40,6 +40,7 @@ export const nodeCommands: readonly CommandRow[] = [
       { ...may('name', 'the identity whose node to stop; without it the one in use'), isIdentity: true },
     ],
     flags: [on('--all', 'stop every node of this home')],
+    final: 'no mail is collected or answered until it is started again',
     example: 'svc stop --all',
     load: async () => (await node()).stop,
   },
