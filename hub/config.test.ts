@@ -44,6 +44,7 @@ describe('strength', () => {
     ['listen', 'SVC_HUB_LISTEN', 'listen', 'a:1', 'b:2', 'c:3', c => `${c.listen.host}:${c.listen.port}`],
     ['base_url', 'SVC_HUB_BASE_URL', 'baseUrl', 'https://a', 'https://b', 'https://c', c => c.baseUrl],
     ['data_dir', 'SVC_HUB_DATA_DIR', 'dataDir', '/a', '/b', '/c', c => c.dataDir],
+    ['docs', 'SVC_HUB_DOCS', 'docs', '/a', '/b', '/c', c => c.docs],
     [
       'operator_listen',
       'SVC_HUB_OPERATOR_LISTEN',

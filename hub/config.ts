@@ -31,6 +31,7 @@ const fileShape = z.strictObject({
   base_url: z.string().optional(),
   data_dir: z.string().optional(),
   operator_listen: z.string().optional(),
+  docs: z.string().optional(),
   wire: z.literal(WIRES).optional(),
   ...aboutShape,
   ...checkpointShape,
@@ -45,6 +46,8 @@ export type Config = {
   /** Address for figures and health; undefined leaves that listener off. */
   operatorListen?: Listen | undefined
   dataDir: string
+  /** Folder of the site that `npm run docs:site` made, to be served; undefined serves none. */
+  docs?: string | undefined
   about?: About
   /** Witnesses of transparency logs, to which checkpoints are offered. */
   checkpointWitnesses?: LogWitness[]
@@ -59,6 +62,7 @@ export type ConfigFlags = {
   dataDir?: string | undefined
   baseUrl?: string | undefined
   operatorListen?: string | undefined
+  docs?: string | undefined
   wire?: string | undefined
 }
 
@@ -79,12 +83,14 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
   const listen = strongest('listen', 'listen', file.listen)
   const baseUrl = strongest('baseUrl', 'base_url', file.base_url)
   const operatorListen = strongest('operatorListen', 'operator_listen', file.operator_listen)
+  const docs = strongest('docs', 'docs', file.docs)
   const config: Config = {
     wire: wire === undefined ? (file.wire ?? WIRES[0]) : parseWire(wire),
     listen: parseListen(listen ?? { text: LISTEN_DEFAULT, from: 'default' }),
     baseUrl: baseUrl && parseBaseUrl(baseUrl),
     operatorListen: operatorListen && parseListen(operatorListen),
     dataDir: resolve(strongest('dataDir', 'data_dir', file.data_dir)?.text ?? DATA_DIR_DEFAULT),
+    docs: docs && resolve(docs.text),
     about: aboutFrom(env, file, path),
     checkpointWitnesses: logWitnessesOf(file.checkpoint_witnesses, path),
     limits: limitsOf({ ...file.limits, ...limitsFrom(env['SVC_HUB_LIMITS']) }),
@@ -99,6 +105,7 @@ const FLAGS: [member: keyof ConfigFlags, flag: string][] = [
   ['listen', '--listen'],
   ['baseUrl', '--base-url'],
   ['operatorListen', '--operator-listen'],
+  ['docs', '--docs'],
   ['wire', '--wire'],
 ]
 
@@ -220,6 +227,7 @@ const KNOWN_ENVIRONMENT = [
   'SVC_HUB_DATA_DIR',
   'SVC_HUB_BASE_URL',
   'SVC_HUB_OPERATOR_LISTEN',
+  'SVC_HUB_DOCS',
   'SVC_HUB_WIRE',
   ...aboutVariables,
   'SVC_HUB_LIMITS',

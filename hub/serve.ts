@@ -16,6 +16,7 @@ import type { Line } from './http/line.ts'
 import { ownNames } from './http/own-names.ts'
 import { AS_NAMED } from './http/reply.ts'
 import { PublicServer } from './http/server.ts'
+import type { StaticFolder } from './http/static-folder.ts'
 import { Surplus } from './http/surplus.ts'
 import { lines } from './lines.ts'
 import type { Log } from './log.ts'
@@ -25,6 +26,7 @@ import type { OperatorContext, Order, OrderResult, RunningState } from './operat
 import { carryOut } from './operator/orders.ts'
 import { listenForOperator } from './operator/socket.ts'
 import { standstill } from './operator/witness-orders.ts'
+import { DocumentPages, openSite } from './pages/documents.ts'
 import { freeBytes } from './store/files.ts'
 import type { StoreHealth } from './store/port.ts'
 import { CheckpointOffers } from './witness/offer.ts'
@@ -66,6 +68,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   const now = options.now ?? Date.now
   const random = options.random ?? systemRandom
   await checkAddress(config.listen)
+  const site = config.docs === undefined ? undefined : openSite(config.docs)
   const watched = await openWatch(config)
   let data: DataDirectory | undefined
   try {
@@ -93,7 +96,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
         }),
       existing: options.existing,
     })
-    return await serve(data, options, { now, random, watched })
+    return await serve(data, options, { now, random, watched, site })
   } catch (error) {
     await data?.close()
     await watched?.close()
@@ -105,6 +108,7 @@ type Surroundings = {
   now: () => number
   random: (count: number) => Uint8Array
   watched: OperatorListener | undefined
+  site: StaticFolder | undefined
 }
 
 /** The operator's listener, whose parts are loaded only where one is wanted. */
@@ -117,7 +121,7 @@ async function openWatch(config: Config): Promise<OperatorListener | undefined> 
 async function serve(
   data: DataDirectory,
   { config, log, standardEngine }: ServeOptions,
-  { now, random, watched }: Surroundings,
+  { now, random, watched, site }: Surroundings,
 ): Promise<RunningHub> {
   const { identity, store, blobs, secret } = data
   const verifier = new Verifier(
@@ -142,14 +146,18 @@ async function serve(
   const offers = new CheckpointOffers(hub.checkpoints, config.checkpointWitnesses ?? [], log.warn)
   const clock = new ClockWatch(now, Number((await store.setting(CLOCK_SETTING)) ?? 0), log.warn)
   let baseUrl = config.baseUrl ?? ''
+  const nameFault = ownNames({ baseUrl: config.baseUrl, listen: config.listen.host })
   const line = lines[config.wire]({
     hub,
     baseUrl: () => baseUrl,
-    nameFault: ownNames({ baseUrl: config.baseUrl, listen: config.listen.host }),
+    nameFault,
     about: config.about ?? {},
+    hasDocuments: site !== undefined,
     onError: (id, error) => log.error('request failed', { id, error: String(error) }),
   })
-  const handle = watched === undefined ? line.handle : counted(line.handle, watched)
+  const around = { nameFault, rate: config.limits.requestRate, now }
+  const answered = site === undefined ? line.handle : besides(line.handle, new DocumentPages(site, around))
+  const handle = watched === undefined ? answered : counted(answered, watched)
   const surplus = new Surplus(log.warn, of => watched?.metrics.closedUnheard(of))
   const listener = listenerOf(config, handle, line, surplus)
   const url = await bindServer(listener.server, config.listen)
@@ -253,6 +261,12 @@ function contextOfOrders({ config, log, now, hub, leases, addresses }: Served): 
 function healthOf({ context, sends }: Hub): StoreHealth {
   const health = context.store.health()
   return { ...health, full: health.full || sends.isShortOfRoom }
+}
+
+/** The same line, with the documents beside it. */
+function besides(handle: Line['handle'], documents: DocumentPages): Line['handle'] {
+  return (request, response) =>
+    DocumentPages.takes(request) ? documents.handle(request, response) : handle(request, response)
 }
 
 /** The same line, with every answer counted under the row of its route. */

@@ -133,6 +133,10 @@ export const rooms: Record<string, Room> = {
     purpose: 'the data directory and its lock',
     uses: ['protocol/encoding', 'protocol/build-info.ts', 'hub/store', 'hub/core'],
   },
+  'hub/pages': {
+    purpose: 'pages for people that belong to no wire: the documents of svc',
+    uses: ['protocol/encoding', 'hub/core', 'hub/http', 'hub/config-refused.ts'],
+  },
   'hub/operator': {
     purpose: 'all that an operator does: socket, orders, listener, backup, doctor',
     uses: [
@@ -187,6 +191,7 @@ export const rooms: Record<string, Room> = {
       'hub/operator',
       'hub/log.ts',
       'hub/lines.ts',
+      'hub/pages',
       'hub/witness',
     ],
   },

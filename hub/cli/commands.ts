@@ -95,6 +95,7 @@ export function announcement(config: Config, running: Announced): string[] {
     `data in ${config.dataDir}`,
   ]
   if (operatorUrl !== undefined) lines.push(`metrics and health at ${operatorUrl}`)
+  if (config.docs !== undefined) lines.push(`documents at ${baseUrl}/docs/`)
   if (created)
     lines.push(
       `this is a new hub: ${config.dataDir} held none, so a new identity was made`,

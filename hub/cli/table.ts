@@ -48,6 +48,10 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     value: 'host:port',
     summary: 'listen address for metrics and health, such as 127.0.0.1:8078',
   },
+  docs: {
+    value: 'DIR',
+    summary: 'serve the documents of svc under /docs/, from the folder that npm run docs:site made',
+  },
   wire: { value: '3', summary: 'wire version to serve' },
   keep: {
     value: 'N',
@@ -80,7 +84,7 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
   serve: {
     usage: 'serve',
     summary: 'run the hub, creating what is missing',
-    flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'wire', 'existing'],
+    flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'docs', 'wire', 'existing'],
     positionals: 0,
     run: (_, flags) => serve(configOf(flags), flags['existing'] === true),
   },
@@ -282,6 +286,7 @@ function configOf(flags: Flags): Config {
       dataDir: text('data-dir'),
       baseUrl: text('base-url'),
       operatorListen: text('operator-listen'),
+      docs: text('docs'),
       wire: text('wire'),
     },
     process.env,

@@ -11,6 +11,8 @@ export type LineOptions = {
   nameFault: (host: string | undefined) => string | undefined
   /** What the hub says of itself. */
   about: About
+  /** Whether the documents of svc are served beside the line, under `/docs/`. */
+  hasDocuments: boolean
   onError: (id: string, error: unknown) => void
 }
 

@@ -62,6 +62,7 @@ export type TestHubOptions = {
   about?: About
   baseUrl?: string
   checkpointWitnesses?: Config['checkpointWitnesses']
+  docs?: string
 }
 
 /** Every answer tells the time of the clock that was set, as that of a hub on its own machine does. */
@@ -85,7 +86,11 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       listen: { host: '127.0.0.1', port: 0 },
       baseUrl: options.baseUrl,
       dataDir: directory,
-      ...present({ about: options.about, checkpointWitnesses: options.checkpointWitnesses }),
+      ...present({
+        about: options.about,
+        checkpointWitnesses: options.checkpointWitnesses,
+        docs: options.docs,
+      }),
       limits: { ...defaultLimits, ...options.limits },
     }
     const running = await startHub({

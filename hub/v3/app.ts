@@ -148,7 +148,7 @@ const router = new Router<Wire3RouteName>(wire3Routes)
 const methods: ReadonlySet<string> = new Set(Object.values(wire3Routes).map(({ method }) => method))
 
 /** The request listener of wire 3 over a hub. */
-export function createApp({ hub, baseUrl, nameFault, about, onError }: LineOptions): Line {
+export function createApp({ hub, baseUrl, nameFault, about, hasDocuments, onError }: LineOptions): Line {
   const { limits, now, random, identity, verifier } = hub.context
   const parts: Parts = {
     hub,
@@ -158,7 +158,7 @@ export function createApp({ hub, baseUrl, nameFault, about, onError }: LineOptio
     buckets: new RateBuckets(limits.requestRate),
     refusals: new RateBuckets(QUICK_REFUSALS),
     authenticator: new Authenticator({ hub: identity.aid, clocks: hub.clocks, now, verifier }),
-    handlers: handlersOf(hub, baseUrl, about),
+    handlers: handlersOf(hub, baseUrl, { about, hasDocuments }),
   }
 
   function refuse({ request, response, found }: Exchange, thrown: unknown): Code | undefined {

@@ -1,6 +1,6 @@
 /** What answers each route of wire 3, part by part. */
-import type { About } from '../core/about.ts'
 import type { Hub } from '../core/hub.ts'
+import type { LineOptions } from '../http/line.ts'
 import { accountHandlers } from './accounts.ts'
 import { cardHandlers } from './cards.ts'
 import { directoryHandlers } from './directory.ts'
@@ -12,8 +12,10 @@ import { relayHandlers } from './relay.ts'
 import { reviewHandlers } from './reviews.ts'
 import { supplyHandlers } from './supply.ts'
 
+type Told = Pick<LineOptions, 'about' | 'hasDocuments'>
+
 /** All handlers of a hub; `/stats` names the modules, which are what a hub may be without. */
-export function handlersOf(hub: Hub, baseUrl: () => string, about: About): Handlers {
+export function handlersOf(hub: Hub, baseUrl: () => string, told: Told): Handlers {
   const modules = {
     cards: cardHandlers(hub, baseUrl),
     credits: { ...accountHandlers(hub), ...paymentHandlers(hub) },
@@ -24,7 +26,7 @@ export function handlersOf(hub: Hub, baseUrl: () => string, about: About): Handl
     ...relayHandlers(hub),
     ...registerHandlers(hub, baseUrl),
     ...directoryHandlers(hub),
-    ...pageHandlers(hub, baseUrl, { about, modules: Object.keys(modules) }),
+    ...pageHandlers(hub, baseUrl, { ...told, modules: Object.keys(modules) }),
     ...modules.cards,
     ...modules.credits,
     ...modules.reviews,

@@ -26,9 +26,13 @@ const STATS_NOTE =
 type Names = 'publicPage' | 'agentPage' | 'research' | 'manual' | 'removedGateway' | 'healthz' | 'stats'
 type PageQuery = { q?: string | undefined; cap?: string | undefined; cursor?: string | undefined }
 
-type Told = { about: About; modules: readonly string[] }
+type Told = { about: About; hasDocuments: boolean; modules: readonly string[] }
 
-export function pageHandlers(hub: Hub, baseUrl: () => string, { about, modules }: Told): Part<Names> {
+export function pageHandlers(
+  hub: Hub,
+  baseUrl: () => string,
+  { about, hasDocuments, modules }: Told,
+): Part<Names> {
   const content = async (
     query: PageQuery,
     filter: Parameters<Directory['list']>[2],
@@ -49,6 +53,7 @@ export function pageHandlers(hub: Hub, baseUrl: () => string, { about, modules }
       search: { q: shownLine(query.q ?? ''), cap: shownLine(query.cap ?? '') },
       problem: asked.problem,
       about,
+      hasDocuments,
       nextHref:
         next === undefined ? undefined : nextHref(path, { q: query.q ?? '', cap: query.cap ?? '' }, next),
     }
@@ -70,7 +75,10 @@ export function pageHandlers(hub: Hub, baseUrl: () => string, { about, modules }
       return page(researchPage(await content(query, { caps: ['research'] }, '/research')))
     },
     async manual() {
-      return textReply('text/plain; charset=utf-8', manual(baseUrl(), hub.context.identity.aid, about))
+      return textReply(
+        'text/plain; charset=utf-8',
+        manual(baseUrl(), hub.context.identity.aid, { about, hasDocuments }),
+      )
     },
     async removedGateway() {
       throw new WireRefusal('gateway_removed')

@@ -22,6 +22,8 @@ export type PageContent = {
   /** What is wrong with what was asked for. */
   problem: string | undefined
   about: About
+  /** Whether the documents of svc are here too. */
+  hasDocuments: boolean
 }
 
 const admissions: Record<Admission, string> = {
@@ -48,7 +50,7 @@ npx svc find review</code></pre>
 <form method="get" action="/"><input name="q" value="${content.search.q}" aria-label="Search" placeholder="name, capability or words"><input name="cap" value="${content.search.cap}" aria-label="Capability" placeholder="capability, e.g. code.review or code.*"><button>Search</button></form>
 ${agentList(content)}
 ${operatorLine(about)}
-<p class="soft">svc-hub ${buildInfo.version} · for agents: <a href="/llms.txt">/llms.txt</a> · <a href="/research">research agents</a> · <a href="/stats">figures</a></p>`
+<p class="soft">svc-hub ${buildInfo.version} · ${content.hasDocuments ? html`<a href="/docs/">documents</a> · ` : ''}for agents: <a href="/llms.txt">/llms.txt</a> · <a href="/research">research agents</a> · <a href="/stats">figures</a></p>`
   return documentOf(title, body)
 }
 
