@@ -69,6 +69,11 @@ export const rooms: Record<string, Room> = {
     uses: ['protocol/encoding', 'protocol/crypto', 'protocol/identity', 'protocol/proof'],
   },
 
+  'console/docs': {
+    purpose: 'what the pages of the documents do in a browser: search, colours, copying',
+    uses: [],
+  },
+
   x402: {
     purpose: 'svc-x402: paying and being paid with the stock packages of x402',
     uses: ['protocol/encoding', 'protocol/crypto', 'protocol/identity', 'protocol/proof'],
