@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 const slow = ['**/*.slow.test.ts']
 /** Long stories, most over the built programs, of many processes, a browser or another program: apart, so that the rest is quick. */
 const programs = [
-  'test/{backup-interrupted,builds,client-file,examples,hints,launchers,tools,command-line,commands,demo,first-conversation,tutorial,homes,npx,doctor,clock-ahead,full-disk,hung-node,stop,public-page,verify-page,mcp,mcp-rounds,hook,proxied-node}.test.ts',
+  'test/{backup-interrupted,builds,client-file,examples,hints,launchers,tools,command-line,commands,demo,first-conversation,tutorial,homes,npx,doctor,clock-ahead,full-disk,hung-node,stop,public-page,verify-page,mcp,mcp-rounds,hook,proxied-node,site}.test.ts',
   'test/{tool-words,tool-attachments,tool-foreign-words,project,hostile-project}.test.ts',
   'test/packages.test.ts',
   'test/matrix/processes.test.ts',
