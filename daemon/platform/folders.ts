@@ -24,15 +24,21 @@ export function makeFolders(path: string, mode?: number): void {
 
 /** Whether the folder is there now; false where its parent may be missing, unless that is known to be there. */
 function make(path: string, mode: number | undefined, hasParent = dirname(path) === path): boolean {
+  // most are there already
+  if (isFolder(path)) return true
   try {
     fs.mkdirSync(path, mode)
     return true
   } catch (error) {
     if (systemCode(error) === 'ENOENT' && !hasParent) return false
-    if (fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return true
+    // another process may have made it meanwhile
+    if (isFolder(path)) return true
     throw (systemCode(error) === 'EEXIST' && linkToNowhere(path)) || error
   }
 }
+
+const isFolder = (path: string): boolean =>
+  fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 
 /** Says of a link that it leads to nothing. */
 export function linkToNowhere(path: string): DanglingLink | undefined {
