@@ -214,7 +214,8 @@ function isLastLine(file: number, line: Line): boolean {
 
 /** The lines of a chain file. One that no record could fill ends them, as a line that is none. */
 export function* linesOf(file: number): Generator<Line> {
-  const buffer = Buffer.alloc(READ_BYTES)
+  // most chains fill little of it, and only what was read is looked at
+  const buffer = Buffer.allocUnsafe(READ_BYTES)
   let rest = ''
   let start = 0
   let offset = 0
