@@ -26,6 +26,7 @@ export const START_MS = 1_790_000_000_000
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 
+const log = pino({ level: 'silent' })
 const STRANGERS = { bytes: 512 * 1024, perDay: 5 }
 
 export type Clock = { ms: number }
@@ -239,7 +240,6 @@ export class TestWorld implements AsyncDisposable {
   ): ReturnType<typeof openGround> {
     const env = { SVC_HOME: dir, SVC_RUNTIME_DIR: join(dir, 'run') }
     const now = () => this.clock.ms + (this.skews.get(name) ?? 0)
-    const log = pino({ level: 'silent' })
     const timings = { topUpPauseMs: DAY_MS, topUpSpreadMs: 0, paymentMs: 50, paymentPauseMs: 1 }
     return openGround({ dir, env, now, random, log, timings, openStore: openStoreAlone }, undo)
   }

@@ -43,6 +43,16 @@ function refill<T>(map: Map<string, T>, entries: readonly [string, T][]): void {
   for (const [key, value] of entries) map.set(key, value)
 }
 
+const logs = new Map<string, VerifiedKel>()
+
+/** The log of a hub with this key, made once for all worlds. */
+function logOf(seed: Uint8Array): VerifiedKel {
+  const name = toBase64url(seed)
+  const log = logs.get(name) ?? incept({ seed, nextSeed: new Uint8Array(32).fill(202), ts: 1 })
+  logs.set(name, log)
+  return log
+}
+
 /** What a hub holds; the clients of all nodes of a test share it. */
 export class Post {
   readonly seed: Uint8Array
@@ -61,7 +71,7 @@ export class Post {
   constructor({ now = () => 0, seed = HUB_SEED, url = 'http://hub.test' }: PostOptions = {}) {
     this.seed = seed
     this.url = url
-    this.log = incept({ seed, nextSeed: new Uint8Array(32).fill(202), ts: 1 })
+    this.log = logOf(seed)
     this.ledger = new ScriptedLedger({ hub: this, now, logOf: aid => this.listed.get(aid)?.log })
   }
 
