@@ -11,14 +11,17 @@ export type Row = Record<string, sqlite.SQLOutputValue>
 
 const CACHE_KIB = 16_384
 
-/** `locking`: whether other processes may read the file meanwhile, which costs each statement two calls of the system. */
-export function openDatabase(path: string, locking: 'NORMAL' | 'EXCLUSIVE' = 'NORMAL'): Database {
+/** Durable, and other processes may read the file meanwhile. */
+const SHARED = 'PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'
+/** Neither: each statement and each commit takes fewer calls of the system. */
+const ALONE = 'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF'
+
+/** `isAlone`: nobody else looks at the file, and it need not outlive its process. */
+export function openDatabase(path: string, { isAlone = false } = {}): Database {
   const database = new Database(path)
   try {
     database.exec(`
-      PRAGMA locking_mode = ${locking};
-      PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = FULL;
+      ${isAlone ? ALONE : SHARED};
       PRAGMA foreign_keys = ON;
       PRAGMA secure_delete = ON;
       PRAGMA busy_timeout = 5000;

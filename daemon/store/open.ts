@@ -139,12 +139,12 @@ export const storePath = (dir: string): string => join(dir, 'interactions', 'sto
 /** Opens the store of a data directory, bringing an older schema up to this release. */
 export const openStore = (dir: string): Store => openStoreAt(madeStore(dir))
 
-/** The same where this process is the only one that looks at the file. */
+/** The same for tests, where this process is the only one that looks at the file and no crash is survived. */
 export function openStoreAlone(dir: string): Store {
   const path = madeStore(dir)
   return opened(
     path,
-    file => openDatabase(file, 'EXCLUSIVE'),
+    file => openDatabase(file, { isAlone: true }),
     database => migrate(database, path),
   )
 }

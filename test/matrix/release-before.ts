@@ -1,6 +1,6 @@
 /** The store of a stopped node as the release before left it. */
 import { existsSync, readFileSync } from 'node:fs'
-import { openStoreAt, storePath } from '../../daemon/store/open.ts'
+import { openStoreAlone, storePath } from '../../daemon/store/open.ts'
 import { upgrades } from '../../daemon/store/upgrades.ts'
 
 /** The schema that each release left. */
@@ -24,7 +24,7 @@ const MADE_ANEW: Readonly<Record<string, string>> = {
 
 /** Takes back every step since; what only this build writes goes with its columns and tables. */
 export function undoUpgrades(dir: string): void {
-  const store = openStoreAt(storePath(dir))
+  const store = openStoreAlone(dir)
   store.transaction(() => {
     for (const step of upgrades.slice(RELEASED_SCHEMA - 1).reverse())
       for (const statement of statementsOf(step).reverse()) store.database.exec(undone(statement) ?? '')

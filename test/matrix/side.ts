@@ -18,7 +18,7 @@ import { Payee } from '../../daemon/payments/payee.ts'
 import { Payer } from '../../daemon/payments/payer.ts'
 import { Wallet } from '../../daemon/payments/wallet.ts'
 import { doubtNumbers } from '../../daemon/store/interactions.ts'
-import { openStoreAt, storePath } from '../../daemon/store/open.ts'
+import { openStoreAlone } from '../../daemon/store/open.ts'
 import { AutoReply } from '../../daemon/tasks/auto-reply.ts'
 import { Calls } from '../../daemon/tasks/calls.ts'
 import { commitTask } from '../../daemon/tasks/delegation.ts'
@@ -236,7 +236,7 @@ export class Side {
         rmSync(dir, { recursive: true })
         cpSync(kept, dir, { recursive: true })
         rmSync(kept, { recursive: true })
-        const store = openStoreAt(storePath(dir))
+        const store = openStoreAlone(dir)
         store.transaction(() => {
           doubtNumbers(store)
           markRestored(store, madeAt)

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { HubDoors } from '../../daemon/hubs/open.ts'
-import { openStoreAt, storePath } from '../../daemon/store/open.ts'
+import { openStoreAlone } from '../../daemon/store/open.ts'
 import { HOUR_MS, TestWorld } from '../../daemon/testing/node.ts'
 import { Post, type PostSnapshot, ScriptedHub } from '../../daemon/testing/scripted-hub.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
@@ -43,7 +43,7 @@ export type KeptWorld = {
 async function keepDirectory(side: Side): Promise<string> {
   await side.stop()
   await side.node.close()
-  const store = openStoreAt(storePath(side.node.dir))
+  const store = openStoreAlone(side.node.dir)
   store.run("DELETE FROM memory WHERE name = 'place'")
   store.close()
   rmSync(join(side.node.dir, 'run'), { recursive: true, force: true })
