@@ -1,7 +1,15 @@
 /** Mail that waits. */
 import { setSending } from '../../../daemon/mail/holding.ts'
 import { queueCapabilities } from '../../../daemon/mail/top-ups.ts'
-import { answered, delegate, joined, type Row, tell, unknown, unsent } from '../row.ts'
+import { answered, delegate, joined, type Row, stage, tell, unknown, unsent } from '../row.ts'
+
+/** Alice has used most of what she has for bob. */
+const stockLow = stage(async world => {
+  const { id } = await answered(world)
+  for (let n = 0; n < 6; n++) tell(world, world.alice, id, `word ${n}`)
+  await world.alice.node.send()
+  return id
+})
 
 export const mail: Row[] = [
   {
@@ -65,10 +73,8 @@ export const mail: Row[] = [
   {
     name: 'a low stock of capabilities',
     async begin(world) {
-      const waiting = await answered(world)
-      for (let n = 0; n < 6; n++) tell(world, world.alice, waiting.id, `word ${n}`)
-      await world.alice.node.send()
-      return waiting
+      const id = await stockLow(world)
+      return { world, here: world.alice, there: world.bob, id }
     },
   },
   {

@@ -19,8 +19,13 @@ const taskPriced = (given: { pay?: boolean; max_credits?: number }) =>
 const toBeAsked = taskPriced({})
 const toBePaid = taskPriced({ pay: true, max_credits: PRICE })
 
-/** A task of alice's that costs something: the one that she delegated anew with its payment, not sent yet. */
-async function authorized(world: MatrixWorld): Promise<Waiting> {
+const taskQuoted = stage(async world => {
+  const id = await toBeAsked(world)
+  await world.turns(1)
+  return id
+})
+
+const taskAuthorized = stage(async world => {
   const quoted = await toBePaid(world)
   const { alice, bob } = world
   for (let turn = 0; turn < 4; turn++) {
@@ -29,33 +34,35 @@ async function authorized(world: MatrixWorld): Promise<Waiting> {
     if (paidAs === null) continue
     const { id } = alice.ctx.threads.byKey(paidAs)
     world.said.push({ by: alice, to: bob, id, text: 'a poem' })
-    return { world, here: alice, there: bob, id }
+    return id
   }
   throw new Error('the task was not paid for')
+})
+
+/** A task of alice's that costs something: the one that she delegated anew with its payment, not sent yet. */
+async function authorized(world: MatrixWorld): Promise<Waiting> {
+  const id = await taskAuthorized(world)
+  return { world, here: world.alice, there: world.bob, id }
 }
 
-async function held(world: MatrixWorld): Promise<Waiting> {
-  const waiting = await authorized(world)
+const taskHeld = stage(async world => {
+  const { id } = await authorized(world)
   for (let turn = 0; turn < 4; turn++) {
     await world.turns(1)
-    const { ctx, node } = world.bob
-    if (paymentOf(ctx.store, ctx.threads.findById(waiting.id)?.key ?? -1)?.state === 'held')
-      return { ...waiting, here: world.bob, there: world.alice }
-    if (turn === 3) throw new Error(`the credits are not held: ${node.thread(waiting.id).state}`)
+    const { ctx } = world.bob
+    if (paymentOf(ctx.store, ctx.threads.findById(id)?.key ?? -1)?.state === 'held') return id
   }
-  return waiting
-}
+  throw new Error('the credits are not held')
+})
 
-const taskHeld = stage(async world => (await held(world)).id)
-
-/** The credits have been held for a while. */
-async function heldBefore(world: MatrixWorld): Promise<Waiting> {
+/** Bob holds the credits of a task. */
+async function held(world: MatrixWorld): Promise<Waiting> {
   const id = await taskHeld(world)
   return { world, here: world.bob, there: world.alice, id }
 }
 
 const taskTaken = stage(async world => {
-  const { id } = await heldBefore(world)
+  const { id } = await held(world)
   tell(world, world.bob, id, 'roses are red')
   await world.turns(4)
   return id
@@ -84,8 +91,7 @@ export const money: Row[] = [
     name: 'a quote that nobody has answered',
     cannot: priced,
     async begin(world) {
-      const id = await toBeAsked(world)
-      await world.turns(1)
+      const id = await taskQuoted(world)
       if (quoteOf(world.alice.ctx.store, world.alice.node.thread(id).key)?.state !== 'open')
         throw new Error('the price has not come')
       return { world, here: world.alice, there: world.bob, id }
@@ -106,7 +112,7 @@ export const money: Row[] = [
   {
     name: 'an answer that waits for its capture',
     async begin(world) {
-      const waiting = await heldBefore(world)
+      const waiting = await held(world)
       world.post.ledger.always('endHold', { kind: 'lost_before' })
       tell(world, world.bob, waiting.id, 'roses are red')
       await world.bob.turn()
@@ -116,7 +122,7 @@ export const money: Row[] = [
   {
     name: 'an order whose answer was lost',
     async begin(world) {
-      const waiting = await heldBefore(world)
+      const waiting = await held(world)
       world.post.ledger.next('endHold', { kind: 'lost_after' })
       tell(world, world.bob, waiting.id, 'roses are red')
       await world.bob.turn()

@@ -1,17 +1,29 @@
 /** Ends, receipts and ratings that wait. */
 import { acceptEnd, proposeEnd } from '../../../daemon/tasks/conversation.ts'
 import { keepRating } from '../../../daemon/tasks/ratings.ts'
-import { answered, over, type Row, type Waiting } from '../row.ts'
+import { answered, over, type Row, stage, type Waiting } from '../row.ts'
 import type { MatrixWorld } from '../world.ts'
 
-async function ended(world: MatrixWorld): Promise<Waiting> {
-  const waiting = await answered(world)
+const taskEnded = stage(async world => {
+  const { id } = await answered(world)
   const { alice, bob } = world
-  alice.ctx.store.transaction(() => proposeEnd(alice.ctx, alice.node.thread(waiting.id)))
+  alice.ctx.store.transaction(() => proposeEnd(alice.ctx, alice.node.thread(id)))
   await world.turns(1)
-  bob.ctx.store.transaction(() => acceptEnd(bob.ctx, bob.node.thread(waiting.id)))
-  return waiting
+  bob.ctx.store.transaction(() => acceptEnd(bob.ctx, bob.node.thread(id)))
+  return id
+})
+
+/** Bob has accepted the end that alice proposed, and has not said so yet. */
+async function ended(world: MatrixWorld): Promise<Waiting> {
+  const id = await taskEnded(world)
+  return { world, here: world.alice, there: world.bob, id }
 }
+
+const taskSigned = stage(async world => {
+  const { id } = await ended(world)
+  await world.turns(3)
+  return id
+})
 
 export const proofs: Row[] = [
   {
@@ -46,13 +58,12 @@ export const proofs: Row[] = [
     name: 'a rating that the hub has not taken',
     cannot: over,
     async begin(world) {
-      const waiting = await ended(world)
-      await world.turns(3)
+      const id = await taskSigned(world)
       const { ctx, node, hub } = world.alice
       hub.answers({ uploadReview: () => Promise.reject(world.unreached()) })
-      ctx.store.transaction(() => keepRating(ctx, node.thread(waiting.id), { rating: 5, comment: '' }))
+      ctx.store.transaction(() => keepRating(ctx, node.thread(id), { rating: 5, comment: '' }))
       await world.alice.parts.reviews.look()
-      return waiting
+      return { world, here: world.alice, there: world.bob, id }
     },
   },
 ]

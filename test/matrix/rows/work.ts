@@ -34,7 +34,7 @@ const clientAsked = stage(async world => {
   await joined(world)
   world.grant()
   const id = await overA2a(world)
-  await world.turns(2)
+  await world.turns(3)
   return id
 })
 
@@ -44,10 +44,25 @@ const clientPaid = stage(async world => {
   world.alice.ctx.settings.change({
     spend: { auto_max: 0, agent_max: PRICE, day_max: PRICE, payee_day_max: PRICE },
   })
-  const id = await overA2a(world, { metadata: { [PAY_KEY]: PRICE } })
-  await world.turns(2)
-  return id
+  const quoted = await overA2a(world, { metadata: { [PAY_KEY]: PRICE } })
+  const { alice, bob } = world
+  for (let turn = 0; turn < 8; turn++) {
+    await world.turns(1)
+    const id = paidAs(world, quoted)
+    const taken = id === undefined ? undefined : bob.ctx.threads.findById(id)
+    const isHeld = paymentOf(bob.ctx.store, taken?.key ?? -1)?.state === 'held'
+    if (id === undefined || !isHeld || toldState(world) !== 'TASK_STATE_WORKING') continue
+    world.said.push({ by: alice, to: bob, id, text: 'asked over A2A' })
+    return id
+  }
+  throw new Error('the credits are not held')
 })
+
+/** The task that was delegated anew with the payment of one that was answered with its price. */
+function paidAs({ alice }: MatrixWorld, quoted: string): string | undefined {
+  const key = quoteOf(alice.ctx.store, alice.node.thread(quoted).key)?.paidAs ?? null
+  return key === null ? undefined : alice.ctx.threads.byKey(key).id
+}
 
 export const calls: Row[] = [
   { name: 'a call at work', begin: calling },
@@ -57,8 +72,9 @@ export const calls: Row[] = [
       const quoted = await paidCall(world)
       const { alice, bob } = world
       for (let turn = 0; turn < 8 && bob.running.length === 0; turn++) await world.turns(1)
-      const paidAs = quoteOf(alice.ctx.store, alice.node.thread(quoted).key)?.paidAs ?? -1
-      return { world, here: bob, there: alice, id: alice.ctx.threads.byKey(paidAs).id }
+      const id = paidAs(world, quoted)
+      if (id === undefined) throw new Error('the call was not paid for')
+      return { world, here: bob, there: alice, id }
     },
   },
 ]
@@ -97,7 +113,6 @@ export const agents: Row[] = [
     cannot: priced,
     async begin(world) {
       const id = await clientAsked(world)
-      await world.turns(1)
       if (toldState(world) !== 'TASK_STATE_AUTH_REQUIRED')
         throw new Error('the client was not told the price')
       return { world, here: world.alice, there: world.bob, id }
@@ -106,19 +121,9 @@ export const agents: Row[] = [
   {
     name: 'a hold for a task of A2A',
     async begin(world) {
-      const quoted = await clientPaid(world)
-      const { alice, bob } = world
-      for (let turn = 0; turn < 8; turn++) {
-        await world.turns(1)
-        const paidAs = quoteOf(alice.ctx.store, alice.node.thread(quoted).key)?.paidAs ?? null
-        const id = paidAs === null ? '' : alice.ctx.threads.byKey(paidAs).id
-        const taken = bob.ctx.threads.findById(id)
-        const isHeld = paymentOf(bob.ctx.store, taken?.key ?? -1)?.state === 'held'
-        if (!isHeld || toldState(world) !== 'TASK_STATE_WORKING') continue
-        world.said.push({ by: alice, to: bob, id, text: 'asked over A2A' })
-        return { world, here: bob, there: alice, id }
-      }
-      throw new Error('the credits are not held')
+      const id = await clientPaid(world)
+      if (toldState(world) !== 'TASK_STATE_WORKING') throw new Error('the client was told of no work')
+      return { world, here: world.bob, there: world.alice, id }
     },
   },
   {
