@@ -268,7 +268,9 @@ export class ScriptedHub implements HubClient {
     })
   }
 
-  ack(items: AckItem[]): Promise<void> {
+  async ack(items: AckItem[]): Promise<void> {
+    // nothing is asked of a hub then
+    if (items.length === 0) return
     return this.#say('ack', [items], async () => {
       for (const { id, handle, dack } of items) {
         const { rid } = this.#post.carried.find(one => one.id === id) ?? { rid: '' }

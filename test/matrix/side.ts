@@ -30,6 +30,12 @@ import type { MatrixWorld, Said } from './world.ts'
 
 export const COUNT = 'words.count'
 const MOMENT_TURNS = 8
+/** When the first of all that is tried again is. */
+const NEXT_AT = `SELECT min(at) AS at FROM (
+  SELECT min(next_at) AS at FROM outbox UNION ALL
+  SELECT min(next_at) FROM payments WHERE state NOT IN ('ended', 'refused') UNION ALL
+  SELECT min(next_at) FROM reviews WHERE state = 'kept' UNION ALL
+  SELECT min(next_at) FROM a2a_pushes)`
 const ROUND_MS = 10 * 60_000
 const COPY_SETTLED_MS = 10_000
 const { signal } = new AbortController()
@@ -144,6 +150,12 @@ export class Side {
     const { wallet, membership } = this.parts
     const modules = this.#modules()
     return paymentOperations(this.ctx, { modules, wallet, audit: undefined, membership })
+  }
+
+  /** Whether its clock has come to a round, or to something that is tried again. */
+  get isDue(): boolean {
+    const { at } = this.ctx.store.get<{ at: number | null }>(NEXT_AT) ?? { at: null }
+    return Math.min(this.#nextRoundAt, at ?? this.#nextRoundAt) <= this.ctx.now()
   }
 
   /** Everything that its loops would do now; a process that a test has ended starts again. */

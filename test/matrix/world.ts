@@ -239,13 +239,13 @@ export class MatrixWorld extends TestWorld {
     }
   }
 
-  /** Everybody takes turns, a minute after each; who would find everything as it left it just waits. */
+  /** Everybody takes turns, a minute after each; who would find everything as it left it, and nothing due, just waits. */
   async turns(count: number): Promise<void> {
     const leftAt = new Map<Side, number>()
     for (let turn = 0; turn < count; turn++) {
       for (const side of [...this.sides, ...this.copies]) {
         const before = this.#activity()
-        if (leftAt.get(side) === before) continue
+        if (leftAt.get(side) === before && !side.isDue) continue
         await side.turn()
         if (this.#activity() === before) leftAt.set(side, before)
       }
