@@ -88,7 +88,8 @@ export class MatrixWorld extends TestWorld {
     const { post, said, granted, clock } = this
     const [alice, bob] = [await keepDirectory(this.alice), await keepDirectory(this.bob)]
     const saidBy = said.map(({ by, id, text }) => ({ by: by.name as 'alice' | 'bob', id, text }))
-    return { dirs: { alice, bob }, post: post.snapshot(), said: saidBy, granted, ms: clock.ms }
+    // whoever goes on draws other random bytes by the time, also where none passed
+    return { dirs: { alice, bob }, post: post.snapshot(), said: saidBy, granted, ms: clock.ms + 1 }
   }
 
   /** Both start on copies of directories that were kept, at a hub that has what it had then. */
