@@ -10,11 +10,25 @@ import { delegate, joined, priced, type Row, stage, tell, unsent, type Waiting }
 import { COUNT } from '../side.ts'
 import { type MatrixWorld, PRICE } from '../world.ts'
 
-/** A call of alice's that bob's provider has begun. */
-async function calling(world: MatrixWorld): Promise<Waiting> {
+const callSent = stage(async world => {
   await joined(world)
   const { alice, bob } = world
   const id = delegateTask(alice.ctx, { to: bob.aid, capability: COUNT, args: { text: 'one two three' } })
+  await alice.turn()
+  return id
+})
+
+const taskSent = stage(async world => {
+  await joined(world)
+  const id = delegate(world, { to: world.bob })
+  await world.alice.turn()
+  return id
+})
+
+/** A call of alice's that bob's provider has begun. */
+async function calling(world: MatrixWorld): Promise<Waiting> {
+  const id = await callSent(world)
+  const { alice, bob } = world
   await world.turns(2)
   if (bob.running.length !== 1) throw new Error('the call did not begin')
   return { world, here: bob, there: alice, id }
@@ -26,8 +40,13 @@ const paidCall = stage(async world => {
   world.grant({ [COUNT]: PRICE })
   const given = { to: bob.aid, capability: COUNT, args: { text: 'one two' }, pay: true, max_credits: PRICE }
   const id = delegateTask(alice.ctx, given)
-  await world.turns(3)
-  return id
+  for (let turn = 0; turn < 6; turn++) {
+    await alice.turn()
+    if (paidAs(world, id) !== undefined) return id
+    await bob.turn()
+    world.pass(60_000)
+  }
+  throw new Error('the call was not paid for')
 })
 
 const clientAsked = stage(async world => {
@@ -83,14 +102,13 @@ export const agents: Row[] = [
   {
     name: 'an agent at work',
     async begin(world) {
-      await joined(world)
+      const id = await taskSent(world)
       const { alice, bob } = world
       const { host } = await world.openOutside()
       bob.ctx.settings.change({
         auto_reply: { backend: 'openai', api_base: `http://${host}/v1`, model: 'm' },
       })
       await bob.parts.autoReply.start()
-      const id = delegate(world, { to: bob })
       await world.turns(1)
       for (let n = 0; n < 200 && world.outside?.asked === 0; n++) await pause(5)
       if (world.outside?.asked !== 1) throw new Error('the agent was not asked')
