@@ -243,12 +243,14 @@ export class MatrixWorld extends TestWorld {
   /** Everybody takes turns, a minute after each; who would find everything as it left it, and nothing due, just waits. */
   async turns(count: number): Promise<void> {
     const leftAt = new Map<Side, number>()
+    let activity = this.#activity()
     for (let turn = 0; turn < count; turn++) {
       for (const side of [...this.sides, ...this.copies]) {
-        const before = this.#activity()
+        const before = activity
         if (leftAt.get(side) === before && !side.isDue) continue
         await side.turn()
-        if (this.#activity() === before) leftAt.set(side, before)
+        activity = this.#activity()
+        if (activity === before) leftAt.set(side, before)
       }
       this.pass(60_000)
     }
