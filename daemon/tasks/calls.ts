@@ -82,6 +82,7 @@ export class Calls {
 
   /** What a stop cut short is told, once it is known that no copy which is lost has told it. */
   #sayCutShort(): void {
+    if (this.#cutShort.size === 0) return
     for (const interaction of this.#waiting())
       if (this.#cutShort.delete(interaction.key)) this.#sayStopped(interaction)
   }
