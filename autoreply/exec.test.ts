@@ -372,6 +372,39 @@ describe('coding agents', () => {
     },
   )
 
+  test('a failure is told without the user and the password of the proxy', async () => {
+    const bin = mkdtempSync(join(root, 'bin-'))
+    const fails = `cat > /dev/null\necho "Error: connect via $HTTPS_PROXY failed" >&2\nexit 1`
+    writeFileSync(join(bin, 'claude'), `#!/bin/sh\n${fails}\n`, { mode: 0o755 })
+    const env = {
+      PATH: `${bin}:${process.env['PATH']}`,
+      HOME: bin,
+      HTTPS_PROXY: 'http://a-token-as-user:proxypassw0rd@127.0.0.1:3199',
+    }
+    const asked = execBackend(options('', { agent: 'claude', command: undefined, env })).reply(
+      requestOf('x'),
+      never,
+    )
+    const said = await asked.then(String, (error: Error) => error.message)
+    expect(said).toContain('connect via http://…@127.0.0.1:3199 failed')
+  })
+
+  test('of certificates a run sees a plain file, never a folder', async () => {
+    if (found.kind === 'none') return
+    const bin = mkdtempSync(join(root, 'bin-'))
+    const certificates = mkdtempSync(join(root, 'certificates-'))
+    writeFileSync(join(certificates, 'key.pem'), 'x')
+    const said = `cat > /dev/null\nprintf '{"result":"%s"}' "$(ls ${certificates} 2>&1 | tail -1)"`
+    writeFileSync(join(bin, 'claude'), `#!/bin/sh\n${said}\n`, { mode: 0o755 })
+    const env = {
+      PATH: `${bin}:${process.env['PATH']}`,
+      HOME: join(root, 'home'),
+      SSL_CERT_FILE: certificates,
+    }
+    const given = options('', { agent: 'claude', command: undefined, env, sandbox: found })
+    expect((await execBackend(given).reply(requestOf('x'), never)).text).not.toContain('key.pem')
+  })
+
   test('an answer says what it cost, and one without that is an answer all the same', async () => {
     const bin = mkdtempSync(join(root, 'bin-'))
     const answered = (printed: string) => {

@@ -3,7 +3,7 @@
  * machine. So: no shell, an empty work directory of its own, an environment of listed names only, the prompt on
  * standard input, a process group that is killed as a whole, and capped output.
  */
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { present } from '../protocol/encoding/present.ts'
@@ -14,6 +14,7 @@ import { complaintOf } from './complaint.ts'
 import { lendLogin } from './private-home.ts'
 import { findProgram, splitWords } from './program.ts'
 import { promptMarker, promptText } from './prompt.ts'
+import { withoutProxySecrets } from './proxy-secrets.ts'
 import { madeFiles, OUT_FOLDER, placeFiles, readTexts } from './run-files.ts'
 import { runProgram } from './run-program.ts'
 import { confined, isWithin, type Sandbox } from './sandbox.ts'
@@ -159,6 +160,10 @@ async function run(
       whereToFind: whereToFind(options, line[0] ?? ''),
     })
     return answerIn(stdout, agent, { program: line[0] ?? '', madeIn: sendsFiles ? workDir : undefined })
+  } catch (error) {
+    if (!(error instanceof BackendFailed)) throw error
+    // what a program says of its failure goes into log and status
+    throw new BackendFailed(withoutProxySecrets(error.message, options.env))
   } finally {
     giveBack?.()
     rmSync(folder, { recursive: true, force: true })
@@ -205,11 +210,14 @@ function held(
     folder,
     hidden,
     named,
-    alone: agent === undefined ? [] : CERTIFICATES.flatMap(name => env[name] ?? []).filter(isAbsolute),
+    alone: agent === undefined ? [] : CERTIFICATES.flatMap(name => env[name] ?? []).filter(isPlainFile),
     own: tools === 'none' ? [] : (agent?.ownFolders?.(env) ?? []),
     network: agent !== undefined,
   })
 }
+
+const isPlainFile = (path: string): boolean =>
+  isAbsolute(path) && statSync(path, { throwIfNoEntry: false })?.isFile() === true
 
 /** Of a home, a sandbox shows a program and what stands beside it, which is not enough for the links of version managers. */
 function whereToFind({ sandbox, env }: ExecOptions, program: string): string | undefined {

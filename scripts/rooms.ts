@@ -634,6 +634,7 @@ export const rooms: Record<string, Room> = {
       'daemon/identity',
       'daemon/chain',
       'daemon/archive',
+      'daemon/attachments',
       'mcp',
       'tui',
       'cli/io.ts',

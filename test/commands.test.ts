@@ -246,6 +246,12 @@ describe('a task with files', () => {
     writeFileSync(result, `${readFileSync(result, 'utf8')} `)
     const changed = await stranger('--proof', proof, '--result', result)
     expect([changed.code, JSON.parse(changed.stdout)]).toMatchObject([1, { result_matches: false }])
+    expect(statSync(proof).mode & 0o777).toBe(0o600)
+    expect((await stranger('--proof', proof, '--kel', 'AAAA')).stderr).toContain(
+      '--proof and --kel were both',
+    )
+    writeFileSync(join(folder, 'large.json'), `{"receipt":"${'A'.repeat(1024 * 1024)}"}`)
+    expect((await stranger('--proof', join(folder, 'large.json'))).stderr).toContain('cannot be read')
     writeFileSync(join(folder, 'empty.json'), '[]')
     expect((await stranger('--proof', join(folder, 'empty.json'))).stderr).toMatch(
       /holds no receipt with a key history; svc verify <id> --offline writes such a file/,

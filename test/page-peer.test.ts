@@ -6,7 +6,7 @@ import { PageSessions } from '../daemon/control/page-sessions.ts'
 
 const HOST = '127.0.0.1:7000'
 const node = () => new PageSessions('the token of the node', randomBytes)
-let answers: PageSessions | 'another program'
+let answers: PageSessions | 'another program' | 'not proven'
 let asked: string[]
 let beforeProof = async () => {}
 
@@ -18,6 +18,7 @@ beforeEach(() => {
     asked.push(`${method} ${path}`)
     if (answers === 'another program')
       return Response.json({ challenge: 'e'.repeat(32), proof: 'f'.repeat(64) })
+    if (answers === 'not proven') return Response.json({}, { status: 401 })
     if (path !== '/console/open') {
       const { Authorization } = headers as { Authorization: string }
       const isProven = answers.check(Authorization, String(method), path) !== undefined
@@ -94,4 +95,25 @@ test('a node that was started again takes the page once it opened anew', async (
   await peer.fetch('/inbox', {})
   answers = node()
   expect((await peer.fetch('/inbox', {})).status).toBe(200)
+})
+
+test('an order that is said not to be taken is not given a second time; a question is', async () => {
+  const peer = pageOf(node())
+  const sessions = answers as PageSessions
+  beforeProof = async () => {
+    // whoever stands between takes the order and answers that nobody knows the page
+    answers = 'not proven'
+  }
+  await expect(peer.fetch('/message', { method: 'POST', body: '{}' })).rejects.toThrow('no node answers')
+  expect(asked.filter(one => one === 'POST /message')).toHaveLength(1)
+  beforeProof = async () => {}
+  answers = sessions
+  expect((await peer.fetch('/inbox', {})).status).toBe(200)
+})
+
+test('under a worker that another program has planted, nothing is asked', async () => {
+  const peer = pageOf(node())
+  vi.stubGlobal('navigator', { serviceWorker: { controller: {} } })
+  await expect(peer.fetch('/inbox', {})).rejects.toThrow('another program has put a worker')
+  expect(asked).toEqual([])
 })

@@ -1,7 +1,8 @@
 /** A receipt as files: what shows it to others, written beside the result, and read again without node or network. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { FILE_BYTES_MAX, readRegular } from '../../daemon/platform/files.ts'
+import { documentNames } from '../../daemon/attachments/file-names.ts'
+import { readRegular, SECRET_FILE_MODE } from '../../daemon/platform/files.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { connect } from '../client/control.ts'
@@ -9,7 +10,8 @@ import type { Input } from '../command.ts'
 import { CommandFailed, type Io, messageOf, UsageRefused } from '../io.ts'
 import { flags, newFile } from './values.ts'
 
-const NAME = 'proof.json'
+/** A receipt and a key history of a thousand rotations take less. */
+const PROOF_BYTES_MAX = 512 * 1024
 
 /** What the file holds: each member as `svc verify <id>` prints it. */
 type Proof = { receipt: string; kel: string; attestation?: string }
@@ -25,11 +27,12 @@ export async function keepProof(io: Io, input: Input): Promise<{ input: Input; f
   if (receipt === undefined || kel === undefined)
     throw new CommandFailed('no receipt with a key history is here yet', `svc verify ${id}`)
   const folder = resolve(io.cwd, flags(input, '--out')[0] ?? `proof-${id}`)
-  const { result_file: result } = await control.call('pull', { interaction_id: id, out: folder })
   mkdirSync(folder, { recursive: true })
-  const path = join(folder, NAME)
-  const text = `${JSON.stringify({ interaction_id: id, receipt, kel, attestation }, null, 2)}\n`
-  newFile(path, '--out', file => writeFileSync(file, text))
+  const path = join(folder, documentNames.proof)
+  const text = `${JSON.stringify({ receipt, kel, attestation }, null, 2)}\n`
+  newFile(path, '--out', file => writeFileSync(file, text), SECRET_FILE_MODE)
+  // what others sent comes after it, so that nothing of theirs has its name
+  const { result_file: result } = await control.call('pull', { interaction_id: id, out: folder })
   const named = new Map([['--proof', [path]]])
   if (result !== undefined) named.set('--result', [result])
   return {
@@ -42,17 +45,16 @@ export async function keepProof(io: Io, input: Input): Promise<{ input: Input; f
 export function withProof(io: Io, input: Input): Input {
   const { receipt, kel, attestation } = readProof(resolve(io.cwd, flags(input, '--proof')[0] as string))
   const given = new Map(input.flags).set('--receipt', [receipt])
-  const hasHub = given.has('--hub')
-  // a hub that the reader names has the key history; its word says something only beside that hub
-  if (!hasHub || attestation !== undefined) given.set('--kel', [kel])
-  if (hasHub && attestation !== undefined) given.set('--attestation', [attestation])
+  // a hub that the reader names has the key history, and its word says something only beside that hub
+  if (!given.has('--hub')) given.set('--kel', [kel])
+  else if (attestation !== undefined) given.set('--attestation', [attestation])
   return { ...input, flags: given }
 }
 
 function readProof(path: string): Proof {
   let said: unknown
   try {
-    said = parseJson(readRegular(path, FILE_BYTES_MAX))
+    said = parseJson(readRegular(path, PROOF_BYTES_MAX))
   } catch (error) {
     throw new CommandFailed(`--proof: ${path} cannot be read: ${messageOf(error)}`, 'check the path')
   }

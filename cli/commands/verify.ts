@@ -80,6 +80,8 @@ function wayOf(input: Input): Way {
     )
   if (way === 'kept' && input.positionals[0] === undefined)
     throw new UsageRefused('--offline goes with an interaction id', 'svc help verify')
+  if (way === 'proof' && input.flags.has('--kel'))
+    throw new UsageRefused('--proof and --kel were both given; give one of them', 'svc help verify')
   if (input.flags.has('--out') && way !== 'kept')
     throw new UsageRefused('--out goes with --offline', 'svc help verify')
   if (input.flags.has('--head') && way !== 'chain')

@@ -57,6 +57,7 @@ export class Peer {
   /** The header that proves a request; throws {@link NodeGone} where nobody or another program answers. */
   async authorize(method: string, path: string, digest = EMPTY): Promise<{ Authorization: string }> {
     const challenge = await this.#opened()
+    requireNoWorker()
     const { pathname, search } = new URL(path, location.href)
     const { session, key } = this.#session
     this.#counter += 1
@@ -64,27 +65,31 @@ export class Peer {
     return { Authorization: pageAuthorization(key, session, request) }
   }
 
-  /** Asks the node; once more where it has forgotten the page. */
+  /** Asks the node; where it has forgotten the page, a question is asked once more. */
   async fetch(path: string, { method = 'GET', body, signal }: Request): Promise<Response> {
     const answer = await this.#once(path, { method, body, signal })
     if (answer.status !== 401) return answer
     this.lose()
+    // whoever stands between may have passed it on, and says that it was not taken
+    if (method !== 'GET') throw gone()
     return this.#once(path, { method, body, signal })
   }
 
   async #once(path: string, { method, body, signal }: Required<Request>): Promise<Response> {
     const digest = body === undefined ? EMPTY : sha256Hex(utf8(body))
     const headers = await this.authorize(method, path, digest)
+    const type = body === undefined ? undefined : 'application/json'
+    const given = { method, headers: { ...headers, ...present({ 'Content-Type': type }) } }
+    return this.send(path, { ...given, ...present({ body, signal }) })
+  }
+
+  /** Sends what {@link authorize} has proven; throws {@link NodeGone} where no answer came. */
+  async send(path: string, given: RequestInit): Promise<Response> {
     try {
-      const type = body === undefined ? undefined : 'application/json'
-      return await plain(path, {
-        method,
-        headers: { ...headers, ...present({ 'Content-Type': type }) },
-        ...present({ body, signal }),
-      })
+      return await plain(path, given)
     } catch (error) {
       this.lose()
-      if (signal?.aborted === true) throw error
+      if (given.signal?.aborted === true) throw error
       throw gone()
     }
   }
@@ -98,6 +103,7 @@ export class Peer {
   }
 
   async #open(): Promise<string> {
+    requireNoWorker()
     const { session, key } = this.#session
     const turns = this.#turns
     const asked = newAsked()
@@ -121,11 +127,29 @@ type Request = { method?: string; body?: string | undefined; signal?: AbortSigna
 export async function post(path: string, body: string): Promise<{ status: number; said: object }> {
   try {
     const headers = { 'Content-Type': 'application/json' }
-    const answer = await plain(path, { method: 'POST', headers, body })
+    const signal = AbortSignal.timeout(OPENING_MS)
+    const answer = await plain(path, { method: 'POST', headers, body, signal })
     return { status: answer.status, said: ((await answer.json()) as object | null) ?? {} }
   } catch {
     throw gone()
   }
+}
+
+/** Longer than a node takes for any answer; whoever took a request and keeps it holds nothing up. */
+const OPENING_MS = 10_000
+
+/**
+ * A worker of another program, planted while it held the port, would see everything that passes. A node registers none,
+ * so a page under one asks nothing any more.
+ */
+function requireNoWorker(): void {
+  const { serviceWorker } = globalThis.navigator ?? {}
+  if (serviceWorker?.controller != null)
+    throw new NodeRefused(
+      'unauthorized',
+      'another program has put a worker between this page and its node; close every tab of this address',
+      'svc console',
+    )
 }
 
 const plain = (path: string, given: RequestInit): Promise<Response> =>

@@ -21,15 +21,15 @@ type Watched = Pick<Peer, 'lose' | 'watch'>
 
 /**
  * The events of a door, read once for all tabs; by each tab for itself where the browser has no locks for it. The peer
- * hears when a stream is open and when it is lost, its own or that of another tab.
+ * hears when the stream of this tab is open, and when it or that of another tab is lost.
  */
 export function sharedEvents(events: Door['events'], peer: Watched): Door['events'] {
   const own = readAnew(events, peer)
   if (globalThis.navigator?.locks === undefined || globalThis.BroadcastChannel === undefined) return own
   // as long as the page: also a tab that follows nothing just then has to hear it
   new BroadcastChannel(NAME).onmessage = ({ data }: MessageEvent<Told>) => {
+    // that a stream is open is believed of nobody: any page of this address can say so
     if ('lost' in data) peer.lose()
-    else if ('at' in data) peer.watch()
   }
   return async function* (since, signal) {
     peer.lose()

@@ -19,42 +19,34 @@ export type Upload = (
   onProgress: (sent: number) => void,
 ) => { done: Promise<string>; stop: () => void }
 
-/** Gives a file to the node once it has proven itself; resolves to the path under which a message names it. */
+/**
+ * Gives a file to the node once it has proven itself; resolves to the path under which a message names it. As every
+ * request it goes without credentials: those that carry them share connections with what the browser itself asked for,
+ * which whoever held the port before may hold still.
+ */
 export function uploadWith(peer: Peer): Upload {
   return (file, onProgress) => {
-    // fetch tells nothing of what has left
-    const request = new XMLHttpRequest()
-    const done = new Promise<string>((resolve, reject) => {
-      request.upload.addEventListener('progress', ({ loaded }) => onProgress(loaded))
-      request.addEventListener('load', () => {
-        const said = answerOf(request.responseText)
-        if (request.status === 200 && said.path !== undefined) resolve(said.path)
-        else
-          reject(new NodeRefused(said.reason ?? 'internal', said.error ?? 'the node did not take the file'))
-      })
-      request.addEventListener('error', () => {
-        peer.lose()
-        reject(new NodeGone('the file did not get to the node'))
-      })
-      request.addEventListener('abort', () => reject(new NodeGone('the upload was called off')))
-    })
-    const path = `/upload?name=${encodeURIComponent(file.name)}`
     const stopped = new AbortController()
+    const path = `/upload?name=${encodeURIComponent(file.name)}`
     const begin = async () => {
       const digest = await digestOf(file)
       const { Authorization } = await peer.authorize('POST', path, digest)
-      if (stopped.signal.aborted) throw new NodeGone('the upload was called off')
-      request.open('POST', path)
-      request.setRequestHeader('Authorization', Authorization)
-      request.setRequestHeader('Content-Type', 'application/octet-stream')
-      request.send(file)
-      return done
+      const headers = { Authorization, 'Content-Type': 'application/octet-stream' }
+      const answer = await peer.send(path, { method: 'POST', headers, body: file, signal: stopped.signal })
+      const said = (await answer.json().catch(() => ({}))) as {
+        path?: string
+        reason?: string
+        error?: string
+      }
+      if (answer.status !== 200 || said.path === undefined)
+        throw new NodeRefused(said.reason ?? 'internal', said.error ?? 'the node did not take the file')
+      onProgress(file.size)
+      return said.path
     }
-    const stop = () => {
-      stopped.abort()
-      request.abort()
-    }
-    return { done: begin(), stop }
+    const done = begin().catch((error: unknown) => {
+      throw stopped.signal.aborted ? new NodeGone('the upload was called off') : error
+    })
+    return { done, stop: () => stopped.abort() }
   }
 }
 
@@ -63,14 +55,6 @@ async function digestOf(file: File): Promise<string> {
   // it yields at each part, so that the page goes on
   for await (const part of file.stream() as unknown as AsyncIterable<Uint8Array>) hash.update(part)
   return toHex(hash.digest())
-}
-
-function answerOf(text: string): { path?: string; reason?: string; error?: string } {
-  try {
-    return JSON.parse(text) as { path?: string }
-  } catch {
-    return {}
-  }
 }
 
 /** The field that takes files of the browser, and those that are on their way; `take` gets the path of each. */

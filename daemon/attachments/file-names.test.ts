@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { hasSmallDisks, withSmallDisk } from '../../protocol/testing/small-disk.ts'
-import { saveBytes, saveFile } from './file-names.ts'
+import { attachmentFileName, saveBytes, saveFile } from './file-names.ts'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'svc-names-'))
 let directory = ''
@@ -13,6 +13,13 @@ beforeEach(() => {
   fs.mkdirSync(directory)
 })
 afterAll(() => fs.rmSync(root, { recursive: true, force: true }))
+
+test.each(['request.json', 'RESULT.json', 'proof.json', 'Proof.JSON'])(
+  'an attachment called %s is never taken for what both sides signed',
+  name => {
+    expect(attachmentFileName(name)).toBe(`attached-${name}`)
+  },
+)
 
 describe('saving', () => {
   const bytes = Buffer.from('mine')

@@ -14,7 +14,7 @@ const COPIES_MAX = 1000
 const SAVED_FILE_MODE = 0o600
 
 /** The documents that both sides sign, as they are saved beside attachments. */
-export const documentNames = { request: 'request.json', result: 'result.json' } as const
+export const documentNames = { request: 'request.json', result: 'result.json', proof: 'proof.json' } as const
 
 /** The name under which an attachment is saved: never that of a signed document, however a file system compares. */
 export function attachmentFileName(name: string): string {

@@ -11,6 +11,7 @@ import type { Backend, BackendRequest, MadeFile } from '../../autoreply/backend.
 import { BackendFailed } from '../../autoreply/backend.ts'
 import { execBackend, requireProgram } from '../../autoreply/exec.ts'
 import { outgoing } from '../../autoreply/outgoing.ts'
+import { proxySecrets } from '../../autoreply/proxy-secrets.ts'
 import { findSandbox, NO_SANDBOX, type Sandbox } from '../../autoreply/sandbox.ts'
 import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import { present } from '../../protocol/encoding/present.ts'
@@ -338,27 +339,9 @@ export class AutoReply {
     return [
       ...this.#tokens(),
       settings.current.auto_reply?.api_key ?? '',
-      ...proxyPasswords(this.#env),
+      ...proxySecrets(this.#env),
       ...identitySeeds.map(phraseOfSeed),
       ...seeds,
     ]
-  }
-}
-
-/** A coding agent is given the proxy of the network, which may ask for a password. */
-function proxyPasswords(env: Readonly<Record<string, string | undefined>>): string[] {
-  const named = ['HTTPS_PROXY', 'HTTP_PROXY'].flatMap(name => [env[name], env[name.toLowerCase()]])
-  return named.flatMap(url => {
-    if (url === undefined || !URL.canParse(url)) return []
-    const { password } = new URL(url)
-    return [password, unescaped(password)]
-  })
-}
-
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
   }
 }
