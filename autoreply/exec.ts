@@ -61,8 +61,16 @@ export function execBackend(options: ExecOptions): Backend {
   }
   requireUse(options, agent)
   const name = agent === undefined ? 'exec:command' : `exec:${agent.id}`
-  return { name, reply: (request, signal) => run(options, agent, command ?? '', request, signal) }
+  const reply: Backend['reply'] = (request, signal) =>
+    run(options, agent, command ?? '', request, signal).catch(error => {
+      throw withoutSecrets(error, options.env)
+    })
+  return { name, reply }
 }
+
+/** What a program says of its failure goes into log and status. */
+const withoutSecrets = (error: unknown, env: ExecOptions['env']): unknown =>
+  error instanceof BackendFailed ? new BackendFailed(withoutProxySecrets(error.message, env)) : error
 
 /** Refuses settings that the agent has no use for. */
 function requireUse(
@@ -160,10 +168,6 @@ async function run(
       whereToFind: whereToFind(options, line[0] ?? ''),
     })
     return answerIn(stdout, agent, { program: line[0] ?? '', madeIn: sendsFiles ? workDir : undefined })
-  } catch (error) {
-    if (!(error instanceof BackendFailed)) throw error
-    // what a program says of its failure goes into log and status
-    throw new BackendFailed(withoutProxySecrets(error.message, options.env))
   } finally {
     giveBack?.()
     rmSync(folder, { recursive: true, force: true })
