@@ -234,6 +234,9 @@ describe('a task with files', () => {
     expect(kept).toMatchObject({ verdict: 'valid', signed_by: ['provider'], result_matches: true })
     expect(kept.files).toEqual([join(folder, 'proof.json'), join(folder, 'result.json')])
     expect((await fails('alice', 'verify', id, '--offline', '--out', folder)).stderr).toContain('proof.json')
+    expect((await fails('alice', 'verify', id, '--offline', '--out', '/proc/x')).stderr).toMatch(
+      /--out: cannot make the folder \/proc\/x: .*\nnext: name another one/,
+    )
     const stranger = async (...args: string[]) => {
       const env = { PATH: process.env['PATH'] ?? '', HOME: world.dir('home') }
       return world.run(programs.svc, ['verify', ...args], env)

@@ -1,8 +1,9 @@
 /** A receipt as files: what shows it to others, written beside the result, and read again without node or network. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { documentNames } from '../../daemon/attachments/file-names.ts'
 import { readRegular, SECRET_FILE_MODE } from '../../daemon/platform/files.ts'
+import { makeFolders } from '../../daemon/platform/folders.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { connect } from '../client/control.ts'
@@ -27,7 +28,7 @@ export async function keepProof(io: Io, input: Input): Promise<{ input: Input; f
   if (receipt === undefined || kel === undefined)
     throw new CommandFailed('no receipt with a key history is here yet', `svc verify ${id}`)
   const folder = resolve(io.cwd, flags(input, '--out')[0] ?? `proof-${id}`)
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
   const path = join(folder, documentNames.proof)
   const text = `${JSON.stringify({ receipt, kel, attestation }, null, 2)}\n`
   newFile(path, '--out', file => writeFileSync(file, text), SECRET_FILE_MODE)
@@ -38,6 +39,14 @@ export async function keepProof(io: Io, input: Input): Promise<{ input: Input; f
   return {
     input: withProof(io, { ...input, positionals: [], flags: named }),
     files: [...named.values()].flat(),
+  }
+}
+
+function makeFolder(path: string): void {
+  try {
+    makeFolders(path)
+  } catch (error) {
+    throw new CommandFailed(`--out: cannot make the folder ${path}: ${messageOf(error)}`, 'name another one')
   }
 }
 

@@ -43,7 +43,7 @@ export class Peer {
     this.#turn(false)
   }
 
-  /** A stream of events is open, in this tab or another one: whoever proves himself from now on stays until it ends. */
+  /** The stream of events of this tab is open: whoever proves himself from now on stays until it ends. */
   watch(): void {
     this.#turn(true)
   }

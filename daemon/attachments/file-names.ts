@@ -13,7 +13,7 @@ import { refuse } from '../refusal.ts'
 const COPIES_MAX = 1000
 const SAVED_FILE_MODE = 0o600
 
-/** The documents that both sides sign, as they are saved beside attachments. */
+/** The documents that both sides sign and the proof that they did, as they are saved beside attachments. */
 export const documentNames = { request: 'request.json', result: 'result.json', proof: 'proof.json' } as const
 
 /** The name under which an attachment is saved: never that of a signed document, however a file system compares. */
