@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Dice } from './dice.ts'
 import type { Restore } from './history.ts'
-import { type ChaosWorld, hubNames, type NodeName, nodeNames } from './world.ts'
+import { Asked, type ChaosWorld, hubNames, type NodeName, nodeNames } from './world.ts'
 
 export type Ground = { world: ChaosWorld; dice: Dice; n: number; restores: Restore[]; faults: string[] }
 export type Disturbance = { name: string; weight: number; run(ground: Ground): Promise<string> }
@@ -82,9 +82,15 @@ async function rotateWhileAway({ world, dice }: Ground): Promise<string> {
   await someMs(dice, 1500)
   const line = world.line(who, world.home)
   line.cut()
-  await world.ask(who, 'POST', '/id/rotate', {})
-  await someMs(dice, 1500)
-  line.mend()
+  try {
+    await world.ask(who, 'POST', '/id/rotate', {})
+    await someMs(dice, 1500)
+  } catch (error) {
+    // one that was started while its hub is away, and has seen a copy of itself, signs nothing before the hub answers
+    if (!(error instanceof Asked) || error.reply['reason'] !== 'old_copy') throw error
+  } finally {
+    line.mend()
+  }
   return who
 }
 

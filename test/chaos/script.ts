@@ -5,7 +5,7 @@ import { Asked, type ChaosWorld, type NodeName, type Reply } from './world.ts'
 
 const LOOK_MS = 250
 /** What a piece of work may take with everything that happens meanwhile. */
-export const PATIENCE_MS = 180_000
+export const PATIENCE_MS = 300_000
 
 /** The step that did not come. */
 export class DidNotHappen extends Error {}
