@@ -183,7 +183,8 @@ async function assemble(
     lifetime: lifetime.signal,
   })
   const page = options.consolePage ?? builtPage
-  const parts = { ctx, pages: new PageSessions(token, random), ...opening, build: buildInfo.build, page }
+  const pages = new PageSessions(token, random, now)
+  const parts = { ctx, pages, ...opening, build: buildInfo.build, page }
   const door = { handlers, control, token, console: parts, name: options.name, env: options.env }
   await listen(ctx, { ...door, isPortNew: options.isPortNew === true }, undo)
   await membership.begin()

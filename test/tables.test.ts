@@ -159,6 +159,7 @@ describe('the control interface', () => {
       '/',
       '/attachment',
       '/console',
+      '/console/call',
       '/console/open',
       '/console/session',
       '/ping',

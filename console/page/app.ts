@@ -8,6 +8,7 @@ import type { Live } from '../../view/live.ts'
 import type { Screen } from '../../view/rows.ts'
 import { saySent, type Tone } from '../../view/sentences.ts'
 import type { View } from '../../view/state.ts'
+import type { Save } from './download.ts'
 import { KeptDrafts } from './drafts.ts'
 import {
   addressOf,
@@ -27,7 +28,7 @@ import { giveAll, type Upload, type Uploading } from './upload.ts'
 
 const SAID_FOR_MS = 8_000
 
-type Parts = { live: Live; build: string; upload: Upload }
+type Parts = { live: Live; build: string; upload: Upload; save: Save }
 
 export class App {
   readonly live: Live
@@ -42,13 +43,15 @@ export class App {
   #seen = ''
 
   readonly upload: Upload
+  readonly #save: Save
   readonly #kept: KeptDrafts
 
   /** `build`: that of the page, which a node that was changed over leaves behind. */
-  constructor({ live, build, upload }: Parts, draw: () => void) {
+  constructor({ live, build, upload, save }: Parts, draw: () => void) {
     this.live = live
     this.build = build
     this.upload = upload
+    this.#save = save
     this.#kept = new KeptDrafts(live)
     this.#draw = draw
     this.ui = {
@@ -276,15 +279,11 @@ export class App {
     }
   }
 
-  /** Hands the bytes of an attachment to the browser's downloads, by a link that expires. */
+  /** Hands the bytes of an attachment to the browser's downloads. */
   async download(id: string, { cid, name }: { cid: string; name: string }): Promise<void> {
     try {
       const { path } = await this.live.ask('attachmentLink', { interaction_id: id, cid })
-      const link = document.createElement('a')
-      link.href = path
-      link.download = fileName(name)
-      link.rel = 'noopener noreferrer'
-      link.click()
+      await this.#save(path, name)
       this.say(`saving ${fileName(name)}; look at it before you open it`)
     } catch (error) {
       this.say(faultOf(error), 'bad')

@@ -1,6 +1,6 @@
-/** The door of the page to its node: operations and events by fetch, each proven with the key of the page. */
+/** The door of the page to its node: operations and events by fetch, each sealed with the key of the page. */
 import type { OperationInput, OperationName, OperationReply } from '../../protocol/control/operations.ts'
-import { type Door, type NodeEventSeen, NodeRefused, NoStream } from '../../view/door.ts'
+import { type Door, type NodeEventSeen, NodeRefused } from '../../view/door.ts'
 import { eventsIn } from './event-stream.ts'
 import type { Peer } from './peer.ts'
 import { sharedEvents } from './shared-events.ts'
@@ -18,8 +18,8 @@ export function doorOf(peer: Peer): Door {
     const [method, path] = globalThis.SVC_CONSOLE_OPERATIONS[name]
     const answer =
       method === 'GET'
-        ? await peer.fetch(`${path}${queryOf(input as object)}`, {})
-        : await peer.fetch(path, { method, body: JSON.stringify(input) })
+        ? await peer.fetch(`${path}${queryOf(input as object)}`)
+        : await peer.fetch(path, { method, body: new Blob([JSON.stringify(input)]) })
     if (!answer.ok) throw await refusalOf(answer)
     return (await answer.json()) as OperationReply<N>
   }
@@ -27,7 +27,6 @@ export function doorOf(peer: Peer): Door {
   async function* events(since: string | undefined, signal: AbortSignal): AsyncGenerator<NodeEventSeen> {
     const query = since === undefined ? '' : `?since=${encodeURIComponent(since)}`
     const answer = await peer.fetch(`/events${query}`, { signal })
-    if (answer.status === 404) throw new NoStream('this node has no stream of events')
     if (!answer.ok || answer.body === null) throw await refusalOf(answer)
     yield { id: null, event: 'open', data: null }
     yield* eventsIn(answer.body)

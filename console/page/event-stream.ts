@@ -5,15 +5,14 @@ import type { NodeEventSeen } from '../../view/door.ts'
 const BLOCK_CHARACTERS_MAX = 256 * 1024
 
 export async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<NodeEventSeen> {
-  const reader = body
-    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
-    .getReader()
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
   let pending = ''
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      const blocks = (pending + value).split('\n\n')
+      const blocks = (pending + decoder.decode(value, { stream: true })).split('\n\n')
       pending = blocks.pop() ?? ''
       if (pending.length > BLOCK_CHARACTERS_MAX) return
       for (const block of blocks) yield* eventIn(block)

@@ -5,6 +5,7 @@ import { App } from './app.ts'
 import { openPage } from './boot.ts'
 import { dialogBox } from './dialogs.ts'
 import { doorOf } from './door.ts'
+import { saveWith } from './download.ts'
 import { evidenceList, evidencePane, headsCard } from './evidence.ts'
 import { type Drawn, h, patch } from './h.ts'
 import { onKey } from './keys.ts'
@@ -42,7 +43,8 @@ function around() {
 function start(place: HTMLElement, { build, ...session }: Session & { build: string }): void {
   const peer = new Peer(session)
   const live = new Live(doorOf(peer), around())
-  const app = new App({ live, build, upload: uploadWith(peer) }, () => draw(place, app))
+  const files = { upload: uploadWith(peer), save: saveWith(peer) }
+  const app = new App({ live, build, ...files }, () => draw(place, app))
   live.subscribe(() => {
     draw(place, app)
     app.seeOpenThread()

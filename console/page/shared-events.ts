@@ -1,8 +1,8 @@
 /**
  * One stream of events for all tabs of an origin: a browser holds six connections to one place, and a stream takes one
  * for good. The tab that has the lock reads the stream and tells the others; when it goes, another one takes it over.
- * Whoever answers after a stream may be another one than before it, which only the tab that read it can see: it tells
- * the others, and each has the node prove itself anew.
+ * A node that went away is seen by the tab that read the stream alone: it tells the others, and each has the node prove
+ * itself anew.
  */
 import type { Door, NodeEventSeen } from '../../view/door.ts'
 import type { Peer } from './peer.ts'
@@ -17,36 +17,30 @@ const RESET: NodeEventSeen = { id: null, event: 'reset', data: {} }
  * says when it ended.
  */
 type Told = { ask: true } | { at: string | null } | { event: NodeEventSeen } | { lost: true }
-type Watched = Pick<Peer, 'lose' | 'watch'>
+type Losing = Pick<Peer, 'lose'>
 
 /**
  * The events of a door, read once for all tabs; by each tab for itself where the browser has no locks for it. The peer
- * hears when the stream of this tab is open, and when it or that of another tab is lost.
+ * hears when the stream of this tab or of another one is lost.
  */
-export function sharedEvents(events: Door['events'], peer: Watched): Door['events'] {
+export function sharedEvents(events: Door['events'], peer: Losing): Door['events'] {
   const own = readAnew(events, peer)
   if (globalThis.navigator?.locks === undefined || globalThis.BroadcastChannel === undefined) return own
   // as long as the page: also a tab that follows nothing just then has to hear it
   new BroadcastChannel(NAME).onmessage = ({ data }: MessageEvent<Told>) => {
-    // that a stream is open is believed of nobody: any page of this address can say so
     if ('lost' in data) peer.lose()
   }
   return async function* (since, signal) {
-    peer.lose()
     using tab = new Tab(since, signal)
     yield* tab.follow()
     if (!signal.aborted) yield* tab.lead(own)
   }
 }
 
-const readAnew = (events: Door['events'], peer: Watched): Door['events'] =>
+const readAnew = (events: Door['events'], peer: Losing): Door['events'] =>
   async function* (since, signal) {
-    peer.lose()
     try {
-      for await (const event of events(since, signal)) {
-        if (event.event === 'open') peer.watch()
-        yield event
-      }
+      yield* events(since, signal)
     } finally {
       peer.lose()
     }

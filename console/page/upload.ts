@@ -1,7 +1,5 @@
 /** Files of the browser, given to the node one after the other: how far each is, and how it is called off. */
 
-import { sha256Stream } from '#crypto'
-import { toHex } from '../../protocol/encoding/bytes.ts'
 import { fileName } from '../../protocol/encoding/file-names.ts'
 import { size } from '../../view/ages.ts'
 import { NodeGone, NodeRefused } from '../../view/door.ts'
@@ -16,23 +14,17 @@ export const FILE_BYTES_MAX = 64 * 1024 * 1024
 export type Uploading = { name: string; sent: number; total: number; stop: () => void }
 export type Upload = (
   file: File,
-  onProgress: (sent: number) => void,
+  onSent: (bytes: number) => void,
 ) => { done: Promise<string>; stop: () => void }
 
-/**
- * Gives a file to the node once it has proven itself; resolves to the path under which a message names it. As every
- * request it goes without credentials: those that carry them share connections with what the browser itself asked for,
- * which whoever held the port before may hold still.
- */
+/** Gives a file to the node; resolves to the path under which a message names it. */
 export function uploadWith(peer: Peer): Upload {
-  return (file, onProgress) => {
+  return (file, onSent) => {
     const stopped = new AbortController()
-    const path = `/upload?name=${encodeURIComponent(file.name)}`
+    const { signal } = stopped
     const begin = async () => {
-      const digest = await digestOf(file)
-      const { Authorization } = await peer.authorize('POST', path, digest)
-      const headers = { Authorization, 'Content-Type': 'application/octet-stream' }
-      const answer = await peer.send(path, { method: 'POST', headers, body: file, signal: stopped.signal })
+      const path = `/upload?name=${encodeURIComponent(file.name)}`
+      const answer = await peer.fetch(path, { method: 'POST', body: file, signal, onSent })
       const said = (await answer.json().catch(() => ({}))) as {
         path?: string
         reason?: string
@@ -40,21 +32,13 @@ export function uploadWith(peer: Peer): Upload {
       }
       if (answer.status !== 200 || said.path === undefined)
         throw new NodeRefused(said.reason ?? 'internal', said.error ?? 'the node did not take the file')
-      onProgress(file.size)
       return said.path
     }
     const done = begin().catch((error: unknown) => {
-      throw stopped.signal.aborted ? new NodeGone('the upload was called off') : error
+      throw signal.aborted ? new NodeGone('the upload was called off') : error
     })
     return { done, stop: () => stopped.abort() }
   }
-}
-
-async function digestOf(file: File): Promise<string> {
-  const hash = sha256Stream()
-  // it yields at each part, so that the page goes on
-  for await (const part of file.stream() as unknown as AsyncIterable<Uint8Array>) hash.update(part)
-  return toHex(hash.digest())
 }
 
 /** The field that takes files of the browser, and those that are on their way; `take` gets the path of each. */

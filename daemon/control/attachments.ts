@@ -1,12 +1,12 @@
 /** Attachment links: unguessable, expiring, and never shown inline by a browser. */
 import * as fs from 'node:fs'
-import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import { equalSecret, hmacSha256 } from '#crypto'
 import { toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import type { Interaction } from '../store/threads.ts'
+import type { Reply } from './exchange.ts'
 
 type Needs = Pick<Context, 'attachments' | 'now'>
 type LinkNeeds = Pick<Context, 'attachments' | 'now' | 'store'>
@@ -41,7 +41,7 @@ export function linkTo(
   return { path: attachmentLink(token, cid, expiresAt), expires_at: expiresAt }
 }
 
-export function serveAttachment(ctx: Needs, token: string, url: URL, response: ServerResponse): void {
+export function serveAttachment(ctx: Needs, token: string, url: URL, response: Reply): void {
   const cid = url.searchParams.get('cid') ?? ''
   const expiresAt = Number(url.searchParams.get('exp'))
   const given = utf8(url.searchParams.get('cap') ?? '')

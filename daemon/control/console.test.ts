@@ -7,6 +7,7 @@ import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Boot, bootMarks } from '../../protocol/control/console.ts'
+import { FrameOpener } from '../../protocol/control/page-frames.ts'
 import { pageProof } from '../../protocol/control/page-key.ts'
 import { writeConfig } from '../home/config.ts'
 import { isGivenAddress } from '../home/home.ts'
@@ -32,6 +33,9 @@ async function nodeWith(config: Parameters<typeof writeConfig>[1]): Promise<Node
   const env = { SVC_RUNTIME_DIR: join(dir, 'run'), PATH: process.env['PATH'] }
   return startNode({ dir, env, consolePage: () => PAGE })
 }
+
+const same = <T>(given: T): T => given
+type Change = { path?: (path: string) => string; body?: (body: Uint8Array) => Uint8Array }
 
 const addressOf = (node: Node) => `127.0.0.1:${node.controlAddress.split(':').at(-1)}`
 const ask = (node: Node, path: string, headers: Record<string, string> = {}, body?: string) =>
@@ -215,29 +219,62 @@ describe('the console of a node', () => {
       return { session, page: await OpenPage.open(addressOf(node), session) }
     }
 
-    test('calls operations, each request proven and counted once', async () => {
+    test('calls operations, each in a sealed call that counts once', async () => {
       const { page } = await opened()
       expect((await page.ask('/status')).status).toBe(200)
       expect((await page.ask('/inbox', '{}')).status).toBe(200)
-      const header = { Authorization: page.authorization('GET', '/status') }
-      expect((await ask(node, '/status', header)).status).toBe(200)
-      expect((await ask(node, '/status', header)).status).toBe(401)
+      expect(await page.ask('/inbox', '{"limit":-1}')).toMatchObject({ status: 400 })
+      expect((await page.ask('/nowhere')).status).toBe(404)
+      const call = page.call('/status')
+      expect((await page.give(call)).status).toBe(200)
+      expect((await page.give(call)).status).toBe(401)
     })
 
-    test('proves one request for one path with one body', async () => {
+    test('is read and answered by nobody between it and its node', async () => {
       const { page } = await opened()
-      const other = { Authorization: page.authorization('GET', '/status') }
-      expect((await ask(node, '/contacts', other)).status).toBe(401)
-      const query = { Authorization: page.authorization('GET', '/events') }
-      expect((await ask(node, '/events?since=1', query)).status).toBe(401)
-      const body = { Authorization: page.authorization('POST', '/inbox', '{}') }
-      const swapped = await ask(node, '/inbox', body, '{"pending":true}')
-      expect([swapped.status, JSON.parse(swapped.text).error]).toEqual([
-        400,
-        'the body is another one than the page has sent',
-      ])
-      const file = { Authorization: page.authorization('POST', '/upload?name=a.txt', 'mine') }
-      expect((await ask(node, '/upload?name=a.txt', file, 'theirs')).status).toBe(400)
+      const call = page.call('/message', '{"text":"for bob alone"}')
+      expect(Buffer.from(call.body).toString('latin1')).not.toMatch(/message|bob/)
+      const { bytes } = await page.give(page.call('/status'))
+      expect(Buffer.from(bytes).toString('latin1')).not.toContain(node.aid)
+    })
+
+    test.each([
+      ['another number', { path: (path: string) => path.replace(/call=\d+/, 'call=99') }],
+      ['a frame left out', { body: (body: Uint8Array) => body.subarray(60) }],
+      [
+        'one byte changed',
+        { body: (body: Uint8Array) => body.map((byte, i) => (i === 30 ? byte ^ 1 : byte)) },
+      ],
+      ['another page', { path: (path: string) => path.replace(/session=../, 'session=00') }],
+      ['another first frame', { path: (path: string) => path.replace('frame=0', 'frame=1') }],
+    ] as const)('has its call refused with %s', async (_what, change) => {
+      const { page } = await opened()
+      const call = page.call('/status')
+      const { path = same, body = same }: Change = change
+      expect((await page.give({ ...call, path: path(call.path), body: body(call.body) })).status).toBe(401)
+    })
+
+    test('has nothing carried out that was sealed half a minute ago, and is told so', async () => {
+      const { page } = await opened()
+      const late = page.call('/status', undefined, { at: node.ctx.now() - 31_000 })
+      expect((await page.give(late)).status).toBe(408)
+      const early = page.call('/status', undefined, { at: node.ctx.now() + 31_000 })
+      expect((await page.give(early)).status).toBe(408)
+      expect((await page.give(page.call('/status', undefined, { at: node.ctx.now() }))).status).toBe(200)
+    })
+
+    test('is asked for the rest of a call that did not come whole, and not for ever', async () => {
+      const { page } = await opened()
+      const { body, ...call } = page.call('/upload?name=a.txt', 'mine')
+      const cut = await send(addressOf(node), call.path, { body: body.subarray(0, -21) })
+      expect([...new FrameOpener(call.keys.node).open(cut.bytes)].map(({ kind }) => kind)).toEqual(['more'])
+      const rest = await send(addressOf(node), call.path.replace('frame=0', 'frame=2'), {
+        body: body.subarray(-21),
+      })
+      expect(rest.status).toBe(200)
+      expect((await send(addressOf(node), call.path.replace('frame=0', 'frame=2'), { body })).status).toBe(
+        401,
+      )
     })
 
     test('whose key is another one is not opened, and whose host is another one is told no proof', async () => {
@@ -410,7 +447,7 @@ test.each([
   const random = (length: number) => new Uint8Array(length)
   const tickets = new Tickets(Date.now, random)
   const { name: ticket } = tickets.issue()
-  const pages = new PageSessions('the token', random)
+  const pages = new PageSessions('the token', random, Date.now)
   const whose = async () => 'unknown' as const
   const parts = { tickets, pages, control: new ControlAddress(), whose }
   const request = { socket: { remoteAddress }, headers: { host: 'here' } } as http.IncomingMessage

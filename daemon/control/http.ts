@@ -6,6 +6,7 @@ import { type ControlCode, controlCodes } from '../../protocol/control/codes.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import { Crowd, type CrowdNeeds } from './crowd.ts'
+import type { Question, Reply } from './exchange.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
 const LATE_HEADS_LOOK_MS = 2_000
@@ -73,7 +74,7 @@ export function refusal(code: ControlCode, sentence: string, next?: string) {
   return { reason: code, error: sentence, next: next ?? controlCodes[code].next }
 }
 
-export function send(response: http.ServerResponse, status: number, body: unknown): void {
+export function send(response: Reply, status: number, body: unknown): void {
   const text = JSON.stringify(body)
   response
     .writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
@@ -84,7 +85,7 @@ export function send(response: http.ServerResponse, status: number, body: unknow
  * The body; what is over the limit is read and dropped before it is refused, for a while: a connection that ends with
  * bytes unread takes the answer away from a client that writes before it reads.
  */
-export function readBody(request: http.IncomingMessage, row: Pick<RouteRow, 'limits'>): Promise<Uint8Array> {
+export function readBody(request: Question, row: Pick<RouteRow, 'limits'>): Promise<Uint8Array> {
   const { bodyBytes } = row.limits
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = []

@@ -1,34 +1,39 @@
 /**
- * Pages of the console: each proves with its own key that it asks, and gets the proof that the node answers. What opens a
- * session is kept in memory; a page whose opening was forgotten opens again.
+ * Pages of the console: each opens its session with a key of its own, and gets the proof that the node answers. From then
+ * on both seal their calls. What opens a session is kept in memory; a page whose opening was forgotten opens again.
  */
 import {
-  isProven,
+  CALL_LIFE_MS,
+  type CallKeys,
+  callKeys,
   NONCE_BYTES,
+  type NodeOpening,
   nodeProof,
   pageKey,
   pageProof,
-  readAuthorization,
   sameHex,
 } from '../../protocol/control/page-key.ts'
 import { toHex } from '../../protocol/encoding/bytes.ts'
 
 /** More are not open at a time; the one that asked longest ago gives way. */
 export const PAGES_MAX = 256
-/** Requests of a page that may overtake each other. */
+/** Calls of a page that may overtake each other. */
 const WINDOW = 1024
 
 type Page = { key: Uint8Array; challenge: string; highest: number; seen: Set<number> }
 type Opening = { session: string; nonce: string; proof: string }
+type Call = { session: string; counter: number }
 
 export class PageSessions {
   readonly #token: string
   readonly #random: (length: number) => Uint8Array
+  readonly #now: () => number
   readonly #pages = new Map<string, Page>()
 
-  constructor(token: string, random: (length: number) => Uint8Array) {
+  constructor(token: string, random: (length: number) => Uint8Array, now: () => number) {
     this.#token = token
     this.#random = random
+    this.#now = now
   }
 
   /** A session with its key, for one page. */
@@ -38,25 +43,34 @@ export class PageSessions {
   }
 
   /** Opens a session to who proves its key, as often as the page asks; undefined to anybody else. */
-  open({ session, nonce, proof }: Opening, host: string): { challenge: string; proof: string } | undefined {
+  open({ session, nonce, proof }: Opening, host: string): (NodeOpening & { proof: string }) | undefined {
     const key = pageKey(this.#token, session)
     if (!sameHex(pageProof(key, { host, nonce }), proof)) return undefined
     const page = this.#pages.get(session) ?? { key, challenge: this.#nonce(), highest: 0, seen: new Set() }
     this.#keep(session, page)
-    return { challenge: page.challenge, proof: nodeProof(key, { host, nonce }, page.challenge) }
+    const opening = { challenge: page.challenge, now: this.#now() }
+    return { ...opening, proof: nodeProof(key, { host, nonce }, opening) }
   }
 
-  /** The digest that the body of a proven request has; undefined where nothing is proven, or was before. */
-  check(header: string, method: string, target: string): string | undefined {
-    const claimed = readAuthorization(header)
-    const page = claimed && this.#pages.get(claimed.session)
-    if (page === undefined || claimed === undefined) return undefined
-    const { counter, digest, proof, session } = claimed
-    const { key, challenge } = page
-    if (!isProven(key, { challenge, counter, method, target, digest }, proof)) return undefined
-    if (!isNew(page, counter)) return undefined
+  /** The keys of a call that a page may make; undefined where no such page is open, or that call was made before. */
+  keysOf({ session, counter }: Call, host: string): CallKeys | undefined {
+    const page = this.#pages.get(session)
+    if (page === undefined || wasSeen(page, counter)) return undefined
+    return callKeys(page.key, { host, challenge: page.challenge, counter })
+  }
+
+  /** Counts a call whose first frame was opened; false where another one came first under the same number. */
+  count({ session, counter }: Call): boolean {
+    const page = this.#pages.get(session)
+    if (page === undefined || wasSeen(page, counter)) return false
+    note(page, counter)
     this.#keep(session, page)
-    return digest
+    return true
+  }
+
+  /** Whether a call that was sealed then is still carried out. */
+  isTimely(sealedAt: unknown): boolean {
+    return typeof sealedAt === 'number' && Math.abs(this.#now() - sealedAt) <= CALL_LIFE_MS
   }
 
   #keep(session: string, page: Page): void {
@@ -71,12 +85,13 @@ export class PageSessions {
   }
 }
 
-/** Notes a counter; false where it stood there before, or lies so far back that nobody knows. */
-function isNew(page: Page, counter: number): boolean {
-  if (counter <= page.highest - WINDOW || page.seen.has(counter)) return false
+/** Whether it was counted, or lies so far back that nobody knows. */
+const wasSeen = ({ highest, seen }: Page, counter: number): boolean =>
+  counter <= highest - WINDOW || seen.has(counter)
+
+function note(page: Page, counter: number): void {
   page.seen.add(counter)
   page.highest = Math.max(page.highest, counter)
   if (page.seen.size > 2 * WINDOW)
     for (const one of page.seen) if (one <= page.highest - WINDOW) page.seen.delete(one)
-  return true
 }

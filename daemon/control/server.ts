@@ -6,14 +6,13 @@
 import { chmodSync, rmSync } from 'node:fs'
 import * as http from 'node:http'
 import type * as z from 'zod'
-import { sha256Hex, sha256Stream } from '#crypto'
 import { faultOf } from '../../protocol/contract/fault.ts'
 import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { controlCodes } from '../../protocol/control/codes.ts'
 import { controlRoutes, type OperationName, operations } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
-import { Malformed, toHex } from '../../protocol/encoding/bytes.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import type { Context } from '../context.ts'
 import { NONCE, proofOf } from '../home/proof.ts'
@@ -24,11 +23,13 @@ import { refuse } from '../refusal.ts'
 import { serveAttachment } from './attachments.ts'
 import { type ConsoleParts, openPage, serveConsole, tradeTicket } from './console.ts'
 import { serveEvents } from './events.ts'
+import type { Exchange, Question, Reply } from './exchange.ts'
 import type { Handlers } from './handlers.ts'
 import { boundedServer, closed, listening, readBody, refusal, send } from './http.ts'
 import { INTERNAL, invoke } from './invoke.ts'
 import { listenOnBoth } from './loopback.ts'
 import { OwnOrigins } from './origin.ts'
+import { SealedCalls } from './sealed-calls.ts'
 
 const HOW_TO_ADD_A_HOST = 'goes into console_hosts of config.json'
 
@@ -58,6 +59,8 @@ const rows = new Map<string, { name: OperationName; row: RouteRow }>(
   ]),
 )
 
+const urlOf = ({ url = '/' }: Pick<Question, 'url'>): URL => new URL(url, 'http://control')
+
 /** The parameters of a request; one that stands twice is none. */
 function queryOf(url: URL): Record<string, string> {
   const given = Object.fromEntries(url.searchParams)
@@ -70,33 +73,6 @@ const LOOPBACK = '127.0.0.1'
 const PLACES_MAX = 8
 
 type Place = { servers: readonly http.Server[]; origins: OwnOrigins }
-
-/** What a caller may send: with the token anything, a page the body that it has proven. */
-type Allowed = { digest: string | undefined }
-const WHOLE: Allowed = { digest: undefined }
-type Exchange = {
-  request: http.IncomingMessage
-  response: http.ServerResponse
-  url: URL
-  allowed: Allowed
-}
-
-const ANOTHER_BODY = 'the body is another one than the page has sent'
-
-async function allowedBody(request: http.IncomingMessage, row: RouteRow, { digest }: Allowed) {
-  const body = await readBody(request, row)
-  if (digest !== undefined && sha256Hex(body) !== digest) refuse('bad_request', ANOTHER_BODY)
-  return body
-}
-
-async function* asAllowed(request: http.IncomingMessage, { digest }: Allowed): AsyncGenerator<Uint8Array> {
-  const hash = sha256Stream()
-  for await (const part of request) {
-    hash.update(part)
-    yield part
-  }
-  if (digest !== undefined && toHex(hash.digest()) !== digest) refuse('bad_request', ANOTHER_BODY)
-}
 
 export class ControlServer {
   #options: ControlOptions
@@ -115,9 +91,13 @@ export class ControlServer {
   readonly #underWay = new Set<AbortController>()
 
   readonly #oneAtATime = new OneAtATime()
+  readonly #sealedCalls: SealedCalls
 
   constructor(options: ControlOptions) {
     this.#options = options
+    this.#sealedCalls = new SealedCalls(options.console.pages, (question, reply) =>
+      this.#perform({ question, reply, url: urlOf(question) }),
+    )
     const serve = (isLocal: boolean): http.RequestListener => {
       return (request, response) => {
         if (!this.#oneAtATime.admit(request.socket, response)) return
@@ -203,9 +183,8 @@ export class ControlServer {
     const { origins } = this.#places.get(request.socket.localPort ?? 0) ?? { origins: this.#origins }
     const foreign = isLocal ? undefined : origins.fault(request)
     if (foreign !== undefined) return send(response, 403, refusal('forbidden_origin', foreign))
-    const url = new URL(request.url ?? '/', 'http://control')
-    const key = `${request.method} ${url.pathname}`
-    switch (key) {
+    const url = urlOf(request)
+    switch (`${request.method} ${url.pathname}`) {
       case 'GET /':
         response.writeHead(302, { Location: '/console' }).end()
         return
@@ -219,35 +198,42 @@ export class ControlServer {
         return this.#answer(request, response, controlRoutes.consoleSession, tradeTicket)
       case `POST ${controlRoutes.consoleOpen.path}`:
         return this.#answer(request, response, controlRoutes.consoleOpen, openPage)
+      case `POST ${controlRoutes.consoleCall.path}`:
+        return this.#sealedCalls.take(request, response, Object.fromEntries(url.searchParams))
     }
-    const allowed = isLocal ? WHOLE : this.#allowed(request)
-    if (allowed === undefined)
+    if (!isLocal && !isBearer(request.headers.authorization, this.#options.token))
       return send(response, 401, refusal('unauthorized', 'the bearer token is missing or wrong'))
-    if (key === `GET ${controlRoutes.events.path}`) return this.#streamEvents(request, response, url)
-    if (key === `POST ${controlRoutes.upload.path}`) return this.#takeUpload(request, response, url, allowed)
-    const found = rows.get(key)
-    if (found === undefined) return send(response, 404, refusal('not_found', 'there is no such operation'))
-    await this.#operate(found, { request, response, url, allowed })
+    await this.#perform({ question: request, reply: response, url })
   }
 
-  #streamEvents(request: http.IncomingMessage, response: http.ServerResponse, url: URL): void {
+  /** What the holder of the token may ask, or a page in a sealed call. */
+  async #perform(exchange: Exchange): Promise<void> {
+    const { question, reply, url } = exchange
+    try {
+      const key = `${question.method} ${url.pathname}`
+      if (key === `GET ${controlRoutes.events.path}`) return this.#streamEvents(exchange)
+      if (key === `POST ${controlRoutes.upload.path}`) return await this.#takeUpload(exchange)
+      if (key === `GET ${controlRoutes.attachment.path}`)
+        return serveAttachment(this.#options.ctx, this.#options.token, url, reply)
+      const found = rows.get(key)
+      if (found === undefined) return send(reply, 404, refusal('not_found', 'there is no such operation'))
+      await this.#operate(found, exchange)
+    } catch (error) {
+      this.#fail(reply, error)
+    }
+  }
+
+  #streamEvents({ question, reply, url }: Exchange): void {
     const given = Object.fromEntries(url.searchParams)
     const read = controlRoutes.events.query.safeParse(given)
-    if (read.success) serveEvents(this.#options.ctx.events, request, response, url, this.#closing.signal)
-    else send(response, 400, refusal('bad_request', faultOf(read.error, given, 'the request')))
+    if (read.success) serveEvents(this.#options.ctx.events, question, reply, url, this.#closing.signal)
+    else send(reply, 400, refusal('bad_request', faultOf(read.error, given, 'the request')))
   }
 
   /** That it lives; to who sends a nonce, also that it holds the token. */
   #ping(nonce: string | null) {
     if (nonce === null || !NONCE.test(nonce)) return { ok: true }
     return { ok: true, proof: proofOf(this.#options.token, this.#bound, nonce) }
-  }
-
-  /** Whoever holds the token, or a page that proves this request. */
-  #allowed({ headers, method = '', url: target = '' }: http.IncomingMessage): Allowed | undefined {
-    if (isBearer(headers.authorization, this.#options.token)) return WHOLE
-    const digest = this.#options.console.pages.check(headers.authorization ?? '', method, target)
-    return digest === undefined ? undefined : { digest }
   }
 
   async #answer<R extends RouteRow & { request: z.ZodType }>(
@@ -263,49 +249,36 @@ export class ControlServer {
   }
 
   /** One file, written as it comes. */
-  async #takeUpload(
-    request: http.IncomingMessage,
-    response: http.ServerResponse,
-    url: URL,
-    allowed: Allowed,
-  ): Promise<void> {
+  async #takeUpload({ question, reply, url }: Exchange): Promise<void> {
     const row = controlRoutes.upload
     const given = Object.fromEntries(url.searchParams)
     const read = row.query.safeParse(given)
     if (!read.success) throw new Malformed(faultOf(read.error, given, 'the request'))
-    if (Number(request.headers['content-length'] ?? 0) > row.limits.bodyBytes)
+    if (Number(question.headers['content-length'] ?? 0) > row.limits.bodyBytes)
       refuse('too_large', 'the file is larger than 64 MiB')
-    send(
-      response,
-      200,
-      await this.#options.ctx.attachments.uploads.take(read.data.name, asAllowed(request, allowed)),
-    )
+    send(reply, 200, await this.#options.ctx.attachments.uploads.take(read.data.name, question))
   }
 
   async #operate(
     { name, row }: { name: OperationName; row: RouteRow },
-    { request, response, url, allowed }: Exchange,
+    { question, reply, url }: Exchange,
   ): Promise<void> {
     const gone = new AbortController()
     const { signal } = gone
-    response.on('close', () => {
+    reply.on('close', () => {
       this.#underWay.delete(gone)
-      if (!response.writableFinished) gone.abort()
+      if (!reply.writableFinished) gone.abort()
     })
     this.#underWay.add(gone)
     if (this.#closing.signal.aborted) gone.abort()
-    try {
-      const given = row.method === 'GET' ? queryOf(url) : parseJson(await allowedBody(request, row, allowed))
-      const reply = await invoke(this.#options.handlers, name, given, signal)
-      faultPoint(`node.control.${name}.before-answer`)
-      send(response, 200, reply)
-      faultPoint(`node.control.${name}.after-answer`)
-    } catch (error) {
-      this.#fail(response, error)
-    }
+    const given = row.method === 'GET' ? queryOf(url) : parseJson(await readBody(question, row))
+    const said = await invoke(this.#options.handlers, name, given, signal)
+    faultPoint(`node.control.${name}.before-answer`)
+    send(reply, 200, said)
+    faultPoint(`node.control.${name}.after-answer`)
   }
 
-  #fail(response: http.ServerResponse, error: unknown): void {
+  #fail(response: Reply, error: unknown): void {
     if (response.headersSent || response.destroyed) return
     if (error instanceof OperationRefused) {
       send(response, controlCodes[error.code].status, refusal(error.code, error.message, error.next))

@@ -1,22 +1,23 @@
-/** A page of the console without a browser: it trades tickets, opens its session and proves its requests. */
+/** A page of the console without a browser: it trades tickets, opens its session and seals its calls. */
 import { randomBytes } from 'node:crypto'
 import * as http from 'node:http'
-import { sha256Hex } from '#crypto'
+import { FrameOpener, FrameSealer } from '../../protocol/control/page-frames.ts'
 import {
   type Asked,
+  callKeys,
   keyFrom,
   maskedKey,
   NONCE_BYTES,
+  type NodeOpening,
   nodeProof,
-  pageAuthorization,
   pageProof,
   sameHex,
   ticketName,
   ticketProof,
 } from '../../protocol/control/page-key.ts'
-import { utf8 } from '../../protocol/encoding/bytes.ts'
+import { concat, fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 
-export type Answer = { status: number; headers: http.IncomingHttpHeaders; text: string }
+export type Answer = { status: number; headers: http.IncomingHttpHeaders; bytes: Uint8Array; text: string }
 export type Session = { session: string; key: Uint8Array }
 
 /** One request over a connection of its own; `host` is `name:port`, asked for at 127.0.0.1 unless `at` says where. */
@@ -29,17 +30,19 @@ export function send(
     const port = Number(host.split(':').at(-1))
     const given = { host: at, port, path, method, headers: { Host: host, ...headers }, agent: false }
     const request = http.request(given, response => {
-      let text = ''
-      response.on('data', part => {
-        text += part
+      const parts: Buffer[] = []
+      response.on('data', part => parts.push(part))
+      response.on('end', () => {
+        const bytes = Buffer.concat(parts)
+        const { statusCode: status = 0, headers } = response
+        resolve({ status, headers, bytes, text: bytes.toString() })
       })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
     })
     request.on('error', reject)
     request.end(body)
   })
 }
-type Sent = { headers?: http.OutgoingHttpHeaders; body?: string; method?: string; at?: string }
+type Sent = { headers?: http.OutgoingHttpHeaders; body?: string | Uint8Array; method?: string; at?: string }
 
 export const askedOf = (host: string): Asked => ({ host, nonce: randomBytes(NONCE_BYTES).toString('hex') })
 
@@ -58,13 +61,13 @@ export async function trade(host: string, ticket: string): Promise<Session | Ans
 export class OpenPage {
   readonly #host: string
   readonly #session: Session
-  readonly #challenge: string
+  readonly #opening: NodeOpening
   #counter = 0
 
-  private constructor(host: string, session: Session, challenge: string) {
+  private constructor(host: string, session: Session, opening: NodeOpening) {
     this.#host = host
     this.#session = session
-    this.#challenge = challenge
+    this.#opening = opening
   }
 
   /** Opens a session; throws where the node is not proven. */
@@ -73,23 +76,40 @@ export class OpenPage {
     const proof = pageProof(session.key, asked)
     const body = JSON.stringify({ session: session.session, nonce: asked.nonce, proof })
     const { status, text } = await send(host, '/console/open', { body })
-    const said = JSON.parse(text) as { challenge: string; proof: string }
-    if (status !== 200 || !sameHex(nodeProof(session.key, asked, said.challenge), said.proof))
+    const { proof: given, ...opening } = JSON.parse(text) as NodeOpening & { proof: string }
+    if (status !== 200 || !sameHex(nodeProof(session.key, asked, opening), given))
       throw new Error(`not opened: ${status} ${text}`)
-    return new OpenPage(host, session, said.challenge)
+    return new OpenPage(host, session, opening)
   }
 
-  /** The header for one request with this body. */
-  authorization(method: string, target: string, body = ''): string {
-    this.#counter += 1
-    const { key, session } = this.#session
-    const request = { challenge: this.#challenge, counter: this.#counter, method, target }
-    return pageAuthorization(key, session, { ...request, digest: sha256Hex(utf8(body)) })
+  /** One call as it leaves the page: path and sealed body, and the key that opens its answer. */
+  call(target: string, body?: string, { at = this.#opening.now, counter = ++this.#counter } = {}) {
+    const { challenge } = this.#opening
+    const keys = callKeys(this.#session.key, { host: this.#host, challenge, counter })
+    const sealer = new FrameSealer(keys.page)
+    const method = body === undefined ? 'GET' : 'POST'
+    const frames = [sealer.seal('head', utf8(JSON.stringify({ method, target, at })))]
+    if (body !== undefined) frames.push(sealer.seal('part', utf8(body)))
+    frames.push(sealer.seal('end'))
+    const path = `/console/call?session=${this.#session.session}&call=${counter}&frame=0`
+    return { path, body: concat(...frames), keys }
+  }
+
+  /** Gives a call to the node, as it is or as somebody changed it. */
+  async give({ path, body, keys }: ReturnType<OpenPage['call']>): Promise<Answer> {
+    const answer = await send(this.#host, path, { body })
+    return answer.status === 200 ? { ...answer, ...openedWith(keys.node, answer.bytes) } : answer
   }
 
   ask(target: string, body?: string): Promise<Answer> {
-    const method = body === undefined ? 'GET' : 'POST'
-    const headers = { Authorization: this.authorization(method, target, body) }
-    return send(this.#host, target, { headers, ...(body === undefined ? {} : { body }) })
+    return this.give(this.call(target, body))
   }
+}
+
+function openedWith(key: Uint8Array, bytes: Uint8Array): { status: number; text: string } {
+  const frames = [...new FrameOpener(key).open(bytes)]
+  const [head, ...rest] = frames.filter(({ kind }) => kind !== 'alive')
+  if (head?.kind !== 'head' || rest.at(-1)?.kind !== 'end') throw new Error('the answer is not whole')
+  const { status } = JSON.parse(fromUtf8(head.content)) as { status: number }
+  return { status, text: fromUtf8(concat(...rest.map(({ content }) => content))) }
 }

@@ -9,6 +9,7 @@ import { a2aOperations } from './a2a.ts'
 import { autoReplyOperations } from './autoreply.ts'
 import { capabilityOperations } from './capabilities.ts'
 import { nodeOperations } from './node.ts'
+import { BODY_CONTENT_BYTES_MAX, FRAME_BYTES_MAX } from './page-frames.ts'
 import { paymentOperations } from './payments.ts'
 import { taskOperations } from './tasks.ts'
 
@@ -34,6 +35,10 @@ export type OperationInput<N extends OperationName> = Operations[N] extends { re
 const hex = (bytes: number) =>
   z.string().regex(new RegExp(`^[0-9a-f]{${2 * bytes}}$`), `${bytes} bytes in hex`)
 
+const wholeNumber = z.string().regex(/^(0|[1-9][0-9]{0,8})$/, 'a whole number')
+/** Content in several frames, and what seals them. */
+const CALL_BODY_BYTES_MAX = BODY_CONTENT_BYTES_MAX + FRAME_BYTES_MAX
+
 /** Routes of the control interface that are no operations: pages, files and the event stream. */
 export const controlRoutes = {
   root: route({ method: 'GET', path: '/', auth: 'open' }),
@@ -48,14 +53,26 @@ export const controlRoutes = {
     codes: ['unauthorized', 'forbidden_origin'],
     own: true,
   }),
-  /** Page and node prove themselves to each other, before anything else is asked, and anew after each lost connection. */
+  /** Page and node prove themselves to each other before anything is asked; the page times its calls by `now`. */
   consoleOpen: route({
     method: 'POST',
     path: '/console/open',
     auth: 'open',
     request: z.strictObject({ session: hex(16), nonce: hex(16), proof: hex(32) }),
-    reply: z.strictObject({ challenge: hex(16), proof: hex(32) }),
+    reply: z.strictObject({ challenge: hex(16), now: z.int(), proof: hex(32) }),
     codes: ['unauthorized', 'forbidden_origin'],
+    own: true,
+  }),
+  /** One call of an opened page, sealed with its key; `frame` is the number of the first frame in this body. */
+  consoleCall: route({
+    method: 'POST',
+    path: '/console/call',
+    auth: 'open',
+    raw: 'application/octet-stream',
+    produces: 'bytes',
+    query: z.strictObject({ session: hex(16), call: wholeNumber, frame: wholeNumber }),
+    codes: ['unauthorized', 'too_large'],
+    limits: { bodyBytes: CALL_BODY_BYTES_MAX },
     own: true,
   }),
   ping: route({

@@ -1,7 +1,8 @@
 /**
  * How a page of the console and its node prove themselves to each other. Each page has a key of its own; the token stays
  * in the node, and a ticket is never sent. The key is made from the token and the session's name, so that it holds over
- * restarts of the node. Everything that is proven names the host of the page, so that no other port can pass it on.
+ * restarts of the node. Every proof, and every key of a call, names the host of the page, so that no other port can pass
+ * it on.
  */
 import { equalSecret, hmacSha256, sha256 } from '#crypto'
 import { fromHex, toHex, utf8 } from '../encoding/bytes.ts'
@@ -10,15 +11,12 @@ export const NONCE_BYTES = 16
 
 /** What one trade or one opening is about: the host as the address bar of the page has it, and the page's own nonce. */
 export type Asked = { host: string; nonce: string }
-/** One request of an opened page: `digest` is the SHA-256 of its body, of no bytes where it has none. */
-export type PageRequest = {
-  challenge: string
-  counter: number
-  method: string
-  /** Path and query, as they are sent. */
-  target: string
-  digest: string
-}
+/** One call of an opened page; `counter` is never the same again under one challenge. */
+export type PageCall = { host: string; challenge: string; counter: number }
+/** What the node answers to an opening: `now` is its clock, Unix milliseconds, by which the page times its calls. */
+export type NodeOpening = { challenge: string; now: number }
+/** A call that was sealed longer ago than this is not carried out: whoever held it back has held it for nothing. */
+export const CALL_LIFE_MS = 30_000
 
 const over = (key: Uint8Array, ...parts: readonly (string | number)[]): Uint8Array =>
   hmacSha256(key, utf8(parts.join('\n')))
@@ -45,30 +43,16 @@ export function maskedKey(ticket: string, { host, nonce }: Asked, key: Uint8Arra
 export const pageProof = (key: Uint8Array, { host, nonce }: Asked): string =>
   toHex(over(key, 'svc-console/opens', host, nonce))
 
-/** That the node has the page's key, and which challenge it gave, in hex. */
-export const nodeProof = (key: Uint8Array, { host, nonce }: Asked, challenge: string): string =>
-  toHex(over(key, 'svc-console/answers', host, nonce, challenge))
+/** That the node has the page's key, which challenge it gave and what its clock says, in hex. */
+export const nodeProof = (key: Uint8Array, { host, nonce }: Asked, { challenge, now }: NodeOpening): string =>
+  toHex(over(key, 'svc-console/answers', host, nonce, challenge, now))
 
-/** The header of a request: session, counter, digest of the body and the proof of all of it. */
-export function pageAuthorization(key: Uint8Array, session: string, request: PageRequest): string {
-  return `svc-page ${session}.${request.counter}.${request.digest}.${requestProof(key, request)}`
+/** The keys that seal one call, 32 bytes each: what the page says and what the node says. */
+export function callKeys(key: Uint8Array, { host, challenge, counter }: PageCall) {
+  const of = (side: 'page' | 'node') => over(key, 'svc-console/call', side, host, challenge, counter)
+  return { page: of('page'), node: of('node') }
 }
-
-const requestProof = (key: Uint8Array, { challenge, counter, method, target, digest }: PageRequest): string =>
-  toHex(over(key, 'svc-console/request', challenge, counter, method, target, digest))
-
-const AUTHORIZATION = /^svc-page ([0-9a-f]{32})\.(0|[1-9]\d{0,11})\.([0-9a-f]{64})\.([0-9a-f]{64})$/
-
-/** What a header claims; nothing where it is none of a page. */
-export function readAuthorization(header: string) {
-  const [, session, counter, digest, proof] = AUTHORIZATION.exec(header) ?? []
-  if (session === undefined || digest === undefined || proof === undefined) return undefined
-  return { session, counter: Number(counter), digest, proof }
-}
-
-/** Whether the proof of a request is that of its key. */
-export const isProven = (key: Uint8Array, request: PageRequest, proof: string): boolean =>
-  sameHex(requestProof(key, request), proof)
+export type CallKeys = ReturnType<typeof callKeys>
 
 /** Compares in constant time. */
 export const sameHex = (own: string, given: string): boolean => equalSecret(utf8(own), utf8(given))

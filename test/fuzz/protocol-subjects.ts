@@ -2,9 +2,10 @@
 import { readdirSync } from 'node:fs'
 import { plainCard } from '../../hub/testing/cards.ts'
 import { cursorAfter, readCursor, sinceCursor } from '../../protocol/control/cursors.ts'
-import { readAuthorization } from '../../protocol/control/page-key.ts'
+import { FrameOpener, FrameSealer } from '../../protocol/control/page-frames.ts'
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import {
+  concat,
   fromBase64,
   fromBase64url,
   fromHex,
@@ -140,21 +141,23 @@ function plainFormats(): Subject[] {
     reader('checkpoint of a supply chain', texts(`${ORIGIN}\n12\n${'A'.repeat(43)}=\n\n`), bytes =>
       parseCheckpoint(fromUtf8(bytes), ORIGIN),
     ),
-    subject(
-      'authorization of a page',
-      texts(`svc-page ${'0'.repeat(32)}.7.${'a'.repeat(64)}.${'b'.repeat(64)}`),
-      ofText(header => utf8(authorizationAgain(header))),
-    ),
+    subject('call of a page', [framesOf('{"method":"GET","target":"/status","at":1}', 'part')], framesAgain),
     subject('text made plain', texts('a\u202eb\r\nc', 'e\u0301'), ofText(checkPlain), () => false),
   ]
 }
 
 const ORIGIN = 'svc-supply/fuzz'
 
-function authorizationAgain(header: string): string {
-  const { session, counter, digest, proof } = readAuthorization(header) ?? {}
-  if (session === undefined) throw new Malformed('no authorization of a page')
-  return `svc-page ${session}.${counter}.${digest}.${proof}`
+function framesOf(...contents: string[]): Uint8Array {
+  const sealer = new FrameSealer(new Uint8Array(32))
+  const [head = '', ...parts] = contents
+  return concat(sealer.seal('head', utf8(head)), ...parts.map(part => sealer.seal('part', utf8(part))))
+}
+
+function framesAgain(bytes: Uint8Array): Uint8Array {
+  const sealer = new FrameSealer(new Uint8Array(32))
+  const frames = [...new FrameOpener(new Uint8Array(32)).open(bytes)]
+  return concat(...frames.map(({ kind, content }) => sealer.seal(kind, content)))
 }
 
 function cursorAgain(text: string): string {
