@@ -34,10 +34,10 @@ import type { HubClient, HubInputs } from './hubs/hub.ts'
 import { PowSolver } from './hubs/pow.ts'
 import { Publication } from './hubs/publication.ts'
 import { type Identity, phraseOfSeed } from './identity/identity.ts'
-import { watchForTwin } from './mail/look.ts'
 import { Outbox } from './mail/outbox.ts'
 import { Relay } from './mail/relay.ts'
 import { TopUps } from './mail/top-ups.ts'
+import { watchForTwin } from './mail/waiting-mail.ts'
 import { startMaintenance } from './maintenance.ts'
 import { Membership } from './membership/home.ts'
 import { Sync } from './membership/sync.ts'
@@ -185,8 +185,8 @@ async function assemble(
   const page = options.consolePage ?? builtPage
   const pages = new PageSessions(token, random, now)
   const parts = { ctx, pages, ...opening, build: buildInfo.build, page }
-  const door = { handlers, control, token, console: parts, name: options.name, env: options.env }
-  await listen(ctx, { ...door, isPortNew: options.isPortNew === true }, undo)
+  const listening = { handlers, control, token, console: parts, name: options.name, env: options.env }
+  await listen(ctx, { ...listening, isPortNew: options.isPortNew === true }, undo)
   await membership.begin()
   const working = undo.use(new AsyncDisposableStack())
   const startAll = (parts: readonly (Part | undefined)[]): void => {
@@ -319,7 +319,7 @@ function wakeAll(wakers: Wakers): void {
   for (const waker of Object.values(wakers)) waker.wake()
 }
 
-type Door = {
+type Listening = {
   handlers: Handlers
   token: string
   console: ConsoleParts
@@ -330,15 +330,15 @@ type Door = {
 }
 
 /** Opens the control interface and tells the clients of this user where it is. */
-async function listen(ctx: Context, door: Door, undo: AsyncDisposableStack): Promise<void> {
-  const { handlers, control, name, env } = door
+async function listen(ctx: Context, listening: Listening, undo: AsyncDisposableStack): Promise<void> {
+  const { handlers, control, name, env } = listening
   const config = ctx.settings.current
   const [host, port] = [controlHost(config), controlPort(config)]
   const server = new ControlServer({
     ctx,
     handlers,
-    token: door.token,
-    console: door.console,
+    token: listening.token,
+    console: listening.console,
     host,
     port,
     hosts: config.console_hosts ?? [],
@@ -347,7 +347,7 @@ async function listen(ctx: Context, door: Door, undo: AsyncDisposableStack): Pro
   })
   control.bound = await server.listen()
   const isElsewhere = port !== 0 && control.bound !== config.control_addr
-  if (isElsewhere && door.isPortNew) ctx.settings.change({ control_addr: control.bound })
+  if (isElsewhere && listening.isPortNew) ctx.settings.change({ control_addr: control.bound })
   else if (isElsewhere) {
     control.missed = config.control_addr
     ctx.log.warn({ wanted: control.missed, address: control.bound }, 'the control address is in use')

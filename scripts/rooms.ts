@@ -567,7 +567,7 @@ export const rooms: Record<string, Room> = {
       'cli/command.ts',
     ],
   },
-  'cli/words.ts': { purpose: 'which words may follow on a command line', uses: ['cli/command.ts'] },
+  'cli/suggestions.ts': { purpose: 'which words may follow on a command line', uses: ['cli/command.ts'] },
   'cli/screen': {
     purpose: 'what the terminal inbox gets of the command line: the node, drafts, commands, an editor',
     uses: [
@@ -577,7 +577,7 @@ export const rooms: Record<string, Room> = {
       'cli/io.ts',
       'cli/command.ts',
       'cli/client',
-      'cli/words.ts',
+      'cli/suggestions.ts',
     ],
   },
   'cli/run': {
@@ -643,7 +643,7 @@ export const rooms: Record<string, Room> = {
       'cli/compile-cache.ts',
       'cli/help.ts',
       'cli/client',
-      'cli/words.ts',
+      'cli/suggestions.ts',
       'cli/screen',
       'cli/run',
       'cli/install',

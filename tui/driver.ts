@@ -57,7 +57,7 @@ export class Driver {
       lessons: host.notes.read(),
       isReader: ways.isReader,
     }
-    this.live = new Live(host.door, {
+    this.live = new Live(host.node, {
       now: host.now,
       random: Math.random,
       after: (ms, then) => {

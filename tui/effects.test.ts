@@ -1,7 +1,7 @@
 /** What is done for presses: what is sent is sent once, and no word is lost. */
 import { describe, expect, test } from 'vitest'
-import { NodeRefused } from '../view/door.ts'
 import { Live } from '../view/live.ts'
+import { NodeRefused } from '../view/node-client.ts'
 import { Clock, idOf, item, ScriptedNode } from '../view/testing.ts'
 import { bufferOf } from './edit.ts'
 import { Effects } from './effects.ts'

@@ -1,9 +1,9 @@
 /** What the terminal inbox needs of the program that opens it: the node, drafts on disk, commands, an editor. */
-import type { Door } from '../view/door.ts'
+import type { NodeClient } from '../view/node-client.ts'
 
 export type Draft = { readonly text: string; readonly files: readonly string[] }
 export type Host = {
-  readonly door: Door
+  readonly node: NodeClient
   readonly now: () => number
   readonly env: Readonly<Record<string, string | undefined>>
   readonly drafts: {

@@ -2,7 +2,7 @@
  * How changes from outside reach a screen, as pure functions: events say what is out of date, a plan says what to ask
  * anew, and a screen is drawn for them at most ten times a second. What a key does is drawn at once.
  */
-import type { NodeEventSeen } from './door.ts'
+import type { NodeEventSeen } from './node-client.ts'
 
 export const FRAMES_PER_SECOND_MAX = 10
 const FRAME_MS = 1000 / FRAMES_PER_SECOND_MAX

@@ -1,7 +1,7 @@
 /** A view that follows its node. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { NoStream } from './door.ts'
 import { Live } from './live.ts'
+import { NoStream } from './node-client.ts'
 import { Clock, idOf, item, NOW, ScriptedNode, statusOf, threadOf } from './testing.ts'
 
 let live: Live | undefined

@@ -1,13 +1,13 @@
 /**
- * Keeps a view fresh over a {@link Door}: follows `GET /events`, asks anew what an event puts out of date, finds a lost
+ * Keeps a view fresh over a {@link NodeClient}: follows `GET /events`, asks anew what an event puts out of date, finds a lost
  * node again, and asks every few seconds where there is no stream. Methods named after what a screen opens never fail:
- * what went wrong stands in the view. `ask` and `act` throw what the door throws.
+ * what went wrong stands in the view. `ask` and `act` throw what the client throws.
  */
 import type { OperationInput, OperationName, OperationReply } from '../protocol/control/operations.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { clean, type Dirty, isClean, ROWS_ASKED_MAX, retryDelay, soiled } from './coalesce.ts'
-import { type Door, NodeGone, NodeRefused, NoStream } from './door.ts'
 import { HeldView, type Surroundings } from './held-view.ts'
+import { type NodeClient, NodeGone, NodeRefused, NoStream } from './node-client.ts'
 import type { Replied } from './reduce.ts'
 import type { Refusal, Side, View } from './state.ts'
 
@@ -24,7 +24,7 @@ type When = 'at once' | 'soon'
 
 export class Live {
   readonly #held: HeldView
-  readonly #door: Door
+  readonly #node: NodeClient
   readonly #around: Surroundings
   readonly #stopped = new AbortController()
   #dirty: Dirty = clean
@@ -35,8 +35,8 @@ export class Live {
   #openThread: string | undefined
   #isRead = false
 
-  constructor(door: Door, around: Surroundings) {
-    this.#door = door
+  constructor(node: NodeClient, around: Surroundings) {
+    this.#node = node
     this.#around = around
     this.#held = new HeldView(around)
   }
@@ -168,7 +168,7 @@ export class Live {
     this.#stopped.signal.addEventListener('abort', end)
     let callOff = this.#around.after(SILENT_MS, end)
     try {
-      for await (const event of this.#door.events(this.view.cursor, stream.signal)) {
+      for await (const event of this.#node.events(this.view.cursor, stream.signal)) {
         callOff()
         callOff = this.#around.after(SILENT_MS, end)
         if (event.event === 'shutdown') return true
@@ -294,7 +294,7 @@ export class Live {
   ): Promise<OperationReply<N>> {
     const { now } = this.#around
     try {
-      const reply = await this.#door.call(name, input)
+      const reply = await this.#node.call(name, input)
       this.#held.apply({ type: 'reply', name, input, reply, at: now() } as Replied, when)
       return reply
     } catch (error) {

@@ -1,7 +1,7 @@
 /** From one view to the next: what the node answered, refused or sent. Pure; an action that changes nothing gives the same view. */
 import type { OperationInput, OperationName, OperationReply } from '../protocol/control/operations.ts'
 import type { InteractionSummary } from '../protocol/control/shapes.ts'
-import type { NodeEventSeen } from './door.ts'
+import type { NodeEventSeen } from './node-client.ts'
 import {
   type Connection,
   firstView,

@@ -1,8 +1,8 @@
 /** Views, rows of tasks and a node that answers from a script, for tests of the screens. */
 import type { OperationInput, OperationName, OperationReply } from '../protocol/control/operations.ts'
 import type { InteractionSummary, NodeStatus, Turn } from '../protocol/control/shapes.ts'
-import { type Door, type NodeEventSeen, NodeGone } from './door.ts'
 import type { Surroundings } from './held-view.ts'
+import { type NodeClient, type NodeEventSeen, NodeGone } from './node-client.ts'
 import { type Replied, reduce } from './reduce.ts'
 import { firstView, type Thread, type View } from './state.ts'
 
@@ -98,7 +98,7 @@ export const viewOf = (items: readonly InteractionSummary[], status: Partial<Nod
 type Answers = { [N in OperationName]?: (input: OperationInput<N>) => OperationReply<N> }
 
 /** A node that answers from a script and streams what {@link emit} says; `isDown` makes it gone. */
-export class ScriptedNode implements Door {
+export class ScriptedNode implements NodeClient {
   isDown = false
   readonly calls: { name: OperationName; input: unknown }[] = []
   readonly answers: Answers

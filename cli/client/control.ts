@@ -136,12 +136,12 @@ export function connect(io: Io, whom: Whom): Control {
       const howFar = name === 'hubRegister' ? () => proofOfWork(io, whom) : undefined
       const answered = sayWhileWaiting(io, WAITS[name] ?? 'the node', howFar)
       try {
-        const door = await findDoor(io, target)
-        const headers = { ...door.headers, 'Content-Type': 'application/json' }
+        const entrance = await findEntrance(io, target)
+        const headers = { ...entrance.headers, 'Content-Type': 'application/json' }
         const answer = await exchange({
           method,
           address: target.address,
-          socket: door.socket,
+          socket: entrance.socket,
           path: search === '' ? path : `${path}?${search}`,
           headers,
           timeoutMs: timeoutMs ?? patience(name, body, query),
@@ -203,13 +203,13 @@ function readAnswer(target: Target, answer: Answer, advice: Record<string, strin
 }
 
 /** How a node is asked: over its socket, or over its address with the token. */
-export type Door = { socket: string | undefined; headers: Record<string, string> }
+export type Entrance = { socket: string | undefined; headers: Record<string, string> }
 
 /**
  * The socket where there is one. Else the address, once the server there has proved that it knows the token: the port
  * of a stopped node is free for any user of this machine.
  */
-export async function findDoor(io: Io, target: Target): Promise<Door> {
+export async function findEntrance(io: Io, target: Target): Promise<Entrance> {
   const socket = ownSocket(io.env, target.dataDir)
   if (socket !== undefined) return { socket, headers: {} }
   const token = readToken(io, target)

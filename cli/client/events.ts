@@ -5,7 +5,7 @@ import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { CommandFailed, type Io, messageOf } from '../io.ts'
-import { findDoor, type Target } from './control.ts'
+import { findEntrance, type Target } from './control.ts'
 
 export type StreamedEvent = { id: string | null; event: string; data: unknown }
 
@@ -23,7 +23,7 @@ export async function streamEvents(
   onEvent: (event: StreamedEvent) => void,
 ): Promise<void> {
   const { since, signal } = options
-  const { socket, headers } = await findDoor(io, target)
+  const { socket, headers } = await findEntrance(io, target)
   const path = since === undefined ? '/events' : `/events?since=${encodeURIComponent(since)}`
   const url = `http://${target.address}${path}`
   await new Promise<void>((resolve, reject) => {

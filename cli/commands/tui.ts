@@ -3,7 +3,7 @@ import { draftsIn } from '../../daemon/home/drafts.ts'
 import { connect } from '../client/control.ts'
 import type { Run } from '../command.ts'
 import { CommandFailed } from '../io.ts'
-import { doorOf } from '../screen/door.ts'
+import { nodeClientOf } from '../screen/node-client.ts'
 import { notesIn } from '../screen/notes.ts'
 import {
   completionsOf,
@@ -22,7 +22,7 @@ export const tui: Run = async (io, input, { commands }) => {
   const { dataDir } = connect(io, input).target
   const { openInbox } = await import('../../tui/main.tsx')
   const host = {
-    door: doorOf(io, input),
+    node: nodeClientOf(io, input),
     now: io.now,
     env: io.env,
     drafts: draftsIn(dataDir),

@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { SECRET_FILE_MODE } from '../../daemon/platform/files.ts'
 import type { CommandRow } from '../command.ts'
 import { CommandFailed, type Io } from '../io.ts'
-import { flagsOf, formsOf, pathsOf, unique, wordsBehind } from '../words.ts'
+import { flagsOf, formsOf, pathsOf, suggestionsAfter, unique } from '../suggestions.ts'
 
 const LISTED_MAX = 200
 /** They hold the terminal, or stdin. */
@@ -75,7 +75,7 @@ export function completionsOf(commands: readonly CommandRow[], line: string): st
   const cutAt = line.lastIndexOf(' ') + 1
   const [before, begun] = [line.slice(0, cutAt), line.slice(cutAt)]
   const words = before.trim().split(/\s+/).filter(Boolean)
-  const behind = wordsBehind(commands)
+  const behind = suggestionsAfter(commands)
   const row = rowOf(commands, words)
   const next = begun.startsWith('-')
     ? row === undefined

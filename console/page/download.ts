@@ -1,6 +1,6 @@
 /** Files of the node, handed to the downloads of the browser: read in a sealed call, never by a link that others answer. */
 import { fileName } from '../../protocol/encoding/file-names.ts'
-import { NodeRefused } from '../../view/door.ts'
+import { NodeRefused } from '../../view/node-client.ts'
 import type { Peer } from './peer.ts'
 
 /** The browser has begun to save it by then. */

@@ -1,5 +1,5 @@
 /** Server-sent events out of a stream of bytes, as far as the node writes them: id, event, data, and comments. */
-import type { NodeEventSeen } from '../../view/door.ts'
+import type { NodeEventSeen } from '../../view/node-client.ts'
 
 /** More than this without an end is no event of a node. */
 const BLOCK_CHARACTERS_MAX = 256 * 1024

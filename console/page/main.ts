@@ -4,13 +4,13 @@ import { agentList, agentPane } from './agents.ts'
 import { App } from './app.ts'
 import { openPage } from './boot.ts'
 import { dialogBox } from './dialogs.ts'
-import { doorOf } from './door.ts'
 import { saveWith } from './download.ts'
 import { evidenceList, evidencePane, headsCard } from './evidence.ts'
 import { type Drawn, h, patch } from './h.ts'
 import { onKey } from './keys.ts'
 import { lockedPage } from './locked.ts'
 import { nodePage } from './node.ts'
+import { nodeClientOf } from './node-client.ts'
 import { Peer, type Session } from './peer.ts'
 import { chainPicture } from './pictures/chain.ts'
 import { trustPicture } from './pictures/trust.ts'
@@ -42,7 +42,7 @@ function around() {
 
 function start(place: HTMLElement, { build, ...session }: Session & { build: string }): void {
   const peer = new Peer(session)
-  const live = new Live(doorOf(peer), around())
+  const live = new Live(nodeClientOf(peer), around())
   const files = { upload: uploadWith(peer), save: saveWith(peer) }
   const app = new App({ live, build, ...files }, () => draw(place, app))
   live.subscribe(() => {

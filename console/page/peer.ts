@@ -13,7 +13,7 @@ import {
   sameHex,
 } from '../../protocol/control/page-key.ts'
 import { toHex } from '../../protocol/encoding/bytes.ts'
-import { NodeGone, NodeRefused } from '../../view/door.ts'
+import { NodeGone, NodeRefused } from '../../view/node-client.ts'
 import { gone, plainFetch } from './plain-fetch.ts'
 import { type Call, NotOpen, sealedCall } from './sealed-call.ts'
 

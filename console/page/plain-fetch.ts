@@ -1,5 +1,5 @@
 /** The only way of this page to its node: without credentials, past every cache. */
-import { NodeGone, NodeRefused } from '../../view/door.ts'
+import { NodeGone, NodeRefused } from '../../view/node-client.ts'
 
 export const gone = () => new NodeGone(`no node answers at ${location.host}`, 'svc up')
 

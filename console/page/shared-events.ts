@@ -4,7 +4,7 @@
  * A node that went away is seen by the tab that read the stream alone: it tells the others, and each has the node prove
  * itself anew.
  */
-import type { Door, NodeEventSeen } from '../../view/door.ts'
+import type { NodeClient, NodeEventSeen } from '../../view/node-client.ts'
 import type { Peer } from './peer.ts'
 
 const NAME = 'svc events'
@@ -20,10 +20,10 @@ type Told = { ask: true } | { at: string | null } | { event: NodeEventSeen } | {
 type Losing = Pick<Peer, 'lose'>
 
 /**
- * The events of a door, read once for all tabs; by each tab for itself where the browser has no locks for it. The peer
+ * The events of a node, read once for all tabs; by each tab for itself where the browser has no locks for it. The peer
  * hears when the stream of this tab or of another one is lost.
  */
-export function sharedEvents(events: Door['events'], peer: Losing): Door['events'] {
+export function sharedEvents(events: NodeClient['events'], peer: Losing): NodeClient['events'] {
   const own = readAnew(events, peer)
   if (globalThis.navigator?.locks === undefined || globalThis.BroadcastChannel === undefined) return own
   // as long as the page: also a tab that follows nothing just then has to hear it
@@ -37,7 +37,7 @@ export function sharedEvents(events: Door['events'], peer: Losing): Door['events
   }
 }
 
-const readAnew = (events: Door['events'], peer: Losing): Door['events'] =>
+const readAnew = (events: NodeClient['events'], peer: Losing): NodeClient['events'] =>
   async function* (since, signal) {
     try {
       yield* events(since, signal)
@@ -82,7 +82,7 @@ class Tab implements Disposable {
   }
 
   /** Reads the stream from where this tab has heard it, and tells the others. */
-  async *lead(events: Door['events']): AsyncGenerator<NodeEventSeen> {
+  async *lead(events: NodeClient['events']): AsyncGenerator<NodeEventSeen> {
     // the tab that led before may have had no time to say so
     this.#tell({ lost: true })
     yield* this.#heard.splice(0)

@@ -2,7 +2,7 @@
 
 import { fileName } from '../../protocol/encoding/file-names.ts'
 import { size } from '../../view/ages.ts'
-import { NodeGone, NodeRefused } from '../../view/door.ts'
+import { NodeGone, NodeRefused } from '../../view/node-client.ts'
 import { percent } from '../../view/sentences.ts'
 import type { App } from './app.ts'
 import { type Drawn, h } from './h.ts'

@@ -30,7 +30,7 @@ export type Answer = {
   pieces: Piece[]
   /** What the status says. */
   parts: object[] | undefined
-  /** Undefined where the answer leaves it to the course of the task. */
+  /** Undefined where the answer leaves it to the events of the task. */
   state: TaskState | undefined
   /** The answer is no task but these words. */
   isDirect?: boolean

@@ -18,10 +18,10 @@ import {
   putOffPush,
   removeA2aPush,
 } from '../store/a2a.ts'
-import type { Course } from './course.ts'
 import { refuseA2a } from './errors.ts'
 import type { PushConfig } from './shapes.ts'
 import { post, TargetRefused, targetOf } from './targets.ts'
+import type { TaskEvents } from './task-events.ts'
 import { eventView } from './views.ts'
 
 type Needs = Pick<
@@ -36,18 +36,18 @@ const LOOK_MS = 10_000
 /** After so many tries in a row what was to be told is left untold. */
 const TRIES_MAX = 12
 
-export class PushDesk {
+export class PushConfigs {
   readonly #ctx: Needs
-  readonly #course: Course
+  readonly #taskEvents: TaskEvents
   /** Ends calls that are under way to addresses that were taken away. */
   #calling = new AbortController()
   readonly #waker = new Waker()
   readonly #loop: Loop
   #stopListening = () => {}
 
-  constructor(ctx: Needs, course: Course) {
+  constructor(ctx: Needs, taskEvents: TaskEvents) {
     this.#ctx = ctx
-    this.#course = course
+    this.#taskEvents = taskEvents
     this.#loop = new Loop({
       name: 'a2a pushes',
       waker: this.#waker,
@@ -58,7 +58,7 @@ export class PushDesk {
   }
 
   start(): void {
-    this.#stopListening = this.#course.listen(() => this.#waker.wake())
+    this.#stopListening = this.#taskEvents.listen(() => this.#waker.wake())
     this.#loop.start()
   }
 

@@ -4,10 +4,10 @@ import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { type JsonValue, parseJson } from '../../protocol/encoding/json.ts'
 import { readBody } from '../control/http.ts'
+import type { Means } from './capability-calls.ts'
 import { PROTOCOL_VERSION } from './cards.ts'
 import { refuseA2a } from './errors.ts'
 import { isMethod, type MethodName, methods, ownSegments } from './methods.ts'
-import type { Means } from './own-calls.ts'
 import { extensionUris, headerNames, readHeader } from './x402.ts'
 
 /** Files stand in bodies as base64. */

@@ -14,11 +14,11 @@ import {
   addA2aTask,
   setA2aEnds,
 } from '../store/a2a.ts'
-import { type Course, statusOf } from './course.ts'
+import type { CapabilityCalls, Means } from './capability-calls.ts'
 import { refuseA2a } from './errors.ts'
-import type { Means, OwnCalls } from './own-calls.ts'
 import { type Asked, askedBy, withFiles } from './parts.ts'
 import { END_KEY, type Given, isFinal, PAY_KEY, type TaskState, type UserMessage } from './shapes.ts'
+import { statusOf, type TaskEvents } from './task-events.ts'
 import { keys } from './x402.ts'
 
 type Used = 'delegate' | 'message' | 'end' | 'cancel'
@@ -40,17 +40,20 @@ export type Sent = { task: A2aTaskRow; since: number | undefined }
 
 export class Sending {
   readonly #ctx: SendingNeeds
-  readonly #course: Course
+  readonly #taskEvents: TaskEvents
   readonly #operations: Operations
-  readonly #ownCalls: OwnCalls
+  readonly #capabilityCalls: CapabilityCalls
   /** Messages that are on their way in: the same one twice at a moment is one. */
   readonly #underway = new Map<string, Promise<Sent>>()
 
-  constructor(ctx: SendingNeeds, parts: { course: Course; operations: Operations; ownCalls: OwnCalls }) {
+  constructor(
+    ctx: SendingNeeds,
+    parts: { taskEvents: TaskEvents; operations: Operations; capabilityCalls: CapabilityCalls },
+  ) {
     this.#ctx = ctx
-    this.#course = parts.course
+    this.#taskEvents = parts.taskEvents
     this.#operations = parts.operations
-    this.#ownCalls = parts.ownCalls
+    this.#capabilityCalls = parts.capabilityCalls
   }
 
   /** Commits the message for an agent; the same message again is the same task. */
@@ -81,7 +84,7 @@ export class Sending {
         'this message id was used for another message; give each message an id of its own',
         'message.messageId',
       )
-    return { task: this.#course.look(known.task), since: undefined }
+    return { task: this.#taskEvents.look(known.task), since: undefined }
   }
 
   async #commit(agent: string, message: UserMessage, means: Means): Promise<Sent> {
@@ -90,7 +93,7 @@ export class Sending {
       agent === OWN
         ? this.#callOwn(task, message, means)
         : await this.#delegate(agent, task, message, askedBy(message.parts))
-    return { task: this.#course.look(row.key), since: task?.events ?? 0 }
+    return { task: this.#taskEvents.look(row.key), since: task?.events ?? 0 }
   }
 
   #delegate(
@@ -117,11 +120,11 @@ export class Sending {
     if (!('capability' in asked)) return refuseA2a('UnsupportedOperation', NAME_AN_AGENT)
     const paid = message.metadata?.[keys.payload] as JsonValue | undefined
     const context = message.contextId ?? toBase64url(this.#ctx.random(CONTEXT_BYTES))
-    return this.#ownCalls.open(asked, context, { ...means, payment: means.payment ?? paid })
+    return this.#capabilityCalls.open(asked, context, { ...means, payment: means.payment ?? paid })
   }
 
   #payOwn(task: A2aTaskRow, message: UserMessage): A2aTaskRow {
-    if (task.interaction === null) return this.#ownCalls.pay(task, message)
+    if (task.interaction === null) return this.#capabilityCalls.pay(task, message)
     return refuseA2a('UnsupportedOperation', 'a call takes no more messages; send another one')
   }
 
@@ -129,7 +132,7 @@ export class Sending {
   #continued(agent: string, { taskId = '', contextId }: UserMessage): A2aTaskRow {
     const found = a2aTaskById(this.#ctx.store, taskId)
     if (found === undefined || found.agent !== agent) return refuseA2a('TaskNotFound')
-    const task = this.#course.look(found.key)
+    const task = this.#taskEvents.look(found.key)
     if (contextId !== undefined && contextId !== task.context)
       refuseA2a('InvalidParams', 'the task belongs to another context', 'message.contextId')
     if (isFinal(task.state as TaskState))

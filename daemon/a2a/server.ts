@@ -13,7 +13,6 @@ import { listenOnBoth } from '../control/loopback.ts'
 import { OwnOrigins } from '../control/origin.ts'
 import { isBearer } from '../home/token.ts'
 import { CARD_PATH, cardOf } from './cards.ts'
-import type { Course } from './course.ts'
 import { A2aRefused, refuseA2a, TokenReplaced } from './errors.ts'
 import { type MethodName, methodAt } from './methods.ts'
 import { askForPayment, mediaTypeFor, openStream, rpcError, sendJson, statusBody, unpaid } from './reply.ts'
@@ -30,6 +29,7 @@ import {
 } from './requests.ts'
 import { type Asking, type Outcome, refusedAs, type Service } from './service.ts'
 import { type Following, follow } from './streams.ts'
+import type { TaskEvents } from './task-events.ts'
 import { extensionUris, headerNames, headerOf, PaymentNeeded } from './x402.ts'
 
 type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'log' | 'now' | 'notices'>
@@ -41,7 +41,7 @@ const HOW_TO_ADD_A_HOST = 'is allowed with: svc a2a on --host <name>'
 export type ServerOptions = {
   ctx: Needs
   service: Service
-  course: Course
+  taskEvents: TaskEvents
   token: () => string
   host: string
   port: number
@@ -241,9 +241,9 @@ export class A2aServer {
   }
 
   #stream({ response, authority }: Exchange, following: Following, wrapping: Wrapping): void {
-    const { ctx, course } = this.#options
+    const { ctx, taskEvents } = this.#options
     const sink = openStream(response, wrapping.item)
-    const stop = follow(ctx, course, following, sink)
+    const stop = follow(ctx, taskEvents, following, sink)
     const end = () => sink.end()
     const refuse = () => {
       stop()

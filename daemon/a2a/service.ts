@@ -1,4 +1,4 @@
-/** The methods of A2A by their names: parameters read, agent found, answered by the desk. Both bindings call this alone. */
+/** The methods of A2A by their names: parameters read, agent found, answered by what each of them does. Both bindings call this alone. */
 import type { Logger } from 'pino'
 import { faultIn } from '../../protocol/contract/fault.ts'
 import { controlCodes } from '../../protocol/control/codes.ts'
@@ -9,13 +9,12 @@ import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import { isOutOfRoom } from '../platform/room.ts'
 import type { A2aTaskRow } from '../store/a2a.ts'
+import type { CapabilityCalls, Means } from './capability-calls.ts'
 import { agentCard, ownCard } from './cards.ts'
-import type { Course } from './course.ts'
-import type { Desk } from './desk.ts'
 import { type A2aError, A2aRefused, refuseA2a } from './errors.ts'
+import type { MethodHandlers } from './method-handlers.ts'
 import type { MethodName } from './methods.ts'
-import type { Means, OwnCalls } from './own-calls.ts'
-import type { PushDesk } from './pushes.ts'
+import type { PushConfigs } from './pushes.ts'
 import { OWN, type Sending } from './sending.ts'
 import {
   camelMembers,
@@ -27,6 +26,7 @@ import {
   type TaskStatus,
 } from './shapes.ts'
 import type { Following } from './streams.ts'
+import type { TaskEvents } from './task-events.ts'
 import { PaymentNeeded, settlementOf } from './x402.ts'
 
 type Needs = Pick<Context, 'identity' | 'settings' | 'contacts' | 'log'> & Parameters<typeof ownCard>[0]
@@ -49,11 +49,11 @@ export type Asking = {
 export type Outcome = ({ reply: object } | { follow: Following }) & { settled?: object }
 
 export type ServiceParts = {
-  desk: Desk
+  methodHandlers: MethodHandlers
   sending: Sending
-  ownCalls: OwnCalls
-  course: Course
-  pushes: PushDesk
+  capabilityCalls: CapabilityCalls
+  taskEvents: TaskEvents
+  pushes: PushConfigs
 }
 
 export class Service {
@@ -75,7 +75,7 @@ export class Service {
   }
 
   #call(name: MethodName, params: JsonValue, asking: Asking): Promise<Outcome> | Outcome {
-    const { desk, pushes } = this.#parts
+    const { methodHandlers, pushes } = this.#parts
     const read = <N extends RequestName>(shape: N): Given<N> => readAs(shape, params)
     const agent = this.#agentOf(asking, params)
     switch (name) {
@@ -86,26 +86,26 @@ export class Service {
       case 'SubscribeToTask':
         return { follow: this.#subscribe(agent, read('SubscribeToTaskRequest').id, asking.lastEventId) }
       case 'GetTask':
-        return { reply: desk.get(agent, read('GetTaskRequest')) }
+        return { reply: methodHandlers.get(agent, read('GetTaskRequest')) }
       case 'ListTasks':
-        return { reply: desk.list(agent, read('ListTasksRequest')) }
+        return { reply: methodHandlers.list(agent, read('ListTasksRequest')) }
       case 'CancelTask':
-        return desk.cancel(agent, read('CancelTaskRequest')).then(reply => ({ reply }))
+        return methodHandlers.cancel(agent, read('CancelTaskRequest')).then(reply => ({ reply }))
       case 'CreateTaskPushNotificationConfig': {
         const given = read('TaskPushNotificationConfig')
-        return { reply: pushes.create(desk.find(agent, given.taskId), given) }
+        return { reply: pushes.create(methodHandlers.find(agent, given.taskId), given) }
       }
       case 'GetTaskPushNotificationConfig': {
         const { taskId, id } = read('GetTaskPushNotificationConfigRequest')
-        return { reply: pushes.get(desk.find(agent, taskId), id) }
+        return { reply: pushes.get(methodHandlers.find(agent, taskId), id) }
       }
       case 'ListTaskPushNotificationConfigs': {
         const { taskId } = read('ListTaskPushNotificationConfigsRequest')
-        return { reply: pushes.list(desk.find(agent, taskId)) }
+        return { reply: pushes.list(methodHandlers.find(agent, taskId)) }
       }
       case 'DeleteTaskPushNotificationConfig': {
         const { taskId, id } = read('DeleteTaskPushNotificationConfigRequest')
-        pushes.remove(desk.find(agent, taskId), id)
+        pushes.remove(methodHandlers.find(agent, taskId), id)
         return { reply: {} }
       }
       case 'GetExtendedAgentCard':
@@ -118,13 +118,13 @@ export class Service {
     given: Given<'SendMessageRequest'>,
     { means, signal, authority }: Asking,
   ): Promise<Outcome> {
-    const { desk, sending, pushes } = this.#parts
+    const { methodHandlers, sending, pushes } = this.#parts
     const wanted = given.configuration?.taskPushNotificationConfig
     if (wanted !== undefined) pushes.check(wanted)
     const { task } = await sending.send(agent ?? OWN, given, means)
     authority.throwIfAborted()
     pushes.keep(task, wanted)
-    const reply = await desk.answer(task, given, signal)
+    const reply = await methodHandlers.answer(task, given, signal)
     return { reply, ...(await this.#settled(task, means, signal)) }
   }
 
@@ -147,18 +147,18 @@ export class Service {
   /** What the hub said of a payment by header; one that it refused is asked for again. */
   async #settled(task: A2aTaskRow, means: Means, signal: AbortSignal): Promise<{ settled?: object }> {
     if (means.payment === undefined || task.agent !== OWN) return {}
-    const { ownCalls, course } = this.#parts
-    const row = await ownCalls.judged(task, signal)
+    const { capabilityCalls, taskEvents } = this.#parts
+    const row = await capabilityCalls.judged(task, signal)
     const settled = row && settlementOf(row)
     if (row !== undefined && row.state !== 'refused') return present({ settled })
-    const why = (JSON.parse(course.look(task.key).status) as TaskStatus).message?.parts[0] as {
+    const why = (JSON.parse(taskEvents.look(task.key).status) as TaskStatus).message?.parts[0] as {
       text?: string
     }
-    throw ownCalls.neededAgain(task, why?.text, settled)
+    throw capabilityCalls.neededAgain(task, why?.text, settled)
   }
 
   #subscribe(agent: string | undefined, id: string, lastEventId: string | undefined): Following {
-    const task = this.#parts.desk.find(agent, id)
+    const task = this.#parts.methodHandlers.find(agent, id)
     if (isFinal(task.state as TaskState) && lastEventId === undefined)
       refuseA2a('UnsupportedOperation', 'the task is over, nothing more will happen; GetTask has all of it')
     const after = lastEventId === undefined ? undefined : eventNumber(lastEventId, task.events)

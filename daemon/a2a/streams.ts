@@ -1,8 +1,8 @@
 /** Tasks followed as server-sent events: the task first, then every event in its order, under ids by which it goes on. */
 import type { Context } from '../context.ts'
 import { type A2aTaskRow, a2aEventsAfter, a2aTaskAt } from '../store/a2a.ts'
-import type { Course } from './course.ts'
 import { isFinal, isInterrupted, type StreamItem, type TaskState } from './shapes.ts'
+import type { TaskEvents } from './task-events.ts'
 import { eventView, taskView } from './views.ts'
 
 type Needs = Pick<Context, 'store' | 'threads' | 'attachments'>
@@ -23,9 +23,9 @@ export type Following = {
 }
 
 /** Tells a task from now on; returns what stops it. */
-export function follow(ctx: Needs, course: Course, following: Following, sink: Sink): () => void {
+export function follow(ctx: Needs, taskEvents: TaskEvents, following: Following, sink: Sink): () => void {
   const { key } = following.task
-  const now = course.look(key)
+  const now = taskEvents.look(key)
   let told = following.after ?? now.events
   let stop = () => {}
   const isOver = ({ state }: A2aTaskRow) =>
@@ -43,7 +43,7 @@ export function follow(ctx: Needs, course: Course, following: Following, sink: S
   }
   const { historyLength } = following
   if (!sink.write({ task: taskView(ctx, now, { historyLength }) }, String(told))) return stop
-  stop = course.listen(changed => {
+  stop = taskEvents.listen(changed => {
     if (changed === key) tell()
   })
   tell()

@@ -6,9 +6,9 @@ import { type A2aEventRow, type A2aTaskRow, a2aEventsAfter, a2aMessagesOf } from
 import type { Message as ThreadMessage } from '../store/threads.ts'
 import { isRequester } from '../tasks/standing.ts'
 import { answerOf, type FileRoom, messageIdOf, roomForFiles } from './answers.ts'
-import { agentMessage } from './course.ts'
 import { A2aRefused } from './errors.ts'
 import type { Artifact, Message, StreamItem, Task, TaskStatus } from './shapes.ts'
+import { agentMessage } from './task-events.ts'
 
 type Needs = Pick<Context, 'store' | 'threads' | 'attachments'>
 

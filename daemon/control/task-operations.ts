@@ -14,12 +14,12 @@ import { wasPaidBefore } from '../store/open-payments.ts'
 import { paymentOf } from '../store/payments.ts'
 import { markQuoteShown, quoteOf } from '../store/quotes.ts'
 import type { Interaction } from '../store/threads.ts'
-import { giveAnew } from '../tasks/anew.ts'
 import { acceptEnd, cancel, decline, proposeEnd, say } from '../tasks/conversation.ts'
 import { commitTask, delegateTask, sendText } from '../tasks/delegation.ts'
 import { readText, textMessage } from '../tasks/messages.ts'
 import { keepRating } from '../tasks/ratings.ts'
 import { acceptReceipt, mayAcceptReceipt } from '../tasks/receipt-requester.ts'
+import { redelegate } from '../tasks/redelegation.ts'
 import { keepReview, type ReviewUploads } from '../tasks/reviews.ts'
 import { isCut, isOver, isRequester } from '../tasks/standing.ts'
 import { verifyNow } from '../tasks/verify.ts'
@@ -191,7 +191,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
     async anew({ interaction_id: id }) {
       if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
       if (ctx.identity.log.home === undefined) refuse('no_hub', 'this node is registered at no hub')
-      const given = giveAnew(ctx, at(id), task => commitTask(ctx, task))
+      const given = redelegate(ctx, at(id), task => commitTask(ctx, task))
       const wasPaid = wasPaidBefore(ctx.store, given.key) || undefined
       return { ...stateOf(given), anew_of: id, ...present({ was_paid: wasPaid }) }
     },

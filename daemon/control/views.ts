@@ -24,9 +24,9 @@ import { isHeld, isNumberInDoubt } from '../store/outbox.ts'
 import { paymentOf } from '../store/payments.ts'
 import { reviewOf } from '../store/reviews.ts'
 import type { Interaction, Message } from '../store/threads.ts'
-import { mayGiveAnew } from '../tasks/anew.ts'
 import { mayCancel, mayDecline, maySend } from '../tasks/conversation.ts'
 import { mayAcceptReceipt } from '../tasks/receipt-requester.ts'
+import { mayRedelegate } from '../tasks/redelegation.ts'
 import { reviewStanding } from '../tasks/reviews.ts'
 import { isCut, isRequester, waitingFor } from '../tasks/standing.ts'
 import { paymentView } from './payments.ts'
@@ -304,7 +304,7 @@ function actionsOf(ctx: Needs, interaction: Interaction): string[] {
     if (!isRequester(interaction)) actions.push('decline')
   }
   if (mayCancel(interaction)) actions.push('cancel')
-  if (mayGiveAnew(interaction)) actions.push('anew')
+  if (mayRedelegate(interaction)) actions.push('anew')
   const isReviewable = isRequester(interaction) && isCut(interaction) && interaction.receiptState === 'signed'
   if (isReviewable && reviewOf(ctx.store, interaction.key) === undefined) actions.push('review')
   if (isRequester(interaction) && mayAcceptReceipt(ctx, interaction)) actions.push('accept_receipt')

@@ -8,9 +8,9 @@ import type { Context } from '../context.ts'
 import { type Config, controlHost, LOOPBACK_HOSTS, settingsWithoutEffect } from '../home/config.ts'
 import { keyWarning } from '../identity/key-warning.ts'
 import { hasClaim } from '../mail/claims.ts'
-import { anewWarning } from '../membership/anew.ts'
 import { cardWarning } from '../membership/card.ts'
-import { refusingHubs } from '../payments/former-accounts.ts'
+import { clockAheadWarning } from '../membership/clock-ahead.ts'
+import { refusingHubs } from '../payments/previous-accounts.ts'
 import { contradictionWarnings } from '../peers/contradictions.ts'
 import { REWRITTEN } from '../peers/heads.ts'
 import { roomWarning } from '../platform/room.ts'
@@ -116,7 +116,7 @@ export function warningsOf(
       `config.json: control_addr ${control?.missed} is in use by another program, so this node listens on ${control?.bound}; send the token to no other address`,
     ],
     [control?.isAlone === true, `${ALONE} (${control?.bound})`],
-    [true, anewWarning(ctx)],
+    [true, clockAheadWarning(ctx)],
     [
       sandbox?.kind === 'none' && ctx.settings.current.auto_reply?.sandbox !== false,
       `the program that answers tasks is in no sandbox (${sandbox?.kind === 'none' ? sandbox.why : ''}): what it can be talked into, it can do with your files and your network; install bubblewrap and restart the node, or accept it with: svc autoreply set --no-sandbox`,

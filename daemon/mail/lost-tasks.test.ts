@@ -4,10 +4,10 @@ import { balanceOf } from '../control/credits.ts'
 import { restoredView, restoreWarnings, sayLostHere } from '../control/restored.ts'
 import { threadView } from '../control/views.ts'
 import { lostTasks } from '../store/lost.ts'
-import { giveAnew } from '../tasks/anew.ts'
 import { waitingThreads } from '../tasks/auto-reply-threads.ts'
 import { decline } from '../tasks/conversation.ts'
 import { commitTask, delegateTask } from '../tasks/delegation.ts'
+import { redelegate } from '../tasks/redelegation.ts'
 import { HOUR_MS, type TestNode } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 
@@ -125,7 +125,7 @@ describe('its provider', () => {
 
   test('delegates nothing anew in the place of its requester', () => {
     const { ctx } = bob.node
-    expect(() => giveAnew(ctx, bob.node.thread(plain), task => commitTask(ctx, task))).toThrow(
+    expect(() => redelegate(ctx, bob.node.thread(plain), task => commitTask(ctx, task))).toThrow(
       'only who delegated a task delegates it anew',
     )
   })

@@ -19,11 +19,11 @@ import {
   leftRows,
   writeHome,
 } from '../store/hubs.ts'
-import { checkAdmission } from './anew.ts'
 import { watchCard } from './card.ts'
-import { pushLog, pushLogTo } from './former.ts'
+import { checkAdmission } from './clock-ahead.ts'
 import { eventTime, markNewMailbox, requireClock, settleKeyState } from './key-state.ts'
 import { HUB_WAIT_MS, Newest, type WaitingMail } from './newest.ts'
+import { pushLog, pushLogTo } from './push-log.ts'
 import { sendRevocations } from './revocations.ts'
 import type { Sync, SyncNeeds } from './sync.ts'
 

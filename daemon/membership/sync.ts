@@ -14,8 +14,8 @@ import type { HubClient, PowSolution, Profile, RegisterReply } from '../hubs/hub
 import { type PowSolver, powChallenge } from '../hubs/pow.ts'
 import { hubRow, noteRegistered } from '../store/hubs.ts'
 import { isCardDue, learnAddress, noteCard, ownCard } from './card.ts'
-import { pushLog } from './former.ts'
 import { eventTime, isClockFollowed, settleKeyState } from './key-state.ts'
+import { pushLog } from './push-log.ts'
 
 export type SyncNeeds = Pick<
   Context,

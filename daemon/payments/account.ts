@@ -12,7 +12,6 @@ import type { AccountEntry, HubClient } from '../hubs/hub.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { receivedPayments } from '../store/open-payments.ts'
 import { type PaymentRow, paymentById } from '../store/payments.ts'
-import { mayLapse } from './ends.ts'
 import {
   acceptedUntil,
   acceptLosses,
@@ -24,6 +23,7 @@ import {
 } from './lost-holds.ts'
 import { type LostOrder, lostOrders, unprovenFault } from './lost-orders.ts'
 import { type Authorized, authorizedSince, type Signed, signedSince } from './own-records.ts'
+import { mayLapse } from './unsettled-holds.ts'
 
 type Needs = Pick<
   Context,

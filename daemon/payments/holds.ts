@@ -25,8 +25,8 @@ import { type Accounts, withNewestKey } from './accounts.ts'
 import { isAccepted, noteLost } from './lost-holds.ts'
 import { maySign } from './may-sign.ts'
 import { orderFor } from './orders.ts'
+import { letAnswerGo } from './priced-tasks.ts'
 import { quoteOfRow, receiptFault } from './receipts.ts'
-import { letAnswerGo } from './words.ts'
 
 export type HoldNeeds = Pick<
   Context,

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Course } from '../a2a/course.ts'
-import { PushDesk } from '../a2a/pushes.ts'
+import { PushConfigs } from '../a2a/pushes.ts'
+import { TaskEvents } from '../a2a/task-events.ts'
 import type { Context } from '../context.ts'
 import { Outbox } from '../mail/outbox.ts'
 import { Relay } from '../mail/relay.ts'
@@ -222,10 +222,10 @@ const rows: Row[] = [
       const body = JSON.stringify({ status: { state: 'TASK_STATE_WORKING' } })
       addA2aEvent(ctx.store, key, { body, message: null })
       const calm = hurried(alice.node)
-      const course = new Course(calm, async () => ({}) as never, true)
+      const taskEvents = new TaskEvents(calm, async () => ({}) as never, true)
       return {
         at: alice.node,
-        start: () => runs(new PushDesk(calm, course)),
+        start: () => runs(new PushConfigs(calm, taskEvents)),
         isDone: () => told.length > 0 && a2aPush(ctx.store, key, 'p')?.told === 1,
       }
     },

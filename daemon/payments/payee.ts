@@ -28,10 +28,10 @@ import {
 } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
 import { type Accounts, homeOnly } from './accounts.ts'
-import { offerFault, offerOf, quoteEffect } from './gate.ts'
 import { type HoldNeeds, Holds } from './holds.ts'
 import { mayAsk, maySign } from './may-sign.ts'
 import { orderFor } from './orders.ts'
+import { offerFault, offerOf, quoteEffect } from './price-check.ts'
 
 /** What a call is answered with: after its payment with the hub's receipts, or with the price in its place. */
 export type Answer = {

@@ -30,7 +30,6 @@ import { ownReason } from '../store/reasons.ts'
 import type { Interaction } from '../store/threads.ts'
 import { type Accounts, homeOnly } from './accounts.ts'
 import { type GivenTask, taskAsGiven } from './as-given.ts'
-import { askForEnds, countOpenEnds } from './ends.ts'
 import { missingSince } from './lost-orders.ts'
 import { askForLost, doubtOf, lostAskedInMs, requireUnpaid } from './lost-payments.ts'
 import { maySign } from './may-sign.ts'
@@ -38,6 +37,7 @@ import { noteEnd, noteTaken } from './proven.ts'
 import { askForReceipts, faultOf } from './receipts.ts'
 import { settleTaken, takenNetworks } from './refunds.ts'
 import { whyNotPaid } from './rules.ts'
+import { askHowHoldsEnded, countUnsettledHolds } from './unsettled-holds.ts'
 
 const ROUND_MS = 3_600_000
 /** A hold whose task is over is asked about soon, and then ever less often. */
@@ -150,7 +150,7 @@ export class Payer {
     const isDue = (quote: QuoteRow) => !isWaiting(this.#ctx, quote)
     const fresh = freshQuotes(store, FRESH_MAX).filter(isDue).slice(0, AT_ONCE_MAX)
     attemptEach(fresh, quote => this.#judge(quote))
-    const open = countOpenEnds(this.#ctx)
+    const open = countUnsettledHolds(this.#ctx)
     const isNew = open > this.#open
     this.#pauseMs = open === 0 ? ROUND_MS : isNew ? ENDS_FIRST_MS : Math.min(2 * this.#pauseMs, ROUND_MS)
     this.#open = open
@@ -185,7 +185,7 @@ export class Payer {
       if (hub === undefined) return
       await settleTaken(this.#ctx, hub, signal)
       await askForReceipts(this.#ctx, hub, signal)
-      await askForEnds(this.#ctx, hub, signal)
+      await askHowHoldsEnded(this.#ctx, hub, signal)
     } catch (error) {
       this.#noteFailed(error)
     }

@@ -17,8 +17,8 @@ import { commitTask, delegateTask } from '../tasks/delegation.ts'
 import { takeQuote, takeSettlements } from '../tasks/quotes.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED } from '../testing/scripted-hub.ts'
-import { quoteEffect } from './gate.ts'
 import { Payer } from './payer.ts'
+import { quoteEffect } from './price-check.ts'
 import { whyNotPaid } from './rules.ts'
 
 let world: TestWorld

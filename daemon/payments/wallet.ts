@@ -22,10 +22,10 @@ import { refuse } from '../refusal.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { heldForUs, unprovenOut } from '../store/open-payments.ts'
 import { type Accounts, homeOnly, withNewestKey } from './accounts.ts'
-import { askForEnds } from './ends.ts'
 import { type HoldNeeds, Holds } from './holds.ts'
 import { askForReceipts, faultOf } from './receipts.ts'
 import { openAt, redemptionName } from './redemptions.ts'
+import { askHowHoldsEnded } from './unsettled-holds.ts'
 
 type Needs = HoldNeeds & Pick<Context, 'random'>
 
@@ -151,7 +151,7 @@ export class Wallet {
     const { store } = this.#ctx
     const network = networkOf(home.identity.aid)
     const asked = await askForReceipts(this.#ctx, home, signal)
-    const { returned, taken } = await askForEnds(this.#ctx, home, signal)
+    const { returned, taken } = await askHowHoldsEnded(this.#ctx, home, signal)
     for (const row of heldForUs(store, network))
       if (row.state === 'ending') await this.#holds.end(row, signal)
     return { ...asked, settled: [...asked.settled, ...taken], returned, open: this.#open(network) }

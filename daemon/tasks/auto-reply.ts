@@ -20,7 +20,7 @@ import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { autoReplySettings } from '../home/config.ts'
 import { phraseOfSeed } from '../identity/identity.ts'
-import { queueWords } from '../payments/words.ts'
+import { queuePricedAnswer } from '../payments/priced-tasks.ts'
 import { Loop } from '../platform/loop.ts'
 import { isStoreFailure } from '../platform/room.ts'
 import { Waker } from '../platform/waker.ts'
@@ -308,7 +308,7 @@ export class AutoReply {
       if (interaction === undefined || !maySend(interaction)) return false
       const last = ctx.store.get<{ direction: string; number: number }>(LAST_WORD_SQL, interaction.key)
       if (last === undefined || last.direction === 'out' || last.number !== thread.turn) return false
-      const said = queueWords(ctx, interaction, textMessage(text, attachments, true))
+      const said = queuePricedAnswer(ctx, interaction, textMessage(text, attachments, true))
       ctx.threads.update(said.interaction, { autoReplies: interaction.autoReplies + 1 })
       ctx.store.afterCommit(() =>
         ctx.events.emit('message', { interaction_id: interaction.id, kind: kinds.message }),

@@ -16,7 +16,7 @@ import {
 import { TASK } from '../../protocol/proof/quote.ts'
 import { type Call, type Outcome, type Provider, runProvider } from '../modules/provider.ts'
 import { Payee } from '../payments/payee.ts'
-import { openPrice } from '../payments/words.ts'
+import { openPrice } from '../payments/priced-tasks.ts'
 import { recall, remember } from '../store/memory.ts'
 import { paymentOf } from '../store/payments.ts'
 import type { Message } from '../store/threads.ts'

@@ -20,7 +20,7 @@ import {
 } from '../../protocol/proof/effect.ts'
 import { paymentRequired, type Quote, TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
-import { notePrice } from '../payments/words.ts'
+import { notePrice } from '../payments/priced-tasks.ts'
 import type { Interaction } from '../store/threads.ts'
 import { type ConversationNeeds, proposeEnd } from './conversation.ts'
 

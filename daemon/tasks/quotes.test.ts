@@ -12,7 +12,7 @@ import {
   settlementKinds,
 } from '../../protocol/proof/payment.ts'
 import { paymentRequired, type Quote, TASK } from '../../protocol/proof/quote.ts'
-import { quoteEffect } from '../payments/gate.ts'
+import { quoteEffect } from '../payments/price-check.ts'
 import { addPayment, paymentOf } from '../store/payments.ts'
 import { quoteOf } from '../store/quotes.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'

@@ -7,7 +7,7 @@ import type { Node } from '../../daemon/node.ts'
 import { callRoute } from '../../hub/testing/hub.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
-import { openGate } from '../two-nodes/gate.ts'
+import { interceptHub } from '../two-nodes/intercepted-hub.ts'
 import { type Lab, never, openLab, until } from '../two-nodes/world.ts'
 
 let lab: Lab
@@ -103,14 +103,14 @@ describe('the card of a node', () => {
 
   test('leaves the listing with a rotation and comes back by itself under the new key, also over a restart', async () => {
     let isCut = false
-    await using gate = await openGate(
+    await using proxy = await interceptHub(
       () => lab.hub.url,
       route =>
         isCut && route === 'POST /register'
           ? { status: 503, body: { reason: 'unavailable', error: 'x' } }
           : undefined,
     )
-    const node = await offering('petra', ['petra.skill'], gate.url)
+    const node = await offering('petra', ['petra.skill'], proxy.url)
     const before = (await served(node.aid)) as AgentCard
     isCut = true
     await node.handlers.idRotate({}, never)
@@ -147,7 +147,7 @@ describe('the card of a node', () => {
 
   test('that the hub refuses is told to the user with the next step, and not sent again and again', async () => {
     let sent = 0
-    await using gate = await openGate(
+    await using proxy = await interceptHub(
       () => lab.hub.url,
       route => {
         if (route === 'POST /register') sent += 1
@@ -158,7 +158,7 @@ describe('the card of a node', () => {
     )
     const node = await lab.start('silke')
     await lab.hub.running.hub.context.store.admit(node.aid, true)
-    const joined = await node.handlers.hubRegister({ url: gate.url, caps: ['silke.skill'] }, never)
+    const joined = await node.handlers.hubRegister({ url: proxy.url, caps: ['silke.skill'] }, never)
     expect(joined.card_status).toBe('refused')
     expect(joined.note).toMatch(/did not take the A2A card.*; check the profile/)
     expect((await node.handlers.status(undefined, never)).warnings).toContain(joined.note)

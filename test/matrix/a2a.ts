@@ -1,10 +1,11 @@
 /** The A2A interface of a node without its server. */
-import { Course } from '../../daemon/a2a/course.ts'
-import { Desk } from '../../daemon/a2a/desk.ts'
-import { type OwnCallNeeds, OwnCalls } from '../../daemon/a2a/own-calls.ts'
-import { PushDesk } from '../../daemon/a2a/pushes.ts'
+
+import { CapabilityCalls, type CapabilityCallsNeeds } from '../../daemon/a2a/capability-calls.ts'
+import { MethodHandlers } from '../../daemon/a2a/method-handlers.ts'
+import { PushConfigs } from '../../daemon/a2a/pushes.ts'
 import { Sending } from '../../daemon/a2a/sending.ts'
 import { Service } from '../../daemon/a2a/service.ts'
+import { TaskEvents } from '../../daemon/a2a/task-events.ts'
 import type { Context } from '../../daemon/context.ts'
 import { taskOperations } from '../../daemon/control/task-operations.ts'
 import type { Payer } from '../../daemon/payments/payer.ts'
@@ -14,13 +15,13 @@ import type { JsonValue } from '../../protocol/encoding/json.ts'
 const never = new AbortController().signal
 
 export class A2a {
-  readonly pushes: PushDesk
-  readonly #course: Course
+  readonly pushes: PushConfigs
+  readonly #taskEvents: TaskEvents
   readonly #service: Service
 
   readonly #store: Context['store']
 
-  constructor(ctx: Context & { modules: OwnCallNeeds['modules'] & { list(): [] } }, payer: Payer) {
+  constructor(ctx: Context & { modules: CapabilityCallsNeeds['modules'] & { list(): [] } }, payer: Payer) {
     const reviews = { firstAnswer: async () => {} }
     const node = taskOperations(ctx, { token: '', reviews, payer })
     this.#store = ctx.store
@@ -30,14 +31,20 @@ export class A2a {
       end: (given: Parameters<typeof node.end>[0]) => node.end(given, never),
       cancel: (given: Parameters<typeof node.cancel>[0]) => node.cancel(given, never),
     }
-    const course = new Course(ctx, given => operations.end(given), true)
-    const ownCalls = new OwnCalls(ctx, course, true)
-    const desk = new Desk(ctx, { course, operations })
-    const sending = new Sending(ctx, { course, operations, ownCalls })
-    this.#course = course
-    this.pushes = new PushDesk(ctx, course)
-    this.#service = new Service(ctx, { desk, sending, ownCalls, course, pushes: this.pushes })
-    course.start()
+    const taskEvents = new TaskEvents(ctx, given => operations.end(given), true)
+    const capabilityCalls = new CapabilityCalls(ctx, taskEvents, true)
+    const methodHandlers = new MethodHandlers(ctx, { taskEvents, operations })
+    const sending = new Sending(ctx, { taskEvents, operations, capabilityCalls })
+    this.#taskEvents = taskEvents
+    this.pushes = new PushConfigs(ctx, taskEvents)
+    this.#service = new Service(ctx, {
+      methodHandlers,
+      sending,
+      capabilityCalls,
+      taskEvents,
+      pushes: this.pushes,
+    })
+    taskEvents.start()
   }
 
   async call(name: Parameters<Service['call']>[0], agent: string, params: JsonValue): Promise<object> {
@@ -54,11 +61,11 @@ export class A2a {
 
   /** What its loop does by the clock. */
   look(): void {
-    for (const { key } of unfinishedA2aTasks(this.#store)) this.#course.look(key)
+    for (const { key } of unfinishedA2aTasks(this.#store)) this.#taskEvents.look(key)
   }
 
   async stop(): Promise<void> {
-    await this.#course.stop()
+    await this.#taskEvents.stop()
     await this.pushes.stop()
   }
 }

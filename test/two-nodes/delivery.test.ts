@@ -5,13 +5,13 @@ import type { Node } from '../../daemon/node.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
-import { type Answer, type Gate, openGate } from './gate.ts'
+import { type Answer, type InterceptedHub, interceptHub } from './intercepted-hub.ts'
 import { delegated, inboxIds, type Lab, never, openLab, stateOf, texts, thread, until } from './world.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 let lab: Lab
-let gate: Gate
+let proxy: InterceptedHub
 let alice: Node
 let bob: Node
 /** What the hub of alice says instead of itself. */
@@ -19,11 +19,11 @@ let lies: Record<string, Answer> = {}
 
 beforeAll(async () => {
   lab = await openLab()
-  gate = await openGate(
+  proxy = await interceptHub(
     () => lab.hub.url,
     route => lies[route],
   )
-  alice = await joined('alice', gate.url)
+  alice = await joined('alice', proxy.url)
   bob = await lab.member('bob')
   await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
 })
@@ -31,7 +31,7 @@ afterEach(() => {
   lies = {}
 })
 afterAll(async () => {
-  await gate[Symbol.asyncDispose]()
+  await proxy[Symbol.asyncDispose]()
   await lab.close()
 })
 
@@ -258,7 +258,7 @@ describe('a message that nobody confirms', () => {
 
 describe('a hub in the middle of the conversation', () => {
   test('that requires another wire version is left alone, and the status says why', async () => {
-    const node = await joined('cut-off', gate.url)
+    const node = await joined('cut-off', proxy.url)
     lies = {
       'POST /relay/send': {
         status: 426,

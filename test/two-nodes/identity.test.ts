@@ -7,7 +7,7 @@ import type { Node } from '../../daemon/node.ts'
 import { recall } from '../../daemon/store/memory.ts'
 import { ACCESS_REFUSED } from '../../daemon/store/outbox.ts'
 import { startTestHub, type TestHub } from '../../hub/testing/hub.ts'
-import { type Intercept, openGate } from './gate.ts'
+import { type Intercept, interceptHub } from './intercepted-hub.ts'
 import { checkMoved, type Mover, openMover } from './move.ts'
 import {
   delegated,
@@ -224,9 +224,9 @@ describe('a hub whose clock lies', () => {
   ])(
     'is not followed to another year by its %s: no key event is made, and the reason is said',
     async (_what, lie) => {
-      await using gate = await openGate(() => second.url, lie)
+      await using proxy = await interceptHub(() => second.url, lie)
       const node = await lab.start(`lied-to-${_what}`)
-      await expect(node.handlers.hubRegister({ url: gate.url }, never)).rejects.toMatchObject({
+      await expect(node.handlers.hubRegister({ url: proxy.url }, never)).rejects.toMatchObject({
         code: 'hub_refused',
         message: expect.stringMatching(/clock of the hub is \d+ hours ahead/),
       })
@@ -260,7 +260,7 @@ describe('a hub whose clock is ahead', () => {
 describe('taking capabilities back', () => {
   const due = (node: Node) => node.ctx.store.get<{ n: number }>('SELECT count(*) AS n FROM revocations')?.n
 
-  /** A node that handed capabilities to a contact, behind a gate. */
+  /** A node that handed capabilities to a contact, behind a proxy. */
   async function giver(name: string, url: string): Promise<{ node: Node; peer: Node; id: string }> {
     const node = await lab.start(name)
     await lab.hub.running.hub.context.store.admit(node.aid, true)
@@ -276,7 +276,7 @@ describe('taking capabilities back', () => {
   test('a block made while the hub is down is told to it later, also more than a call takes', async () => {
     let isDown = false
     let calls = 0
-    await using gate = await openGate(
+    await using proxy = await interceptHub(
       () => lab.hub.url,
       route => {
         if (isDown) return { status: 503, body: { reason: 'unavailable', error: 'down' } }
@@ -284,7 +284,7 @@ describe('taking capabilities back', () => {
         return undefined
       },
     )
-    const { node, peer, id } = await giver('bert', gate.url)
+    const { node, peer, id } = await giver('bert', proxy.url)
     const issue = node.ctx.store
     issue.transaction(() => {
       for (let i = 0; i < 1200; i++)
@@ -312,14 +312,14 @@ describe('taking capabilities back', () => {
   })
 
   test('where the list of the hub is full, the mailbox is made new', async () => {
-    await using gate = await openGate(
+    await using proxy = await interceptHub(
       () => lab.hub.url,
       route =>
         route.includes('revoke')
           ? { status: 409, body: { reason: 'revocation_list_full', error: 'full' } }
           : undefined,
     )
-    const { node } = await giver('bella', gate.url)
+    const { node } = await giver('bella', proxy.url)
     const { epoch } = node.ctx.keys
     await node.handlers.contactBlock({ peer: 'friend', blocked: true }, never)
     await until('new mailbox, published', () => node.ctx.keys.epoch !== epoch && node.ctx.keys.isConfirmed)

@@ -13,7 +13,7 @@ export const unique = (words: readonly string[]) => [...new Set(words)]
 export const pathsOf = (row: CommandRow) => callPaths(row).filter(path => !path.startsWith('-'))
 
 /** What may follow the words of a path, from none on. */
-export function wordsBehind(commands: readonly CommandRow[]): Map<string, string[]> {
+export function suggestionsAfter(commands: readonly CommandRow[]): Map<string, string[]> {
   const behind = new Map<string, string[]>()
   const add = (path: string, words: readonly string[]) =>
     behind.set(path, unique([...(behind.get(path) ?? []), ...words]))

@@ -10,8 +10,8 @@ import { quoteOf } from '../store/quotes.ts'
 import type { Interaction } from '../store/threads.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { PaidWorld, PRICE } from '../testing/paying.ts'
-import { giveAnew } from './anew.ts'
 import { commitTask, delegateTask } from './delegation.ts'
+import { redelegate } from './redelegation.ts'
 
 let folder: string
 beforeEach(() => {
@@ -30,7 +30,7 @@ const shown = ({ ctx }: TestNode, id: string) => {
   return threadView(ctx, interaction, { fromTurn: 1, maxChars: undefined })
 }
 const anewOf = ({ ctx }: TestNode, id: string) =>
-  giveAnew(ctx, ctx.threads.findById(id) as Interaction, task => commitTask(ctx, task))
+  redelegate(ctx, ctx.threads.findById(id) as Interaction, task => commitTask(ctx, task))
 const filesOf = (node: TestNode, id: string) =>
   node
     .messages(id)

@@ -1,5 +1,5 @@
 /**
- * The course of tasks as clients of A2A are told it: what happens in an interaction becomes numbered events, once each and
+ * The taskEvents of tasks as clients of A2A are told it: what happens in an interaction becomes numbered events, once each and
  * for good, so that every stream, every push and every look tells the same. A task that is over stays so.
  */
 import type { OperationInput } from '../../protocol/control/operations.ts'
@@ -25,7 +25,7 @@ import { type Answer, answerOf, messageIdOf } from './answers.ts'
 import { isFinal, type Message, type TaskState, type TaskStatus } from './shapes.ts'
 import { paymentMetadata } from './x402.ts'
 
-export type CourseNeeds = Pick<
+export type TaskEventsNeeds = Pick<
   Context,
   'identity' | 'store' | 'threads' | 'attachments' | 'events' | 'log' | 'now'
 >
@@ -41,8 +41,8 @@ const SPOKEN = [kinds.delegate, kinds.message, kinds.result].join(', ')
 
 type Standing = { state: TaskState; message: Message | undefined }
 
-export class Course {
-  readonly #ctx: CourseNeeds
+export class TaskEvents {
+  readonly #ctx: TaskEventsNeeds
   readonly #end: Ending
   readonly #isPaidHere: boolean
   readonly #listeners = new Set<(task: number) => void>()
@@ -50,7 +50,7 @@ export class Course {
   #stopListening = () => {}
 
   /** `isPaidHere`: whether this build pays. */
-  constructor(ctx: CourseNeeds, end: Ending, isPaidHere: boolean) {
+  constructor(ctx: TaskEventsNeeds, end: Ending, isPaidHere: boolean) {
     this.#ctx = ctx
     this.#end = end
     this.#isPaidHere = isPaidHere

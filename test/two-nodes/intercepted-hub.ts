@@ -1,15 +1,15 @@
-/** A hub seen through a gate that may answer in its place, for tests. */
+/** A hub seen through a proxy that may answer in its place, for tests. */
 import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export type Answer = { status: number; headers?: Record<string, string>; body: object }
-/** What the gate answers itself; undefined passes the request on. */
+/** What the proxy answers itself; undefined passes the request on. */
 export type Intercept = (route: string) => Answer | undefined
 
-export type Gate = AsyncDisposable & { url: string }
+export type InterceptedHub = AsyncDisposable & { url: string }
 
 /** Stands before a hub and hands everything on, but what `intercept` answers. */
-export async function openGate(to: () => string, intercept: Intercept): Promise<Gate> {
+export async function interceptHub(to: () => string, intercept: Intercept): Promise<InterceptedHub> {
   const server = http.createServer((request, response) => {
     const answer = intercept(`${request.method} ${request.url}`)
     if (answer !== undefined) {

@@ -8,19 +8,19 @@ import { parseJson } from '../../protocol/encoding/json.ts'
 import { transactionOf } from '../../protocol/proof/payment.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
-import { quoteFor } from '../payments/gate.ts'
 import { maySign } from '../payments/may-sign.ts'
+import { quoteFor } from '../payments/price-check.ts'
 import { type A2aTaskRow, a2aTaskAt, addA2aTask, setA2aInteraction } from '../store/a2a.ts'
 import { type PaymentRow, paymentById, paymentOf } from '../store/payments.ts'
 import { newInteractionId } from '../store/threads.ts'
 import type { ConversationNeeds } from '../tasks/conversation.ts'
 import { takeLocalCall } from '../tasks/local-calls.ts'
-import { agentMessage, type Course, statusOf } from './course.ts'
 import { refuseA2a } from './errors.ts'
 import type { UserMessage } from './shapes.ts'
+import { agentMessage, statusOf, type TaskEvents } from './task-events.ts'
 import { authorizationFor, isJudged, keys, PaymentNeeded, requiredBy } from './x402.ts'
 
-export type OwnCallNeeds = ConversationNeeds &
+export type CapabilityCallsNeeds = ConversationNeeds &
   Pick<Context, 'hub' | 'random' | 'log'> & {
     modules: Context['modules'] & {
       find(capability: string): { timeoutMs?: number | undefined } | undefined
@@ -35,15 +35,15 @@ export type Call = { capability: string; args: Record<string, JsonValue> }
 /** How long an answer waits for the hub's word on a payment. */
 const JUDGED_MS = 30_000
 
-export class OwnCalls {
-  readonly #ctx: OwnCallNeeds
-  readonly #course: Course
+export class CapabilityCalls {
+  readonly #ctx: CapabilityCallsNeeds
+  readonly #taskEvents: TaskEvents
   readonly #isPaidHere: boolean
 
   /** `isPaidHere`: whether this build takes payments. */
-  constructor(ctx: OwnCallNeeds, course: Course, isPaidHere: boolean) {
+  constructor(ctx: CapabilityCallsNeeds, taskEvents: TaskEvents, isPaidHere: boolean) {
     this.#ctx = ctx
-    this.#course = course
+    this.#taskEvents = taskEvents
     this.#isPaidHere = isPaidHere
   }
 
@@ -66,7 +66,7 @@ export class OwnCalls {
     const call = parseJson(fromUtf8(task.request ?? utf8('{}'))) as Call
     const given = metadata[keys.payload]
     if (metadata[keys.status] === 'payment-rejected') {
-      this.#course.tellStatus(task.key, { state: 'TASK_STATE_CANCELED', message: undefined })
+      this.#taskEvents.tellStatus(task.key, { state: 'TASK_STATE_CANCELED', message: undefined })
       return a2aTaskAt(store, task.key)
     }
     if (given === undefined)

@@ -8,7 +8,7 @@ import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
 import { Audit } from './audit.ts'
-import { watchedNetworks } from './former-accounts.ts'
+import { watchedNetworks } from './previous-accounts.ts'
 
 let world: PaidWorld
 let alice: PayingNode

@@ -10,11 +10,11 @@ import { isRequester } from './standing.ts'
 type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'events'>
 
 /** Whether a task may be delegated anew: its recipient said that it no longer has it, and that was not done yet. */
-export const mayGiveAnew = (interaction: Interaction): boolean =>
+export const mayRedelegate = (interaction: Interaction): boolean =>
   isRequester(interaction) && interaction.lostByPeerAt !== null && interaction.anewAs === null
 
 /** The new task, which carries no payment; the same again is the same task. */
-export function giveAnew(
+export function redelegate(
   ctx: Needs,
   lost: Interaction,
   commit: (task: GivenTask) => Interaction,
@@ -22,7 +22,7 @@ export function giveAnew(
   return ctx.store.transaction(() => {
     const current = ctx.threads.byKey(lost.key)
     if (current.anewAs !== null) return ctx.threads.byKey(current.anewAs)
-    if (!mayGiveAnew(current))
+    if (!mayRedelegate(current))
       refuse(
         'wrong_state',
         isRequester(current)

@@ -1,14 +1,20 @@
 /** The node as the screens reach it: calls and events of the command line's own client. */
 import type { OperationInput, OperationName, OperationReply } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
-import { type Door, type NodeEventSeen, NodeGone, NodeRefused, NoStream } from '../../view/door.ts'
+import {
+  type NodeClient,
+  type NodeEventSeen,
+  NodeGone,
+  NodeRefused,
+  NoStream,
+} from '../../view/node-client.ts'
 import { connect, UnreachableNode, type Whom } from '../client/control.ts'
 import { HungNode } from '../client/entries.ts'
 import { streamEvents } from '../client/events.ts'
 import { operationIndex } from '../client/operation-index.ts'
 import type { Io } from '../io.ts'
 
-export function doorOf(given: Io, whom: Whom): Door {
+export function nodeClientOf(given: Io, whom: Whom): NodeClient {
   // nothing may be written beside what the screen writes
   const io = Object.create(given, { onTerminal: { value: false }, err: { value: () => undefined } }) as Io
   return {

@@ -36,7 +36,7 @@ export function dropPrice({ store }: Pick<Needs, 'store'>, interaction: Interact
 }
 
 /** Queues words of this side; the first ones of a task that is paid for take its credits. Runs inside a transaction. */
-export function queueWords(
+export function queuePricedAnswer(
   ctx: Needs,
   interaction: Interaction,
   outgoing: Outgoing,

@@ -1,10 +1,10 @@
 /** What each method of A2A does here: tasks of agents, by the operations of the node. */
 import type { Context } from '../context.ts'
 import { type A2aTaskRow, a2aTaskById, countA2aTasks, listA2aTasks } from '../store/a2a.ts'
-import type { Course } from './course.ts'
 import { refuseA2a } from './errors.ts'
 import { type Operations, OWN } from './sending.ts'
 import { type Given, isFinal, isInterrupted, type Message, type Task, type TaskState } from './shapes.ts'
+import type { TaskEvents } from './task-events.ts'
 import { directAnswer, taskView } from './views.ts'
 
 type Needs = Pick<Context, 'store' | 'threads' | 'attachments'>
@@ -13,13 +13,13 @@ const PAGE_DEFAULT = 50
 /** Clients give up on an answer that does not begin; one that asks again gets the same task. */
 const WAIT_MS = 270_000
 
-export type DeskParts = { course: Course; operations: Operations }
+export type MethodHandlersParts = { taskEvents: TaskEvents; operations: Operations }
 
-export class Desk {
+export class MethodHandlers {
   readonly #ctx: Needs
-  readonly #parts: DeskParts
+  readonly #parts: MethodHandlersParts
 
-  constructor(ctx: Needs, parts: DeskParts) {
+  constructor(ctx: Needs, parts: MethodHandlersParts) {
     this.#ctx = ctx
     this.#parts = parts
   }
@@ -69,7 +69,7 @@ export class Desk {
     if (task.interaction === null) return refuseA2a('TaskNotCancelable')
     const { id: interaction_id } = this.#ctx.threads.byKey(task.interaction)
     await this.#parts.operations.cancel({ interaction_id })
-    return taskView(this.#ctx, this.#parts.course.look(task.key))
+    return taskView(this.#ctx, this.#parts.taskEvents.look(task.key))
   }
 
   /** A call that waits for its payment; one that runs is not stopped. */
@@ -77,9 +77,9 @@ export class Desk {
     const { store } = this.#ctx
     if (task.interaction !== null) refuseA2a('TaskNotCancelable', 'a call that runs is not stopped')
     const standing = { state: 'TASK_STATE_CANCELED', message: undefined } as const
-    store.transaction(() => this.#parts.course.tellStatus(task.key, standing), 'node.a2a')
-    this.#parts.course.announce(task.key)
-    return taskView(this.#ctx, this.#parts.course.look(task.key))
+    store.transaction(() => this.#parts.taskEvents.tellStatus(task.key, standing), 'node.a2a')
+    this.#parts.taskEvents.announce(task.key)
+    return taskView(this.#ctx, this.#parts.taskEvents.look(task.key))
   }
 
   /** The task of an id as it stands; of any agent where none is named. */
@@ -87,11 +87,11 @@ export class Desk {
     const found = a2aTaskById(this.#ctx.store, id)
     if (found === undefined || (agent !== undefined && found.agent !== agent))
       return refuseA2a('TaskNotFound')
-    return this.#parts.course.look(found.key)
+    return this.#parts.taskEvents.look(found.key)
   }
 
   #settled(task: A2aTaskRow, signal: AbortSignal): Promise<A2aTaskRow> {
-    const { course } = this.#parts
+    const { taskEvents } = this.#parts
     const rests = ({ state }: A2aTaskRow) => isFinal(state as TaskState) || isInterrupted(state as TaskState)
     return new Promise((resolve, reject) => {
       const settle = () => {
@@ -99,17 +99,17 @@ export class Desk {
         stop()
         signal.removeEventListener('abort', settle)
         try {
-          resolve(course.look(task.key))
+          resolve(taskEvents.look(task.key))
         } catch (error) {
           reject(error)
         }
       }
       const timer = setTimeout(settle, WAIT_MS)
-      const stop = course.listen(key => {
-        if (key === task.key && rests(course.look(key))) settle()
+      const stop = taskEvents.listen(key => {
+        if (key === task.key && rests(taskEvents.look(key))) settle()
       })
       signal.addEventListener('abort', settle)
-      if (signal.aborted || rests(course.look(task.key))) settle()
+      if (signal.aborted || rests(taskEvents.look(task.key))) settle()
     })
   }
 }

@@ -6,11 +6,11 @@ import type { OperationInput, OperationName, OperationReply } from '../protocol/
 import { Failure } from '../protocol/encoding/errors.ts'
 
 /**
- * What came on `GET /events`: its events, and of the door's own making `open` once the stream stands, before any event,
+ * What came on `GET /events`: its events, and of its own making `open` once the stream stands, before any event,
  * and `alive` for each heartbeat, both with the id null.
  */
 export type NodeEventSeen = { id: string | null; event: string; data: unknown }
-export type Door = {
+export type NodeClient = {
   call<N extends OperationName>(name: N, input: OperationInput<N>): Promise<OperationReply<N>>
   /** Ends when the node ends the stream or the signal comes; throws {@link NoStream} where the node has none. */
   events(since: string | undefined, signal: AbortSignal): AsyncIterable<NodeEventSeen>

@@ -46,7 +46,7 @@ function makeAnew(ctx: Needs, hub: HubClient): void {
 }
 
 /** What the owner should know of an identity that was replaced lately. */
-export function anewWarning(ctx: Pick<Needs, 'identity' | 'store' | 'now'>): string | undefined {
+export function clockAheadWarning(ctx: Pick<Needs, 'identity' | 'store' | 'now'>): string | undefined {
   const noted = recall(ctx.store, ANEW)
   const [at, former] = noted === undefined ? [] : fromUtf8(noted).split(' ')
   if (ctx.now() - Number(at ?? 0) > SAID_FOR_MS) return undefined

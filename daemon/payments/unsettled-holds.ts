@@ -25,7 +25,7 @@ const LAPSE_POSTED_MS = 2 * 3_600_000
 const TOLERANCE_MS = 4 * 60_000
 
 /** Notes the ends that the hub has signed; ids of their tasks. */
-export async function askForEnds(ctx: Needs, home: Asked, signal: AbortSignal): Promise<Ended> {
+export async function askHowHoldsEnded(ctx: Needs, home: Asked, signal: AbortSignal): Promise<Ended> {
   const ended: Ended = { returned: [], taken: [] }
   const open = openHolds(ctx.store, ctx.hubNow(), ROWS_MAX)
   if (open.length === 0) return ended
@@ -120,7 +120,7 @@ function notePlain(
 }
 
 /** How many payments wait for such an end. */
-export const countOpenEnds = ({ store, hubNow }: Pick<Needs, 'store' | 'hubNow'>): number =>
+export const countUnsettledHolds = ({ store, hubNow }: Pick<Needs, 'store' | 'hubNow'>): number =>
   openHolds(store, hubNow(), ROWS_MAX).length
 
 /** Whether a hold may have lapsed without an entry that says so. */

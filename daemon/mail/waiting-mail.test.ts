@@ -3,7 +3,7 @@ import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { CounterSignature } from '../../protocol/proof/receipt.ts'
 import type { HubClient, PolledEnvelope } from '../hubs/hub.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { lookForHeads, watchForTwin } from './look.ts'
+import { lookForHeads, watchForTwin } from './waiting-mail.ts'
 
 let world: TestWorld
 let alice: TestNode

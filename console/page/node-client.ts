@@ -1,6 +1,6 @@
-/** The door of the page to its node: operations and events by fetch, each sealed with the key of the page. */
+/** The client of the page for its node: operations and events by fetch, each sealed with the key of the page. */
 import type { OperationInput, OperationName, OperationReply } from '../../protocol/control/operations.ts'
-import { type Door, type NodeEventSeen, NodeRefused } from '../../view/door.ts'
+import { type NodeClient, type NodeEventSeen, NodeRefused } from '../../view/node-client.ts'
 import { eventsIn } from './event-stream.ts'
 import type { Peer } from './peer.ts'
 import { sharedEvents } from './shared-events.ts'
@@ -10,7 +10,7 @@ declare global {
   var SVC_CONSOLE_OPERATIONS: Record<OperationName, readonly [method: 'GET' | 'POST', path: string]>
 }
 
-export function doorOf(peer: Peer): Door {
+export function nodeClientOf(peer: Peer): NodeClient {
   async function call<N extends OperationName>(
     name: N,
     input: OperationInput<N>,
