@@ -126,9 +126,10 @@ export class Script {
     let reason: string | undefined
     await this.until(`${who} says that the payment is ${states.join(' or ')}`, async () => {
       const { payment } = (await this.view(who)) ?? {}
+      const { payment: paid } = (await this.view(this.task.from)) ?? {}
       // what its provider refused stays open to its payer until the authorization is over, which says until when
-      const isSaid = payment?.problem === 'said_refused' && payment.held_until !== undefined
-      reason = payment?.state === 'refused' || isSaid ? payment?.reason : undefined
+      const isSaid = paid?.problem === 'said_refused' && paid.held_until !== undefined
+      reason = paid?.state === 'refused' || isSaid ? paid?.reason : undefined
       return (payment !== undefined && states.includes(payment.state)) || reason !== undefined
     })
     if (reason !== undefined) throw new NotPaid(reason)
