@@ -140,14 +140,12 @@ export const storePath = (dir: string): string => join(dir, 'interactions', 'sto
 export const openStore = (dir: string): Store => openStoreAt(madeStore(dir))
 
 /** The same for tests, where this process is the only one that looks at the file and no crash is survived. */
-export function openStoreAlone(dir: string): Store {
+export function openStoreAlone(dir: string, open = openAlone): Store {
   const path = madeStore(dir)
-  return opened(
-    path,
-    file => openDatabase(file, { isAlone: true }),
-    database => migrate(database, path),
-  )
+  return opened(path, open, database => migrate(database, path))
 }
+
+const openAlone = (path: string): Database => openDatabase(path, { isAlone: true })
 
 function madeStore(dir: string): string {
   const path = storePath(dir)

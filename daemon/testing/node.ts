@@ -14,7 +14,7 @@ import { askWhatIsDue } from '../mail/status-queries.ts'
 import { TopUps } from '../mail/top-ups.ts'
 import { settleKeyState } from '../membership/key-state.ts'
 import { doubtNumbers } from '../store/interactions.ts'
-import { openStore, openStoreAlone } from '../store/open.ts'
+import { openStore, openStoreAlone, type Store } from '../store/open.ts'
 import { dueEntries, type OutboxEntry, outboxEntry } from '../store/outbox.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { acceptEnd, proposeEnd, say } from '../tasks/conversation.ts'
@@ -167,6 +167,8 @@ export class TestWorld implements AsyncDisposable {
   readonly clock: Clock = { ms: START_MS }
   /** How far the clocks of single nodes, by their names, are from that of the world. */
   readonly skews = new Map<string, number>()
+  /** How each node opens its store. */
+  protected readonly openStore: (dir: string) => Store = openStoreAlone
   #nodes: TestNode[] = []
 
   async node(name: string): Promise<TestNode> {
@@ -241,7 +243,7 @@ export class TestWorld implements AsyncDisposable {
     const env = { SVC_HOME: dir, SVC_RUNTIME_DIR: join(dir, 'run') }
     const now = () => this.clock.ms + (this.skews.get(name) ?? 0)
     const timings = { topUpPauseMs: DAY_MS, topUpSpreadMs: 0, paymentMs: 50, paymentPauseMs: 1 }
-    return openGround({ dir, env, now, random, log, timings, openStore: openStoreAlone }, undo)
+    return openGround({ dir, env, now, random, log, timings, openStore: this.openStore }, undo)
   }
 
   /** Alice and bob, who know each other by name. */

@@ -1,7 +1,8 @@
 /** The store of a stopped node as the release before left it. */
 import { existsSync, readFileSync } from 'node:fs'
-import { openStoreAlone, storePath } from '../../daemon/store/open.ts'
+import { storePath } from '../../daemon/store/open.ts'
 import { upgrades } from '../../daemon/store/upgrades.ts'
+import { openWarm } from './warm-stores.ts'
 
 /** The schema that each release left. */
 const SCHEMAS: Readonly<Record<string, number>> = { '0.3.0': 12 }
@@ -24,7 +25,7 @@ const MADE_ANEW: Readonly<Record<string, string>> = {
 
 /** Takes back every step since; what only this build writes goes with its columns and tables. */
 export function undoUpgrades(dir: string): void {
-  const store = openStoreAlone(dir)
+  const store = openWarm(dir)
   store.transaction(() => {
     for (const step of upgrades.slice(RELEASED_SCHEMA - 1).reverse())
       for (const statement of statementsOf(step).reverse()) store.database.exec(undone(statement) ?? '')

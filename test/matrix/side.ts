@@ -1,7 +1,4 @@
 /** One of the two nodes of a world, with every part that works by itself. */
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { markRestored } from '../../daemon/chain/restored.ts'
 import type { PaymentOperations } from '../../daemon/control/handlers.ts'
@@ -18,7 +15,6 @@ import { Payee } from '../../daemon/payments/payee.ts'
 import { Payer } from '../../daemon/payments/payer.ts'
 import { Wallet } from '../../daemon/payments/wallet.ts'
 import { doubtNumbers } from '../../daemon/store/interactions.ts'
-import { openStoreAlone } from '../../daemon/store/open.ts'
 import { AutoReply } from '../../daemon/tasks/auto-reply.ts'
 import { Calls } from '../../daemon/tasks/calls.ts'
 import { commitTask } from '../../daemon/tasks/delegation.ts'
@@ -26,6 +22,8 @@ import { ReviewUploads } from '../../daemon/tasks/reviews.ts'
 import { HOUR_MS, type TestNode } from '../../daemon/testing/node.ts'
 import type { ScriptedHub } from '../../daemon/testing/scripted-hub.ts'
 import { A2a } from './a2a.ts'
+import { fillFolder, type KeptFolder, keptFolder } from './folders.ts'
+import { openWarm } from './warm-stores.ts'
 import type { MatrixWorld, Said } from './world.ts'
 
 export const COUNT = 'words.count'
@@ -238,17 +236,17 @@ export class Side {
 
   /** A copy of the directory as it is now, to be put back later. */
   async backUp(): Promise<() => Promise<void>> {
-    const kept = mkdtempSync(join(tmpdir(), 'svc-matrix-'))
-    await this.restart(dir => cpSync(dir, kept, { recursive: true }))
+    let kept: KeptFolder = []
+    await this.restart(dir => {
+      kept = keptFolder(dir)
+    })
     const madeAt = this.ctx.now()
     const saidBefore = this.world.said.length
     return () => {
       this.world.noteLost(this, { saidBefore, held: this.#held() })
       return this.restart(dir => {
-        rmSync(dir, { recursive: true })
-        cpSync(kept, dir, { recursive: true })
-        rmSync(kept, { recursive: true })
-        const store = openStoreAlone(dir)
+        fillFolder(dir, kept)
+        const store = openWarm(dir)
         store.transaction(() => {
           doubtNumbers(store)
           markRestored(store, madeAt)

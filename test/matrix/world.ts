@@ -2,18 +2,19 @@
  * Two nodes with every part that works by itself, a hub and a second one, all in memory and driven by hand: what waits
  * stays where it is until a test lets time pass.
  */
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { HubDoors } from '../../daemon/hubs/open.ts'
-import { openStoreAlone } from '../../daemon/store/open.ts'
 import { HOUR_MS, TestWorld } from '../../daemon/testing/node.ts'
 import { Post, type PostSnapshot, ScriptedHub } from '../../daemon/testing/scripted-hub.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
+import { fillFolder, type KeptFolder, keptFolder } from './folders.ts'
 import { Outside } from './outside.ts'
 import { Side } from './side.ts'
+import { freeStore, openWarm } from './warm-stores.ts'
 
 export const PRICE = 5
 export const GRANTED = 100
@@ -32,7 +33,7 @@ export type Loss = { saidBefore: number; held: ReadonlySet<string> }
 
 /** A world of which nothing runs. */
 export type KeptWorld = {
-  dirs: { alice: string; bob: string }
+  folders: { alice: KeptFolder; bob: KeptFolder }
   post: PostSnapshot
   said: { by: 'alice' | 'bob'; id: string; text: string }[]
   granted: number
@@ -40,14 +41,14 @@ export type KeptWorld = {
 }
 
 /** The directory of a side that ends, as one that may be used at any place. */
-async function keepDirectory(side: Side): Promise<string> {
+async function keepDirectory(side: Side): Promise<KeptFolder> {
   await side.stop()
   await side.node.close()
-  const store = openStoreAlone(side.node.dir)
+  const store = openWarm(side.node.dir)
   store.run("DELETE FROM memory WHERE name = 'place'")
   store.close()
   rmSync(join(side.node.dir, 'run'), { recursive: true, force: true })
-  return side.node.dir
+  return keptFolder(side.node.dir)
 }
 
 export class MatrixWorld extends TestWorld {
@@ -56,6 +57,7 @@ export class MatrixWorld extends TestWorld {
     seed: new Uint8Array(32).fill(203),
     url: 'http://other.test',
   })
+  protected override readonly openStore = openWarm
   readonly said: Said[] = []
   readonly copies: Side[] = []
   readonly #lost = new Map<Side, Loss>()
@@ -89,17 +91,17 @@ export class MatrixWorld extends TestWorld {
     const [alice, bob] = [await keepDirectory(this.alice), await keepDirectory(this.bob)]
     const saidBy = said.map(({ by, id, text }) => ({ by: by.name as 'alice' | 'bob', id, text }))
     // whoever goes on draws other random bytes by the time, also where none passed
-    return { dirs: { alice, bob }, post: post.snapshot(), said: saidBy, granted, ms: clock.ms + 1 }
+    return { folders: { alice, bob }, post: post.snapshot(), said: saidBy, granted, ms: clock.ms + 1 }
   }
 
   /** Both start on copies of directories that were kept, at a hub that has what it had then. */
-  async goOn({ dirs, post, said, granted, ms }: KeptWorld): Promise<this> {
+  async goOn({ folders, post, said, granted, ms }: KeptWorld): Promise<this> {
     this.clock.ms = ms
     this.granted = granted
     this.post.restore(post)
     const start = async (name: 'alice' | 'bob') => {
       const dir = mkdtempSync(join(tmpdir(), `svc-matrix-${name}-`))
-      cpSync(dirs[name], dir, { recursive: true })
+      fillFolder(dir, folders[name])
       // what was drawn before is not drawn again
       const side = new Side(this, name, await this.openQuietly(dir, `${name} at ${ms}`, name))
       await side.begin()
@@ -123,7 +125,7 @@ export class MatrixWorld extends TestWorld {
   /** A copy of a side's directory is started on another machine, while that side goes on. */
   async startCopy(of: Side): Promise<void> {
     const dir = mkdtempSync(join(tmpdir(), 'svc-matrix-copy-'))
-    await of.restart(own => cpSync(own, dir, { recursive: true }))
+    await of.restart(own => fillFolder(dir, keptFolder(own)))
     rmSync(join(dir, 'run'), { recursive: true, force: true })
     const copy = new Side(
       this,
@@ -266,7 +268,9 @@ export class MatrixWorld extends TestWorld {
 
   override async [Symbol.asyncDispose](): Promise<void> {
     await this.outside?.[Symbol.asyncDispose]()
-    for (const side of [this.alice, this.bob, ...this.copies]) await side?.stop()
+    const sides = [this.alice, this.bob, ...this.copies]
+    for (const side of sides) await side?.stop()
     await super[Symbol.asyncDispose]()
+    for (const side of sides) if (side !== undefined) freeStore(side.node.dir)
   }
 }

@@ -1,0 +1,119 @@
+/**
+ * Stores whose connections outlive their nodes: who opens one again, or gives it the content of another one, has its
+ * statements prepared already. For SQLite that content is what another process wrote.
+ */
+import * as fs from 'node:fs'
+import { SECRET_FILE_MODE } from '../../daemon/platform/files.ts'
+import { type Database, openDatabase, type Statement } from '../../daemon/platform/sqlite.ts'
+import { openStoreAlone, type Store, storePath } from '../../daemon/store/open.ts'
+
+type Connection = { database: Database; prepared: Map<string, Statement>; file: number }
+
+const TAKE = 'PRAGMA locking_mode = EXCLUSIVE'
+/** The lock goes with the next read. */
+const LET_GO = 'PRAGMA locking_mode = NORMAL; PRAGMA user_version'
+/** Where a database file says how it is written, and counts its changes; the second one says up to which it has its size. */
+const HEADER_BYTES = 100
+const WRITE_VERSION_AT = 18
+const CHANGES_AT = 24
+const SIZED_AT = 92
+const ROLLBACK_JOURNAL = 1
+
+/** By the path of its file, each of a store that is closed. */
+const closed = new Map<string, Connection>()
+/** Paths of those whose worlds are over. */
+const free: string[] = []
+
+/** Opens the store of a directory. */
+export const openWarm = (dir: string): Store => openStoreAlone(dir, openAt)
+
+/** Nothing uses the closed store of this directory any more. */
+export function freeStore(dir: string): void {
+  const path = storePath(dir)
+  if (closed.has(path)) free.push(path)
+}
+
+/** Puts a store with this content at a path, in place of the one that was there and is at `former` now. */
+export function putStore(path: string, former: string, bytes: Buffer): void {
+  const spare = closed.has(path) ? path : free.pop()
+  const connection = spare === undefined ? undefined : closed.get(spare)
+  if (spare === undefined || connection === undefined) {
+    fs.writeFileSync(path, bytes, { mode: SECRET_FILE_MODE })
+    return
+  }
+  closed.delete(spare)
+  fs.renameSync(spare === path ? former : spare, path)
+  closed.set(path, connection)
+  overwrite(path, bytes)
+}
+
+/** As a commit of another connection does, which every page that is kept in memory is older than. */
+function overwrite(path: string, bytes: Buffer): void {
+  const changes = headerOf(path).readUInt32BE(CHANGES_AT) + 1
+  const header = Buffer.from(bytes.subarray(0, HEADER_BYTES))
+  for (const at of [CHANGES_AT, SIZED_AT]) header.writeUInt32BE(changes, at)
+  const file = fs.openSync(path, 'r+')
+  try {
+    fs.writeSync(file, header, 0, HEADER_BYTES, 0)
+    fs.writeSync(file, bytes, HEADER_BYTES, bytes.length - HEADER_BYTES, HEADER_BYTES)
+    fs.ftruncateSync(file, bytes.length)
+  } finally {
+    fs.closeSync(file)
+  }
+}
+
+function headerOf(path: string): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES)
+  const file = fs.openSync(path, 'r')
+  try {
+    fs.readSync(file, header)
+  } finally {
+    fs.closeSync(file)
+  }
+  return header
+}
+
+/** Whether the file is the one of the connection, and nobody has opened it in another way. */
+const isStill = ({ file }: Connection, path: string): boolean =>
+  fs.statSync(path).ino === file && headerOf(path)[WRITE_VERSION_AT] === ROLLBACK_JOURNAL
+
+function connectionTo(path: string): Connection {
+  const found = closed.get(path)
+  closed.delete(path)
+  if (found !== undefined && isStill(found, path)) {
+    found.database.exec(TAKE)
+    return found
+  }
+  found?.database.close()
+  const database = openDatabase(path, { isAlone: true })
+  return { database, prepared: new Map(), file: fs.statSync(path).ino }
+}
+
+/** The database of one node, which ends with it. */
+function openAt(path: string): Database {
+  const connection = connectionTo(path)
+  let isOpen = true
+  const use = (): Database => {
+    if (!isOpen) throw Object.assign(new Error('database is not open'), { code: 'ERR_INVALID_STATE' })
+    return connection.database
+  }
+  const opened: Pick<Database, 'isTransaction' | 'exec' | 'prepare' | 'close'> = {
+    get isTransaction() {
+      return use().isTransaction
+    },
+    exec: sql => use().exec(sql),
+    prepare(sql) {
+      const database = use()
+      const statement = connection.prepared.get(sql) ?? database.prepare(sql)
+      connection.prepared.set(sql, statement)
+      return statement
+    },
+    close() {
+      if (use().isTransaction) connection.database.exec('ROLLBACK')
+      isOpen = false
+      connection.database.exec(LET_GO)
+      closed.set(path, connection)
+    },
+  }
+  return opened as Database
+}
