@@ -13,7 +13,7 @@ const TAG_BYTES = 16
 
 const publicKeys = new Map<string, crypto.KeyObject>()
 /** By the seed's own array, so that a key lives no longer than whoever holds its seed. */
-const privateKeys = new WeakMap<Uint8Array, { seed: string; key: crypto.KeyObject }>()
+const privateKeys = new WeakMap<Uint8Array, { of: string; key: crypto.KeyObject }>()
 
 export function sha256(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(crypto.hash('sha256', bytes, 'buffer'))
@@ -92,14 +92,7 @@ export function verifyAsync(key: Uint8Array, message: Uint8Array, signature: Uin
 
 function privateKeyObject(seed: Uint8Array): crypto.KeyObject {
   if (seed.length !== SEED_BYTES) throw new TypeError(`seed must be ${SEED_BYTES} bytes, got ${seed.length}`)
-  const text = toBase64url(seed)
-  const cached = privateKeys.get(seed)
-  // the array may have been overwritten since
-  if (cached?.seed === text) return cached.key
-  const options = { key: seed, format: 'raw-private', asymmetricKeyType: 'ed25519' } as never
-  const key = crypto.createPrivateKey(options)
-  privateKeys.set(seed, { seed: text, key })
-  return key
+  return importPrivate(seed, 'raw-private', 'ed25519')
 }
 
 function publicKeyObject(key: Uint8Array): crypto.KeyObject {
@@ -213,11 +206,17 @@ function importPublic(key: Uint8Array, type: AgreementKey): crypto.KeyObject {
 }
 
 function importPrivate(
-  key: Uint8Array,
+  seed: Uint8Array,
   format: 'raw-seed' | 'raw-private',
-  type: AgreementKey,
+  type: AgreementKey | 'ed25519',
 ): crypto.KeyObject {
-  return crypto.createPrivateKey({ key, format, asymmetricKeyType: type } as never)
+  const of = `${type} ${toBase64url(seed)}`
+  const cached = privateKeys.get(seed)
+  // the array may have been overwritten since
+  if (cached?.of === of) return cached.key
+  const key = crypto.createPrivateKey({ key: seed, format, asymmetricKeyType: type } as never)
+  privateKeys.set(seed, { of, key })
+  return key
 }
 
 function rawPublic(privateKey: crypto.KeyObject): Uint8Array {

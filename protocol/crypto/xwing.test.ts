@@ -27,6 +27,18 @@ describe('X-Wing', () => {
     expect(toHex(first.sharedSecret)).not.toBe(toHex(second.sharedSecret))
   })
 
+  test('a seed that was overwritten is another key', () => {
+    const own = new Uint8Array(32).fill(7)
+    const former = xwingPublicKey(own)
+    const { enc, sharedSecret } = encapsulate(former)
+    own.set(seed)
+    expect(toHex(xwingPublicKey(own))).toBe(toHex(xwingPublicKey(seed)))
+    expect(toHex(decapsulate(own, enc))).not.toBe(toHex(sharedSecret))
+    own.fill(7)
+    expect(toHex(xwingPublicKey(own))).toBe(toHex(former))
+    expect(toHex(decapsulate(own, enc))).toBe(toHex(sharedSecret))
+  })
+
   test('a bit flipped in either half of an encapsulation gives another secret', () => {
     const { enc, sharedSecret } = encapsulate(xwingPublicKey(seed))
     for (const at of [0, 1087, 1088, 1118]) {

@@ -11,7 +11,7 @@ import {
   shake256,
   x25519,
 } from '#crypto'
-import { concat, sized } from '../encoding/bytes.ts'
+import { concat, equal, sized } from '../encoding/bytes.ts'
 
 export const XWING_SEED_BYTES = 32
 export const XWING_PUBLIC_KEY_BYTES = 1216
@@ -25,7 +25,10 @@ const LABEL = Uint8Array.of(0x5c, 0x2e, 0x2f, 0x2f, 0x5e, 0x5c)
 
 export type Encapsulated = { enc: Uint8Array; sharedSecret: Uint8Array }
 
-type PrivateKey = { mlkem: Uint8Array; agreement: ReturnType<typeof x25519> }
+type PrivateKey = { seed: Uint8Array; mlkem: Uint8Array; agreement: ReturnType<typeof x25519> }
+
+/** By the seed's own array, so that a key lives no longer than whoever holds its seed. */
+const privateKeys = new WeakMap<Uint8Array, PrivateKey>()
 
 /** The 1,216-byte public key of a seed. */
 export function xwingPublicKey(seed: Uint8Array): Uint8Array {
@@ -57,11 +60,17 @@ export function decapsulate(seed: Uint8Array, enc: Uint8Array): Uint8Array {
 
 function expand(seed: Uint8Array): PrivateKey {
   if (seed.length !== XWING_SEED_BYTES) throw new TypeError(`X-Wing seed must be ${XWING_SEED_BYTES} bytes`)
+  const cached = privateKeys.get(seed)
+  // the array may have been overwritten since
+  if (cached !== undefined && equal(cached.seed, seed)) return cached
   const bytes = shake256(seed, MLKEM_SEED_BYTES + XWING_SEED_BYTES)
-  return {
+  const key = {
+    seed: seed.slice(),
     mlkem: bytes.subarray(0, MLKEM_SEED_BYTES),
     agreement: x25519(bytes.subarray(MLKEM_SEED_BYTES)),
   }
+  privateKeys.set(seed, key)
+  return key
 }
 
 function combine(
