@@ -1,8 +1,11 @@
 /** The store of a stopped node as the release before left it. */
-import { existsSync, readFileSync } from 'node:fs'
-import { storePath } from '../../daemon/store/open.ts'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Database, openDatabase } from '../../daemon/platform/sqlite.ts'
+import { openStoreAlone, storePath } from '../../daemon/store/open.ts'
 import { upgrades } from '../../daemon/store/upgrades.ts'
-import { openWarm } from './warm-stores.ts'
+import { putStore } from './warm-stores.ts'
 
 /** The schema that each release left. */
 const SCHEMAS: Readonly<Record<string, number>> = { '0.3.0': 12 }
@@ -19,20 +22,48 @@ export const isUpgraded = (dir: string): boolean => existsSync(`${storePath(dir)
 
 /** What was made anew since, as that release had it. */
 const MADE_ANEW: Readonly<Record<string, string>> = {
-  messages_text: `CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', content_rowid = 'key');
-    INSERT INTO messages_text (rowid, text) SELECT key, text FROM messages`,
+  messages_text: `CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', content_rowid = 'key')`,
 }
+const FILLED_ANEW = 'INSERT INTO messages_text (rowid, text) SELECT key, text FROM messages'
+
+type Former = { bytes: Buffer; copying: string }
+let former: Former | undefined
 
 /** Takes back every step since; what only this build writes goes with its columns and tables. */
 export function undoUpgrades(dir: string): void {
-  const store = openWarm(dir)
-  store.transaction(() => {
-    for (const step of upgrades.slice(RELEASED_SCHEMA - 1).reverse())
-      for (const statement of statementsOf(step).reverse()) store.database.exec(undone(statement) ?? '')
-    store.database.exec(`PRAGMA user_version = ${RELEASED_SCHEMA}`)
-  })
-  store.close()
+  former ??= formerStore()
+  const path = storePath(dir)
+  const copy = `${path}.former`
+  writeFileSync(copy, former.bytes)
+  const database = openDatabase(copy, { isAlone: true })
+  database.exec(`ATTACH '${path}' AS now; BEGIN; PRAGMA defer_foreign_keys = ON; ${former.copying}; COMMIT`)
+  database.close()
+  putStore(path, path, readFileSync(copy))
+  rmSync(copy)
 }
+
+/** An empty store of that release, and what fills it from one of this release. */
+function formerStore(): Former {
+  const dir = mkdtempSync(join(tmpdir(), 'svc-matrix-former-'))
+  const { database } = openStoreAlone(dir)
+  for (const step of upgrades.slice(RELEASED_SCHEMA - 1).reverse())
+    for (const statement of statementsOf(step).reverse()) database.exec(undone(statement) ?? '')
+  database.exec(`PRAGMA user_version = ${RELEASED_SCHEMA}`)
+  const copies = tablesOf(database).map(table => {
+    const columns = database.prepare('SELECT name FROM pragma_table_info(?)').all(table)
+    const names = columns.map(({ name }) => name).join(', ')
+    return `INSERT INTO main.${table} (${names}) SELECT ${names} FROM now.${table}`
+  })
+  database.close()
+  return { bytes: readFileSync(storePath(dir)), copying: [...copies, FILLED_ANEW].join('; ') }
+}
+
+const tablesOf = (database: Database): string[] =>
+  database
+    .prepare("SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main'")
+    .all()
+    .map(({ name }) => String(name))
+    .filter(name => !name.startsWith('sqlite_'))
 
 const statementsOf = (step: string): string[] =>
   step

@@ -12,6 +12,8 @@ type Connection = { database: Database; prepared: Map<string, Statement>; file: 
 const TAKE = 'PRAGMA locking_mode = EXCLUSIVE'
 /** The lock goes with the next read. */
 const LET_GO = 'PRAGMA locking_mode = NORMAL; PRAGMA user_version'
+/** No power is cut here. */
+const WAITS = /^PRAGMA synchronous = /
 /** Where a database file says how it is written, and counts its changes; the second one says up to which it has its size. */
 const HEADER_BYTES = 100
 const WRITE_VERSION_AT = 18
@@ -101,7 +103,9 @@ function openAt(path: string): Database {
     get isTransaction() {
       return use().isTransaction
     },
-    exec: sql => use().exec(sql),
+    exec(sql) {
+      if (!WAITS.test(sql)) use().exec(sql)
+    },
     prepare(sql) {
       const database = use()
       const statement = connection.prepared.get(sql) ?? database.prepare(sql)
