@@ -8,7 +8,7 @@ import { NodeRefused } from '../../view/node-client.ts'
 import type { Screen } from '../../view/rows.ts'
 import { saySent, type Tone } from '../../view/sentences.ts'
 import type { View } from '../../view/state.ts'
-import type { Save } from './download.ts'
+import type { NodeFile, Save } from './download.ts'
 import { KeptDrafts } from './drafts.ts'
 import {
   addressOf,
@@ -28,6 +28,7 @@ import { giveAll, type Upload, type Uploading } from './upload.ts'
 
 const SAID_FOR_MS = 8_000
 
+type Attachment = { cid: string; name: string }
 type Parts = { live: Live; build: string; upload: Upload; save: Save }
 
 export class App {
@@ -279,14 +280,35 @@ export class App {
     }
   }
 
+  #fileOf(id: string, { cid, name }: Attachment): NodeFile {
+    const path = async () => (await this.live.ask('attachmentLink', { interaction_id: id, cid })).path
+    return { name, path }
+  }
+
   /** Hands the bytes of an attachment to the browser's downloads. */
-  async download(id: string, { cid, name }: { cid: string; name: string }): Promise<void> {
+  async download(id: string, file: Attachment): Promise<void> {
     try {
-      const { path } = await this.live.ask('attachmentLink', { interaction_id: id, cid })
-      await this.#save(path, name)
-      this.say(`saving ${fileName(name)}; look at it before you open it`)
+      await this.#save.one(this.#fileOf(id, file))
+      this.say(`saving ${fileName(file.name)}; look at it before you open it`)
     } catch (error) {
       this.say(faultOf(error), 'bad')
+    }
+  }
+
+  /** Hands attachments to the browser's downloads as one archive, and says how many are in it. */
+  async downloadAll(id: string, files: readonly Attachment[], archive: string): Promise<void> {
+    let count = 0
+    const told = () => this.say(`read ${count} of ${files.length} files`)
+    try {
+      told()
+      const given = files.map(file => this.#fileOf(id, file))
+      await this.#save.all(given, archive, () => {
+        count += 1
+        told()
+      })
+      this.say(`saving ${count} files as ${archive}; look at them before you open them`)
+    } catch (error) {
+      this.say(`${faultOf(error)}; none of the ${files.length} files is saved`, 'bad')
     }
   }
 

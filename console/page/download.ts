@@ -1,24 +1,48 @@
-/** Files of the node, handed to the downloads of the browser: read in a sealed call, never by a link that others answer. */
-import { fileName } from '../../protocol/encoding/file-names.ts'
+/** Files of the node, handed to the downloads of the browser: read in sealed calls, never by a link that others answer. */
+import { downloadZip } from 'client-zip'
+import { distinctFileNames, fileName } from '../../protocol/encoding/file-names.ts'
 import { NodeRefused } from '../../view/node-client.ts'
 import type { Peer } from './peer.ts'
 
 /** The browser has begun to save it by then. */
 const SAVING_MS = 60_000
 
-export type Save = (path: string, name: string) => Promise<void>
+export type NodeFile = { path: () => Promise<string>; name: string }
+export type Save = {
+  /** Saves one file under its name. */
+  one(file: NodeFile): Promise<void>
+  /** Saves files as one archive, in which each has a name of its own; `onFile` hears of each that is in it. */
+  all(files: readonly NodeFile[], archive: string, onFile: () => void): Promise<void>
+}
 
-/** Saves what the node gives at a path, whole or not at all. */
+/** Saves what the node gives, whole or not at all. */
 export function saveWith(peer: Peer): Save {
-  return async (path, name) => {
-    const answer = await peer.fetch(path)
+  const read = async ({ path }: NodeFile): Promise<Response> => {
+    const answer = await peer.fetch(await path())
     if (!answer.ok) throw new NodeRefused('file_unreadable', 'the node did not give the file')
-    const place = URL.createObjectURL(await answer.blob())
-    const link = document.createElement('a')
-    link.href = place
-    link.download = fileName(name)
-    link.rel = 'noopener noreferrer'
-    link.click()
-    setTimeout(() => URL.revokeObjectURL(place), SAVING_MS)
+    return answer
   }
+  async function* entries(files: readonly NodeFile[], onFile: () => void) {
+    const names = distinctFileNames(files.map(({ name }) => name))
+    for (const [i, file] of files.entries()) {
+      yield { name: names[i], input: await (await read(file)).blob() }
+      onFile()
+    }
+  }
+  return {
+    one: async file => handOver(await (await read(file)).blob(), fileName(file.name)),
+    // a browser saves no more than ten files that nobody asked for one by one
+    all: async (files, archive, onFile) =>
+      handOver(await downloadZip(entries(files, onFile)).blob(), archive),
+  }
+}
+
+function handOver(content: Blob, name: string): void {
+  const place = URL.createObjectURL(content)
+  const link = document.createElement('a')
+  link.href = place
+  link.download = name
+  link.rel = 'noopener noreferrer'
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(place), SAVING_MS)
 }

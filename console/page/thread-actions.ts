@@ -1,9 +1,13 @@
 /** What can be done with a task now: one list from which buttons and keys are made. */
+import { fileName } from '../../protocol/encoding/file-names.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { PAID_ANEW, peerName, sayTerms } from '../../view/sentences.ts'
 import type { Thread } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { verify } from './receipt.ts'
+
+/** Of a task's id, in the name of the archive of its files. */
+const ARCHIVE_ID_CHARACTERS = 8
 
 export type Doable = {
   name: string
@@ -118,13 +122,20 @@ const secondReceipt = (app: App, id: string, peer: string): Doable => ({
     }),
 })
 
+/** One file has a button of its own; several are saved as one archive. */
+function saving(app: App, id: string, files: Thread['turns'][number]['attachments'], peer: string): Doable {
+  const [only] = files.length === 1 ? files : []
+  if (only !== undefined)
+    return { name: 'save', label: 'Save the file', isElsewhere: true, run: () => void app.download(id, only) }
+  const archive = fileName(`${peer} ${id.slice(0, ARCHIVE_ID_CHARACTERS)}.zip`)
+  const run = () => void app.downloadAll(id, files, archive)
+  return { name: 'save', label: `Save ${files.length} files`, key: 'S', run }
+}
+
 /** What does not depend on the state of a task. */
 function always(app: App, thread: Thread): Doable[] {
   const { interaction_id: id } = thread
   const files = thread.turns.flatMap(turn => turn.attachments).filter(file => file.path !== null)
-  const save = () => {
-    for (const file of files) void app.download(id, file)
-  }
   const attach = () => {
     const part = document.querySelector('.composer .attach')
     if (part instanceof HTMLDetailsElement) part.open = true
@@ -134,7 +145,7 @@ function always(app: App, thread: Thread): Doable[] {
     ...(thread.receipt === undefined
       ? []
       : [{ name: 'verify', label: 'Verify', key: 'v', run: () => void verify(app, id) }]),
-    ...(files.length === 0 ? [] : [{ name: 'save', label: 'Save the files', isElsewhere: true, run: save }]),
+    ...(files.length === 0 ? [] : [saving(app, id, files, peerName(thread))]),
     ...(app.view.interactions.get(id)?.delivery?.state === 'queued'
       ? [{ name: 'hold', label: 'Hold back', isElsewhere: true, run: () => hold(app, id) }]
       : []),

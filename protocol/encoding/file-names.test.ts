@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anyText } from '../testing/agents.ts'
-import { fileName } from './file-names.ts'
+import { distinctFileNames, fileName } from './file-names.ts'
 
 describe('a name that a stranger chose', () => {
   test.each([
@@ -59,4 +59,16 @@ describe('a name that a stranger chose', () => {
       }),
     )
   })
+})
+
+test('files of one folder have names of their own, however a disk compares', () => {
+  expect(distinctFileNames(['a.txt', 'b/a.txt', 'A.TXT', 'a (2).txt', 'README', 'readme', '..'])).toEqual([
+    'a.txt',
+    'a (2).txt',
+    'A (3).TXT',
+    'a (2) (2).txt',
+    'README',
+    'readme (2)',
+    'attachment',
+  ])
 })

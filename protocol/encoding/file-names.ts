@@ -39,6 +39,20 @@ export function fileName(name: string): string {
   return shortened(DEVICE.test(plain) ? `_${plain}` : plain)
 }
 
+/** The file names of several files of one folder: what an earlier one is called already gets a number before its extension. */
+export function distinctFileNames(names: readonly string[]): string[] {
+  const taken = new Set<string>()
+  return names.map(given => {
+    const name = fileName(given)
+    const dot = name.lastIndexOf('.')
+    const [stem, extension] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, '']
+    let free = name
+    for (let n = 2; taken.has(free.toLowerCase()); n++) free = `${stem} (${n})${extension}`
+    taken.add(free.toLowerCase())
+    return free
+  })
+}
+
 const bytesIn = (text: string): number => utf8(text).length
 
 /** The middle left out where a name is too long, between characters. */

@@ -1,5 +1,6 @@
 /** What is written in the console: drafts that the node keeps, and files of the browser. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -143,6 +144,44 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
     expect(file).toMatchObject({ name: 'from the browser.bin', bytes: bytes.length })
     expect(readFileSync(file?.path ?? '').equals(bytes)).toBe(true)
     expect(wrong).toEqual([])
+    await context.close()
+  })
+
+  test('the files of a task are saved as one archive, each under a name of its own, and counted', async () => {
+    const { alice, bob, lab } = world
+    const from = mkdtempSync(join(lab.folder, 'many-'))
+    const names = Array.from({ length: 30 }, (_, n) => `part ${n}.txt`)
+    for (const name of names) writeFileSync(join(from, name), `content of ${name}`)
+    mkdirSync(join(from, 'other'))
+    writeFileSync(join(from, 'other', 'part 0.txt'), 'another part 0')
+    const attach = [...names, join('other', 'part 0.txt')].map(name => join(from, name))
+    const { interaction_id: many } = await bob.handlers.delegate(
+      { to: alice.aid, task: 'many files', attach },
+      never,
+    )
+    await until('they are here', async () => {
+      const { turns } = await alice.handlers
+        .thread({ interaction_id: many }, never)
+        .catch(() => ({ turns: [] }))
+      return turns[0]?.attachments.every(({ path }) => path !== null) === true
+    })
+    const { page, context } = await open(`#/inbox/${many}`)
+    const saving = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Save 31 files' }).click()
+    const download = await saving
+    expect(download.suggestedFilename()).toBe(`bob ${many.slice(0, 8)}.zip`)
+    await page
+      .getByRole('status')
+      .getByText(/^Saving 31 files as bob/)
+      .waitFor()
+    const to = mkdtempSync(join(lab.folder, 'unpacked-'))
+    execFileSync('/usr/bin/python3', ['-m', 'zipfile', '-e', await download.path(), to])
+    const unpacked = readdirSync(to).map(name => [name, readFileSync(join(to, name), 'utf8')])
+    const expected = names.map(name => [name, `content of ${name}`])
+    expect(Object.fromEntries(unpacked)).toEqual({
+      ...Object.fromEntries(expected),
+      'part 0 (2).txt': 'another part 0',
+    })
     await context.close()
   })
 
