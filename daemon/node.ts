@@ -183,7 +183,7 @@ async function assemble(
     lifetime: lifetime.signal,
   })
   const page = options.consolePage ?? builtPage
-  const pages = new PageSessions(token, random, now)
+  const pages = new PageSessions(token, random, () => ({ now: now(), up: performance.now() }))
   const parts = { ctx, pages, ...opening, build: buildInfo.build, page }
   const listening = { handlers, control, token, console: parts, name: options.name, env: options.env }
   await listen(ctx, { ...listening, isPortNew: options.isPortNew === true }, undo)

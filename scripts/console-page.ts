@@ -24,7 +24,7 @@ async function bundled(entry: string, format?: 'esm'): Promise<string> {
     define: {
       'globalThis.SVC_CONSOLE_OPERATIONS': JSON.stringify(
         Object.fromEntries(
-          Object.entries(operations).map(([name, { method, path }]) => [name, [method, path]]),
+          Object.entries(operations).map(([name, { method, path, reads }]) => [name, [method, path, reads]]),
         ),
       ),
     },

@@ -47,7 +47,7 @@ afterEach(async () => {
 
 /** A node: opens pages and answers their calls with what they asked. */
 function node(): { pages: PageSessions; serve: http.RequestListener } {
-  const pages = new PageSessions(TOKEN, randomBytes, () => clock)
+  const pages = new PageSessions(TOKEN, randomBytes, () => ({ now: clock, up: clock - 1_700_000_000_000 }))
   const calls = new SealedCalls(pages, async (question, reply) => {
     const body = await readBody(question, { limits: { bodyBytes: 64 * 1024 * 1024 } })
     done.push(`${question.method} ${question.url} ${body.length}`)
@@ -67,10 +67,12 @@ function node(): { pages: PageSessions; serve: http.RequestListener } {
   return { pages, serve }
 }
 
+const FALSE = { challenge: 'e'.repeat(32), up: 0, masked_tabs: 'a'.repeat(64), proof: 'f'.repeat(64) }
+
 /** Another program that answers everything, as if it were the node. */
 const thief: http.RequestListener = (request, response) => {
   request.resume()
-  send(response, 200, { ok: true, challenge: 'e'.repeat(32), now: clock, proof: 'f'.repeat(64) })
+  send(response, 200, { ok: true, ...FALSE, now: clock })
 }
 /** A node that does not know the page, or somebody who says so. */
 const stranger: http.RequestListener = (request, response) => {
@@ -84,7 +86,8 @@ function opened(): Peer {
   answer = serve
   return new Peer(pages.issue())
 }
-const post = (peer: Peer, body = '{}') => peer.fetch('/message', { method: 'POST', body: new Blob([body]) })
+const post = (peer: Peer, body = '{}') =>
+  peer.fetch('/message', { method: 'POST', body: new Blob([body]), isOrder: true })
 
 describe('a page', () => {
   test('asks its node, proven once, and shows nobody what is asked or answered', async () => {
@@ -227,6 +230,63 @@ describe('whoever holds a connection of an open page', () => {
     expect(done).toEqual(['POST /message 2'])
   })
 
+  test.each([
+    ['says that nobody knows the page', (response: http.ServerResponse) => stranger(response.req, response)],
+    ['ends the connection', (response: http.ServerResponse) => void response.destroy()],
+  ])('who %s of an order that was carried out has the page say that nobody knows', async (_what, end) => {
+    const peer = opened()
+    const real = answer
+    await peer.fetch('/inbox')
+    answer = (request, response) => {
+      if (!isCall(request)) return real(request, response)
+      real(request, new http.ServerResponse(request))
+      setTimeout(() => end(response), 50)
+    }
+    await expect(post(peer)).rejects.toThrow('look before you do it again')
+    expect(done).toEqual(['GET /inbox 0', 'POST /message 2'])
+  })
+
+  test('keeps a connection and answers it wrongly keeps no page from its node', async () => {
+    const peer = opened()
+    const real = answer
+    let first = true
+    answer = (request, response) => {
+      const isHis = first
+      first = false
+      return isHis ? thief(request, response) : real(request, response)
+    }
+    expect((await peer.fetch('/inbox')).status).toBe(200)
+  })
+
+  test('gives bytes that are no frame, again and again, and holds nobody up with them', async () => {
+    const peer = opened()
+    const real = answer
+    await peer.fetch('/inbox')
+    const wait = setTimeout
+    answer = (request, response) => {
+      if (!isCall(request)) return real(request, response)
+      request.resume()
+      response.writeHead(200)
+      response.write(Uint8Array.of(0, 1, 0, 0))
+      const drip = repeat(() => response.write(Uint8Array.of(0)), 50)
+      response.on('close', () => clearInterval(drip))
+    }
+    vi.stubGlobal('setTimeout', (then: () => void, ms: number, ...more: []) => wait(then, ms / 100, ...more))
+    await expect(peer.fetch('/inbox')).rejects.toThrow('no node answers')
+  })
+
+  test('who gives old words of the node out late is seen by their time', async () => {
+    const peer = opened()
+    beforeAnswer = () => new Promise(() => undefined)
+    vi.stubGlobal('setInterval', (then: () => void, ms: number) => repeat(then, ms / 100))
+    clock += 3_000
+    const asking = peer.fetch('/events')
+    setTimeout(() => {
+      clock -= 30_000
+    }, 120)
+    await expect(asking).rejects.toThrow('no node answers')
+  })
+
   test('who passes a call on twice has it carried out once', async () => {
     const peer = opened()
     const real = answer
@@ -245,13 +305,13 @@ describe('whoever holds a connection of an open page', () => {
     expect([again, done]).toEqual([401, ['POST /message 2']])
   })
 
-  test('who passes a call on after half a minute has held it for nothing: it is given anew', async () => {
+  test('who passes a call on after some seconds has held it for nothing: it is given anew', async () => {
     const peer = opened()
     const real = answer
     await peer.fetch('/inbox')
     let isHeld = true
     answer = (request, response) => {
-      if (isHeld && isCall(request)) clock += 31_000
+      if (isHeld && isCall(request)) clock += 16_000
       isHeld = false
       real(request, response)
     }

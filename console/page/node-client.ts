@@ -6,8 +6,11 @@ import type { Peer } from './peer.ts'
 import { sharedEvents } from './shared-events.ts'
 
 declare global {
-  /** Method and path of each operation, written in by the build. */
-  var SVC_CONSOLE_OPERATIONS: Record<OperationName, readonly [method: 'GET' | 'POST', path: string]>
+  /** Method and path of each operation, and whether it changes nothing, written in by the build. */
+  var SVC_CONSOLE_OPERATIONS: Record<
+    OperationName,
+    readonly [method: 'GET' | 'POST', path: string, reads: boolean]
+  >
 }
 
 export function nodeClientOf(peer: Peer): NodeClient {
@@ -15,11 +18,11 @@ export function nodeClientOf(peer: Peer): NodeClient {
     name: N,
     input: OperationInput<N>,
   ): Promise<OperationReply<N>> {
-    const [method, path] = globalThis.SVC_CONSOLE_OPERATIONS[name]
+    const [method, path, reads] = globalThis.SVC_CONSOLE_OPERATIONS[name]
     const answer =
       method === 'GET'
         ? await peer.fetch(`${path}${queryOf(input as object)}`)
-        : await peer.fetch(path, { method, body: new Blob([JSON.stringify(input)]) })
+        : await peer.fetch(path, { method, body: new Blob([JSON.stringify(input)]), isOrder: !reads })
     if (!answer.ok) throw await refusalOf(answer)
     return (await answer.json()) as OperationReply<N>
   }

@@ -6,8 +6,11 @@
 import {
   type Asked,
   callKeys,
+  keyFrom,
+  maskedTabs,
   NONCE_BYTES,
   type NodeOpening,
+  type NodeTime,
   nodeProof,
   pageProof,
   sameHex,
@@ -18,17 +21,23 @@ import { gone, plainFetch } from './plain-fetch.ts'
 import { type Call, NotOpen, sealedCall } from './sealed-call.ts'
 
 export type Session = { session: string; key: Uint8Array }
-/** An opening, and how far the clock of the node is ahead of that of this page. */
-type Opened = Pick<NodeOpening, 'challenge'> & { ahead: number }
-type Wanted = Partial<Omit<Call, 'target'>>
+type Opened = { challenge: string; tabs: Uint8Array; time(): NodeTime }
+/** `isOrder`: it changes something, so that it is not given twice by itself. */
+type Wanted = Partial<Omit<Call, 'target'>> & { isOrder?: boolean }
 
 /** Longer than a node takes to prove itself; whoever took the question and keeps it holds nothing up. */
 const OPENING_MS = 10_000
+const OPENING_CHARACTERS_MAX = 4096
+/** A browser holds six to one place, and one of them carries the events. */
+const CONNECTIONS = 5
 /** The node says so of a call that came too late: it was not carried out. */
 const LATE = 408
 
 const unsure = () =>
   new NodeGone('the node did not say whether it took this; look before you do it again', 'svc status')
+
+/** Who answered has not shown that it is the node. */
+class NotProven extends NodeGone {}
 
 export const newAsked = (): Asked => ({
   host: location.host.toLowerCase(),
@@ -49,35 +58,41 @@ export class Peer {
     this.#opened = undefined
   }
 
+  /** The key that seals what pages of this host tell each other, and what the node's clock says. */
+  async tabs(): Promise<{ key: Uint8Array; now(): number }> {
+    const { tabs, time } = await this.#open()
+    return { key: tabs, now: () => time().now }
+  }
+
   /**
    * Makes a call. A node that forgot the page is asked a question once more, and one that says that a call came too late
    * is given it once more. Throws {@link NodeGone} where nobody or another program answers.
    */
-  async fetch(path: string, wanted: Wanted = {}): Promise<Response> {
+  async fetch(path: string, { isOrder = false, ...wanted }: Wanted = {}): Promise<Response> {
     const call = { method: 'GET', ...wanted, target: targetOf(path) }
-    const answer = await this.#try(call)
+    const answer = await this.#try(call, isOrder)
     if (answer instanceof Response && answer.status !== LATE) return answer
     this.lose()
     // whoever stands between may have passed it on, and says that nobody knows the page
-    if (answer === 'not open' && call.method !== 'GET') throw unsure()
-    const again = await this.#try(call)
+    if (answer === 'not open' && isOrder) throw unsure()
+    const again = await this.#try(call, isOrder)
     if (again instanceof Response) return again
     this.lose()
-    throw gone()
+    throw isOrder ? unsure() : gone()
   }
 
-  async #try(call: Call): Promise<Response | 'not open'> {
+  async #try(call: Call, isOrder: boolean): Promise<Response | 'not open'> {
     const { session, key } = this.#session
-    const { challenge, ahead } = await this.#open()
+    const { challenge, time } = await this.#open()
     const counter = ++this.#counter
     const keys = callKeys(key, { host: location.host.toLowerCase(), challenge, counter })
     try {
-      return await sealedCall({ session, counter, keys, at: performance.now() + ahead }, call)
+      return await sealedCall({ session, counter, keys, time }, call)
     } catch (error) {
       if (error instanceof NotOpen) return 'not open'
       this.lose()
       if (call.signal?.aborted === true || error instanceof NodeRefused) throw error
-      throw gone()
+      throw isOrder ? unsure() : gone()
     }
   }
 
@@ -93,18 +108,43 @@ export class Peer {
   }
 
   async #prove(): Promise<Opened> {
+    try {
+      return await this.#ask()
+    } catch (error) {
+      if (!(error instanceof NotProven)) throw error
+      // a browser takes a connection again that another program may have kept; of several at once, others are new
+      const others = Array.from({ length: CONNECTIONS }, () => this.#ask())
+      return await Promise.any(others).catch(() => Promise.reject(error))
+    }
+  }
+
+  async #ask(): Promise<Opened> {
     const { session, key } = this.#session
     const asked = newAsked()
-    const body = JSON.stringify({ session, nonce: asked.nonce, proof: pageProof(key, asked) })
-    const answer = await post('/console/open', body)
-    if (answer.status === 401)
-      throw new NodeRefused('unauthorized', 'this page is no longer let in; open it anew', 'svc console')
-    const { challenge, now, proof } = answer.said as { [member: string]: unknown }
-    const opening = { challenge: String(challenge), now: Number(now) }
-    if (!sameHex(nodeProof(key, asked, opening), String(proof)))
-      throw new NodeGone(`another program answers at ${location.host}, not the node`, 'svc up')
-    return { challenge: opening.challenge, ahead: opening.now - performance.now() }
+    const proof = pageProof(key, asked)
+    const { status, said } = await post(
+      '/console/open',
+      JSON.stringify({ session, nonce: asked.nonce, proof }),
+    )
+    const { proof: given, ...opening } = said as NodeOpening & { proof: unknown }
+    if (!isOpening(opening) || !sameHex(nodeProof(key, asked, opening), String(given)))
+      throw status === 401
+        ? new NotProven(`whoever answers at ${location.host} does not know this page`, 'svc console')
+        : new NotProven(`another program answers at ${location.host}, not the node`, 'svc up')
+    const start = performance.now()
+    const time = () => {
+      const passed = performance.now() - start
+      return { now: opening.now + passed, up: opening.up + passed }
+    }
+    const tabs = maskedTabs(key, asked, keyFrom(opening.masked_tabs))
+    return { challenge: opening.challenge, tabs, time }
   }
+}
+
+function isOpening(said: object): said is NodeOpening {
+  const { challenge, masked_tabs, now, up } = said as Partial<Record<keyof NodeOpening, unknown>>
+  const isText = typeof challenge === 'string' && /^[0-9a-f]{64}$/.test(String(masked_tabs))
+  return isText && typeof now === 'number' && typeof up === 'number'
 }
 
 function targetOf(path: string): string {
@@ -118,9 +158,29 @@ export async function post(path: string, body: string): Promise<{ status: number
     const headers = { 'Content-Type': 'application/json' }
     const signal = AbortSignal.timeout(OPENING_MS)
     const answer = await plainFetch(path, { method: 'POST', headers, body, signal })
-    return { status: answer.status, said: ((await answer.json()) as object | null) ?? {} }
+    return { status: answer.status, said: await shortJson(answer) }
   } catch (error) {
     if (error instanceof NodeRefused) throw error
     throw gone()
+  }
+}
+
+/** The object of a short answer; an empty one where it is something else. */
+async function shortJson({ body }: Response): Promise<object> {
+  let text = ''
+  const decoder = new TextDecoder()
+  const reader = body?.getReader()
+  for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
+    text += decoder.decode(read.value, { stream: true })
+    if (text.length > OPENING_CHARACTERS_MAX) {
+      await reader?.cancel()
+      return {}
+    }
+  }
+  try {
+    const said: unknown = JSON.parse(text)
+    return typeof said === 'object' && said !== null ? said : {}
+  } catch {
+    return {}
   }
 }

@@ -6,14 +6,12 @@ import {
   FrameOpener,
   FrameSealer,
 } from '../../protocol/control/page-frames.ts'
-import type { CallKeys } from '../../protocol/control/page-key.ts'
+import { type CallKeys, type NodeTime, patienceMs } from '../../protocol/control/page-key.ts'
 import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import { gone, plainFetch } from './plain-fetch.ts'
 
-/** A node says every five seconds that it is at work; one that is silent for longer than this is gone. */
-const SILENCE_MS = 20_000
-/** The slowest line on which a body still arrives. */
-const BYTES_A_SECOND_MIN = 8 * 1024
+/** What a node says is as old as this at most; it says every five seconds that it is at work. */
+const BEHIND_MS = 20_000
 
 export type Call = {
   method: string
@@ -24,8 +22,8 @@ export type Call = {
   /** Hears how many bytes of the body the node has. */
   onSent?: ((bytes: number) => void) | undefined
 }
-/** What the keys of a call are for, and when it is sealed by the clock of the node. */
-export type CallSeal = { session: string; counter: number; keys: CallKeys; at: number }
+/** What the keys of a call are for, and what the clocks of the node say now. */
+export type CallSeal = { session: string; counter: number; keys: CallKeys; time(): NodeTime }
 
 /** Whoever answered has not the key of this page: no node, or one that has forgotten it. */
 export class NotOpen extends Error {}
@@ -36,14 +34,17 @@ export async function sealedCall(seal: CallSeal, call: Call): Promise<Response> 
   const sealer = new FrameSealer(seal.keys.page)
   const opener = new FrameOpener(seal.keys.node)
   const patience = new Patience(call.signal)
-  const head = sealer.seal('head', utf8(JSON.stringify({ method, target, at: seal.at })))
-  for (let [frames, sent, first] = [[head], 0, 0]; ; [frames, first] = [[], sealer.count]) {
+  for (let sent = 0, isFirst = true; ; isFirst = false) {
+    const first = sealer.count
+    const at = seal.time()
+    const head = isFirst ? { method, target, at } : { at }
+    const frames = [sealer.seal('head', utf8(JSON.stringify(head)))]
     const end = Math.min(body.size, sent + BODY_CONTENT_BYTES_MAX)
     for (; sent < end; sent += FRAME_BYTES_MAX)
       frames.push(sealer.seal('part', await bytesOf(body.slice(sent, Math.min(end, sent + FRAME_BYTES_MAX)))))
     sent = end
     if (sent === body.size) frames.push(sealer.seal('end'))
-    const answer = framesIn(await post(seal, first, frames, patience), opener, patience)
+    const answer = framesIn(await post(seal, first, frames, patience), opener, { seal, patience })
     const { value: said } = await answer.next()
     if (said?.kind === 'head') return responseOf(said, answer, call, patience)
     await answer.return(undefined)
@@ -67,17 +68,22 @@ async function post(
   return answer.body
 }
 
-/** The frames of one answer up to its last one, but those that say nothing. */
+/** The frames of one answer up to its last one, but those that say nothing more than that the node is at work. */
 async function* framesIn(
   body: ReadableStream<Uint8Array>,
   opener: FrameOpener,
-  patience: Patience,
+  { seal, patience }: { seal: CallSeal; patience: Patience },
 ): AsyncGenerator<Frame> {
   const reader = body.getReader()
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      patience.begin(0)
-      for (const frame of opened(opener, read.value)) if (frame.kind !== 'alive') yield frame
+      const frames = opened(opener, read.value)
+      // bytes that are no frame yet may be anybody's
+      if (frames.length > 0) patience.begin(0)
+      for (const frame of frames) {
+        if (frame.kind !== 'alive') yield frame
+        else if (seal.time().now - Number(fromUtf8(frame.content)) > BEHIND_MS) throw new NotOpen()
+      }
     }
   } finally {
     patience.end()
@@ -144,7 +150,7 @@ class Patience {
   /** From now on, until so many bytes have left. */
   begin(bytes: number): void {
     this.end()
-    this.#timer = setTimeout(() => this.stop(), SILENCE_MS + (bytes / BYTES_A_SECOND_MIN) * 1_000)
+    this.#timer = setTimeout(() => this.stop(), patienceMs(bytes))
   }
 
   end(): void {

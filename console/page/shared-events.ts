@@ -6,6 +6,7 @@
  */
 import type { NodeClient, NodeEventSeen } from '../../view/node-client.ts'
 import type { Peer } from './peer.ts'
+import { FRESH_MS, SAID_EVERY_MS, TabChannel } from './tab-channel.ts'
 
 const NAME = 'svc events'
 const OPEN: NodeEventSeen = { id: null, event: 'open', data: null }
@@ -17,27 +18,27 @@ const RESET: NodeEventSeen = { id: null, event: 'reset', data: {} }
  * says when it ended.
  */
 type Told = { ask: true } | { at: string | null } | { event: NodeEventSeen } | { lost: true }
-type Losing = Pick<Peer, 'lose'>
+type Known = Pick<Peer, 'lose' | 'tabs'>
 
 /**
  * The events of a node, read once for all tabs; by each tab for itself where the browser has no locks for it. The peer
  * hears when the stream of this tab or of another one is lost.
  */
-export function sharedEvents(events: NodeClient['events'], peer: Losing): NodeClient['events'] {
+export function sharedEvents(events: NodeClient['events'], peer: Known): NodeClient['events'] {
   const own = readAnew(events, peer)
   if (globalThis.navigator?.locks === undefined || globalThis.BroadcastChannel === undefined) return own
   // as long as the page: also a tab that follows nothing just then has to hear it
-  new BroadcastChannel(NAME).onmessage = ({ data }: MessageEvent<Told>) => {
-    if ('lost' in data) peer.lose()
-  }
+  new TabChannel<Told>(NAME, peer, told => {
+    if ('lost' in told) peer.lose()
+  })
   return async function* (since, signal) {
-    using tab = new Tab(since, signal)
+    using tab = new Tab(since, signal, peer)
     yield* tab.follow()
     if (!signal.aborted) yield* tab.lead(own)
   }
 }
 
-const readAnew = (events: NodeClient['events'], peer: Losing): NodeClient['events'] =>
+const readAnew = (events: NodeClient['events'], peer: Known): NodeClient['events'] =>
   async function* (since, signal) {
     try {
       yield* events(since, signal)
@@ -47,7 +48,7 @@ const readAnew = (events: NodeClient['events'], peer: Losing): NodeClient['event
   }
 
 class Tab implements Disposable {
-  readonly #channel = new BroadcastChannel(NAME)
+  readonly #channel: TabChannel<Told>
   readonly #signal: AbortSignal
   readonly #heard: NodeEventSeen[] = []
   readonly #release = Promise.withResolvers<void>()
@@ -55,15 +56,17 @@ class Tab implements Disposable {
   #isLeading = false
   #isOpen = false
   #wake = () => {}
+  #patience: ReturnType<typeof setTimeout> | undefined
+  #saying: ReturnType<typeof setInterval> | undefined
 
-  constructor(since: string | undefined, signal: AbortSignal) {
+  constructor(since: string | undefined, signal: AbortSignal, peer: Known) {
     this.#since = since
     this.#signal = signal
-    this.#channel.onmessage = ({ data }: MessageEvent<Told>) => this.#hear(data)
+    this.#channel = new TabChannel<Told>(NAME, peer, told => this.#hear(told))
+    this.#waitForWord()
     signal.addEventListener('abort', () => this.#wake())
     const lead = () => {
-      this.#isLeading = true
-      this.#wake()
+      this.#beginToLead()
       return this.#release.promise
     }
     void navigator.locks.request(NAME, { signal }, lead).catch(() => undefined)
@@ -99,11 +102,28 @@ class Tab implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#channel.close()
+    clearTimeout(this.#patience)
+    clearInterval(this.#saying)
+    this.#channel[Symbol.dispose]()
     this.#release.resolve()
   }
 
+  #beginToLead(): void {
+    if (this.#isLeading) return
+    clearTimeout(this.#patience)
+    this.#isLeading = true
+    this.#saying = setInterval(() => this.#isOpen && this.#tell({ at: this.#since ?? null }), SAID_EVERY_MS)
+    this.#wake()
+  }
+
+  /** Whoever has the lock and says nothing may be no page of the node: this tab reads a stream of its own. */
+  #waitForWord(): void {
+    clearTimeout(this.#patience)
+    if (!this.#isLeading) this.#patience = setTimeout(() => this.#beginToLead(), FRESH_MS)
+  }
+
   #hear(told: Told): void {
+    if (!('ask' in told)) this.#waitForWord()
     if (this.#isLeading) {
       if ('ask' in told && this.#isOpen) this.#tell({ at: this.#since ?? null })
       return
@@ -131,6 +151,6 @@ class Tab implements Disposable {
   }
 
   #tell(told: Told): void {
-    this.#channel.postMessage(told)
+    this.#channel.tell(told)
   }
 }

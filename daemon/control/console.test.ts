@@ -254,27 +254,33 @@ describe('the console of a node', () => {
       expect((await page.give({ ...call, path: path(call.path), body: body(call.body) })).status).toBe(401)
     })
 
-    test('has nothing carried out that was sealed half a minute ago, and is told so', async () => {
+    test.each([
+      ['seconds ago by the clock', { now: -16_000, up: 0 }, 408],
+      ['seconds ago by a clock that nobody sets', { now: 0, up: -16_000 }, 408],
+      ['in the future', { now: 3_000, up: 3_000 }, 408],
+      ['a moment ago', { now: -5_000, up: -5_000 }, 200],
+    ])('has a call that was sealed %s answered with its word, and done or not', async (_when, by, status) => {
       const { page } = await opened()
-      const late = page.call('/status', undefined, { at: node.ctx.now() - 31_000 })
-      expect((await page.give(late)).status).toBe(408)
-      const early = page.call('/status', undefined, { at: node.ctx.now() + 31_000 })
-      expect((await page.give(early)).status).toBe(408)
-      expect((await page.give(page.call('/status', undefined, { at: node.ctx.now() }))).status).toBe(200)
+      const at = { now: node.ctx.now() + by.now, up: performance.now() + by.up }
+      expect((await page.give(page.call('/status', undefined, { at }))).status).toBe(status)
     })
 
     test('is asked for the rest of a call that did not come whole, and not for ever', async () => {
       const { page } = await opened()
-      const { body, ...call } = page.call('/upload?name=a.txt', 'mine')
+      const { body, sealer, ...call } = page.call('/upload?name=a.txt', 'mine')
       const cut = await send(addressOf(node), call.path, { body: body.subarray(0, -21) })
       expect([...new FrameOpener(call.keys.node).open(cut.bytes)].map(({ kind }) => kind)).toEqual(['more'])
-      const rest = await send(addressOf(node), call.path.replace('frame=0', 'frame=2'), {
-        body: body.subarray(-21),
-      })
-      expect(rest.status).toBe(200)
-      expect((await send(addressOf(node), call.path.replace('frame=0', 'frame=2'), { body })).status).toBe(
-        401,
-      )
+      const second = call.path.replace('frame=0', 'frame=2')
+      expect((await send(addressOf(node), second, { body: body.subarray(-21) })).status).toBe(200)
+      expect((await send(addressOf(node), second, { body })).status).toBe(401)
+      expect(sealer.count).toBe(3)
+    })
+
+    test('has a question refused whose end is missing, and a target that is none', async () => {
+      const { page } = await opened()
+      const question = page.call('/status')
+      expect((await page.give({ ...question, body: question.body.subarray(0, -21) })).status).toBe(400)
+      expect((await page.ask('http://[')).status).toBeGreaterThanOrEqual(400)
     })
 
     test('whose key is another one is not opened, and whose host is another one is told no proof', async () => {
@@ -447,7 +453,7 @@ test.each([
   const random = (length: number) => new Uint8Array(length)
   const tickets = new Tickets(Date.now, random)
   const { name: ticket } = tickets.issue()
-  const pages = new PageSessions('the token', random, Date.now)
+  const pages = new PageSessions('the token', random, () => ({ now: 0, up: 0 }))
   const whose = async () => 'unknown' as const
   const parts = { tickets, pages, control: new ControlAddress(), whose }
   const request = { socket: { remoteAddress }, headers: { host: 'here' } } as http.IncomingMessage

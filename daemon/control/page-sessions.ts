@@ -3,15 +3,18 @@
  * on both seal their calls. What opens a session is kept in memory; a page whose opening was forgotten opens again.
  */
 import {
-  CALL_LIFE_MS,
   type CallKeys,
   callKeys,
+  isTimely,
+  maskedTabs,
   NONCE_BYTES,
   type NodeOpening,
+  type NodeTime,
   nodeProof,
   pageKey,
   pageProof,
   sameHex,
+  tabsKey,
 } from '../../protocol/control/page-key.ts'
 import { toHex } from '../../protocol/encoding/bytes.ts'
 
@@ -27,13 +30,13 @@ type Call = { session: string; counter: number }
 export class PageSessions {
   readonly #token: string
   readonly #random: (length: number) => Uint8Array
-  readonly #now: () => number
+  readonly #time: () => NodeTime
   readonly #pages = new Map<string, Page>()
 
-  constructor(token: string, random: (length: number) => Uint8Array, now: () => number) {
+  constructor(token: string, random: (length: number) => Uint8Array, time: () => NodeTime) {
     this.#token = token
     this.#random = random
-    this.#now = now
+    this.#time = time
   }
 
   /** A session with its key, for one page. */
@@ -48,29 +51,35 @@ export class PageSessions {
     if (!sameHex(pageProof(key, { host, nonce }), proof)) return undefined
     const page = this.#pages.get(session) ?? { key, challenge: this.#nonce(), highest: 0, seen: new Set() }
     this.#keep(session, page)
-    const opening = { challenge: page.challenge, now: this.#now() }
+    const masked_tabs = toHex(maskedTabs(key, { host, nonce }, tabsKey(this.#token, host)))
+    const opening = { challenge: page.challenge, masked_tabs, ...this.#time() }
     return { ...opening, proof: nodeProof(key, { host, nonce }, opening) }
   }
 
-  /** The keys of a call that a page may make; undefined where no such page is open, or that call was made before. */
-  keysOf({ session, counter }: Call, host: string): CallKeys | undefined {
+  /**
+   * The keys of a call that a page may make; undefined where no such page is open, or that call was made before. `count`
+   * counts it, once its first frame was opened; false where another one came first, or the page was forgotten meanwhile.
+   */
+  call({ session, counter }: Call, host: string): { keys: CallKeys; count(): boolean } | undefined {
     const page = this.#pages.get(session)
     if (page === undefined || wasSeen(page, counter)) return undefined
-    return callKeys(page.key, { host, challenge: page.challenge, counter })
+    const count = () => {
+      if (this.#pages.get(session) !== page || wasSeen(page, counter)) return false
+      note(page, counter)
+      this.#keep(session, page)
+      return true
+    }
+    return { keys: callKeys(page.key, { host, challenge: page.challenge, counter }), count }
   }
 
-  /** Counts a call whose first frame was opened; false where another one came first under the same number. */
-  count({ session, counter }: Call): boolean {
-    const page = this.#pages.get(session)
-    if (page === undefined || wasSeen(page, counter)) return false
-    note(page, counter)
-    this.#keep(session, page)
-    return true
+  /** Whether a body that was sealed then is still carried out. */
+  isTimely(sealed: NodeTime, bytes: number): boolean {
+    return isTimely(sealed, this.#time(), bytes)
   }
 
-  /** Whether a call that was sealed then is still carried out. */
-  isTimely(sealedAt: unknown): boolean {
-    return typeof sealedAt === 'number' && Math.abs(this.#now() - sealedAt) <= CALL_LIFE_MS
+  /** What the clocks of this node say. */
+  get time(): NodeTime {
+    return this.#time()
   }
 
   #keep(session: string, page: Page): void {

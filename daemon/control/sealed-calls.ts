@@ -1,6 +1,6 @@
 /**
  * `POST /console/call`: one call of a page, sealed with its key. A call that is larger than one body comes in several,
- * each answered with `more` until the last one. Whoever holds the connection can hold a call back for half a minute, or
+ * each answered with `more` until the last one. Whoever holds the connection can hold a call back for some seconds, or
  * end it; he reads, changes and repeats nothing.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -12,28 +12,29 @@ import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { refuse } from '../refusal.ts'
 import type { Question, Reply } from './exchange.ts'
-import { readBody } from './http.ts'
+import { readBody, refusal, send } from './http.ts'
 import type { PageSessions } from './page-sessions.ts'
 import { SealedReply } from './sealed-reply.ts'
 
-/** So long the next body of a call may take to begin. */
+/** So long the next body of a call may take to begin, and one that began to come whole. */
 const NEXT_BODY_MS = 30_000
+const WHOLE_BODY_MS = 60_000
 /** Calls that wait for their next body, of all pages. */
 const WAITING_MAX = 32
-/** The call was sealed too long ago, by the clock of this node; it was not carried out. */
+/** The call was sealed too long ago, by the clocks of this node; it was not carried out. */
 const LATE = 408
 
 type Serve = (question: Question, reply: Reply) => Promise<void>
 type Name = { session: string; counter: number; frame: number }
-/** A call whose next body is to come. */
-type Waiting = {
-  opener: FrameOpener
-  reply: SealedReply
-  go: (frames: Frame[]) => void
-  end: (error: Error) => void
-}
+type Parts = { opener: FrameOpener; reply: SealedReply }
+/** A call whose next body is to come, or is coming. */
+type Waiting = Parts & { wait(ms: number): void; go(frames: Frame[]): void; end(error: Error): void }
 
-const Head = z.strictObject({ method: z.enum(['GET', 'POST']), target: z.string(), at: z.number() })
+const Time = z.strictObject({ now: z.number(), up: z.number() })
+/** The first frame of a call. */
+const Head = z.strictObject({ method: z.enum(['GET', 'POST']), target: z.string(), at: Time })
+/** The first frame of each further body. */
+const Rest = z.strictObject({ at: Time })
 
 export class SealedCalls {
   readonly #pages: PageSessions
@@ -56,14 +57,17 @@ export class SealedCalls {
   }
 
   async #begin(name: Name, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const keys = this.#pages.keysOf(name, (request.headers.host ?? '').toLowerCase())
-    if (keys === undefined) return unknownPage()
-    const opener = new FrameOpener(keys.page)
-    const [first, ...frames] = opened(opener, await readBody(request, controlRoutes.consoleCall))
-    if (first?.kind !== 'head' || !this.#pages.count(name)) return unknownPage()
-    const { method, target, at } = Head.parse(parseJson(first.content))
-    const reply = new SealedReply(keys.node, response)
-    if (!this.#pages.isTimely(at)) return void reply.writeHead(LATE).end()
+    const call = this.#pages.call(name, (request.headers.host ?? '').toLowerCase())
+    if (call === undefined) return unknownPage()
+    const opener = new FrameOpener(call.keys.page)
+    const body = await readBody(request, controlRoutes.consoleCall)
+    const [first, ...frames] = opened(opener, body)
+    if (first?.kind !== 'head' || !call.count()) return unknownPage()
+    const reply = new SealedReply(call.keys.node, response, () => this.#pages.time.now)
+    const head = headIn(Head, first)
+    if (head === undefined || !isWhole(head.method, frames)) return tellMalformed(reply)
+    const { method, target, at } = head
+    if (!this.#pages.isTimely(at, body.length)) return void reply.writeHead(LATE).end()
     const content = Readable.from(this.#contentOf(name, frames, { opener, reply }), { objectMode: false })
     // whoever reads it hears of it; a call that was refused before its end is read by nobody
     content.on('error', () => undefined)
@@ -74,21 +78,22 @@ export class SealedCalls {
     const waiting = this.#waiting.get(keyOf(name))
     if (waiting?.opener.count !== name.frame) return unknownPage()
     this.#waiting.delete(keyOf(name))
+    waiting.wait(WHOLE_BODY_MS)
     try {
-      const frames = opened(waiting.opener, await readBody(request, controlRoutes.consoleCall))
+      const body = await readBody(request, controlRoutes.consoleCall)
+      const [first, ...frames] = opened(waiting.opener, body)
+      const head = first?.kind === 'head' ? headIn(Rest, first) : undefined
       waiting.reply.answerIn(response)
-      waiting.go(frames)
+      if (head === undefined || !this.#pages.isTimely(head.at, body.length))
+        waiting.end(new Malformed('a part of the call came too late, or has no time'))
+      else waiting.go(frames)
     } catch (error) {
       waiting.end(error as Error)
       throw error
     }
   }
 
-  async *#contentOf(
-    name: Name,
-    first: Frame[],
-    parts: Pick<Waiting, 'opener' | 'reply'>,
-  ): AsyncGenerator<Uint8Array> {
+  async *#contentOf(name: Name, first: Frame[], parts: Parts): AsyncGenerator<Uint8Array> {
     for (let frames = first; ; frames = await this.#next(name, parts))
       for (const { kind, content } of frames) {
         if (kind === 'end') return
@@ -97,30 +102,49 @@ export class SealedCalls {
       }
   }
 
-  #next(name: Name, parts: Pick<Waiting, 'opener' | 'reply'>): Promise<Frame[]> {
+  #next(name: Name, parts: Parts): Promise<Frame[]> {
     const [oldest] = this.#waiting.values()
     if (this.#waiting.size >= WAITING_MAX)
       oldest?.end(new Malformed('too many calls wait for their next part'))
     const key = keyOf(name)
-    return new Promise<Frame[]>((go, fail) => {
+    return new Promise<Frame[]>((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined
       const end = (error: Error) => {
+        clearTimeout(timer)
         this.#waiting.delete(key)
-        fail(error)
+        reject(error)
       }
-      const timer = setTimeout(() => end(new Malformed('the page did not send the rest')), NEXT_BODY_MS)
-      const stopped = <T>(then: (given: T) => void) => {
-        return (given: T) => {
-          clearTimeout(timer)
-          then(given)
-        }
+      const wait = (ms: number) => {
+        clearTimeout(timer)
+        timer = setTimeout(() => end(new Malformed('the page did not send the rest')), ms)
       }
-      this.#waiting.set(key, { ...parts, go: stopped(go), end: stopped(end) })
+      const go = (frames: Frame[]) => {
+        clearTimeout(timer)
+        resolve(frames)
+      }
+      this.#waiting.set(key, { ...parts, wait, go, end })
+      wait(NEXT_BODY_MS)
       parts.reply.askForMore()
     })
   }
 }
 
 const keyOf = ({ session, counter }: Name): string => `${session}.${counter}`
+
+/** A question has no content, and its end shows that nothing of it was left out. */
+const isWhole = (method: string, frames: readonly Frame[]): boolean =>
+  method !== 'GET' || (frames.length === 1 && frames[0]?.kind === 'end')
+
+function headIn<T>(shape: z.ZodType<T>, { content }: Frame): T | undefined {
+  try {
+    return shape.safeParse(parseJson(content)).data
+  } catch {
+    return undefined
+  }
+}
+
+const tellMalformed = (reply: Reply): void =>
+  send(reply, 400, refusal('bad_request', 'the head of the call is none, or its end is missing'))
 
 /** What anybody is told whose call this node can't open. */
 function unknownPage(): never {

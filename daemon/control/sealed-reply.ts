@@ -13,15 +13,18 @@ export class SealedReply extends Writable implements Reply {
   headersSent = false
   readonly #sealer: FrameSealer
   readonly #alive: NodeJS.Timeout
+  readonly #now: () => number
   /** None while the page has to send its next body. */
   #response: ServerResponse | undefined
   #held: Uint8Array[] = []
 
-  constructor(key: Uint8Array, response: ServerResponse) {
+  /** `now`: the clock of this node, Unix milliseconds; with it a page sees that an answer is held back. */
+  constructor(key: Uint8Array, response: ServerResponse, now: () => number) {
     super()
     // a page that went away is seen by the close of its connection
     this.on('error', () => undefined)
     this.#sealer = new FrameSealer(key)
+    this.#now = now
     this.#alive = setInterval(() => this.#sayAlive(), ALIVE_EVERY_MS)
     this.answerIn(response)
   }
@@ -33,6 +36,10 @@ export class SealedReply extends Writable implements Reply {
       if (this.#response === response) this.destroy()
     })
     for (const frame of this.#held.splice(0)) response.write(frame)
+    if (!this.writableEnded && !this.destroyed) return
+    // it was answered while the page sent the rest
+    this.#response = undefined
+    response.end()
   }
 
   /** Ends the answer to this body, as the call goes on in the next one. */
@@ -78,6 +85,6 @@ export class SealedReply extends Writable implements Reply {
   }
 
   #sayAlive(): void {
-    if (this.#response !== undefined) this.#say('alive')
+    if (this.#response !== undefined) this.#say('alive', utf8(String(this.#now())))
   }
 }

@@ -96,7 +96,7 @@ export class ControlServer {
   constructor(options: ControlOptions) {
     this.#options = options
     this.#sealedCalls = new SealedCalls(options.console.pages, (question, reply) =>
-      this.#perform({ question, reply, url: urlOf(question) }),
+      this.#perform(question, reply),
     )
     const serve = (isLocal: boolean): http.RequestListener => {
       return (request, response) => {
@@ -203,13 +203,14 @@ export class ControlServer {
     }
     if (!isLocal && !isBearer(request.headers.authorization, this.#options.token))
       return send(response, 401, refusal('unauthorized', 'the bearer token is missing or wrong'))
-    await this.#perform({ question: request, reply: response, url })
+    await this.#perform(request, response)
   }
 
   /** What the holder of the token may ask, or a page in a sealed call. */
-  async #perform(exchange: Exchange): Promise<void> {
-    const { question, reply, url } = exchange
+  async #perform(question: Question, reply: Reply): Promise<void> {
     try {
+      const url = urlOf(question)
+      const exchange = { question, reply, url }
       const key = `${question.method} ${url.pathname}`
       if (key === `GET ${controlRoutes.events.path}`) return this.#streamEvents(exchange)
       if (key === `POST ${controlRoutes.upload.path}`) return await this.#takeUpload(exchange)

@@ -9,6 +9,7 @@ import {
   maskedKey,
   NONCE_BYTES,
   type NodeOpening,
+  type NodeTime,
   nodeProof,
   pageProof,
   sameHex,
@@ -58,6 +59,8 @@ export async function trade(host: string, ticket: string): Promise<Session | Ans
   return { session, key: maskedKey(ticket, asked, keyFrom(masked_key)) }
 }
 
+const timeOf = ({ now, up }: NodeOpening): NodeTime => ({ now, up })
+
 export class OpenPage {
   readonly #host: string
   readonly #session: Session
@@ -83,7 +86,7 @@ export class OpenPage {
   }
 
   /** One call as it leaves the page: path and sealed body, and the key that opens its answer. */
-  call(target: string, body?: string, { at = this.#opening.now, counter = ++this.#counter } = {}) {
+  call(target: string, body?: string, { at = timeOf(this.#opening), counter = ++this.#counter } = {}) {
     const { challenge } = this.#opening
     const keys = callKeys(this.#session.key, { host: this.#host, challenge, counter })
     const sealer = new FrameSealer(keys.page)
@@ -92,11 +95,11 @@ export class OpenPage {
     if (body !== undefined) frames.push(sealer.seal('part', utf8(body)))
     frames.push(sealer.seal('end'))
     const path = `/console/call?session=${this.#session.session}&call=${counter}&frame=0`
-    return { path, body: concat(...frames), keys }
+    return { path, body: concat(...frames), keys, sealer }
   }
 
   /** Gives a call to the node, as it is or as somebody changed it. */
-  async give({ path, body, keys }: ReturnType<OpenPage['call']>): Promise<Answer> {
+  async give({ path, body, keys }: Omit<ReturnType<OpenPage['call']>, 'sealer'>): Promise<Answer> {
     const answer = await send(this.#host, path, { body })
     return answer.status === 200 ? { ...answer, ...openedWith(keys.node, answer.bytes) } : answer
   }

@@ -13,10 +13,28 @@ export const NONCE_BYTES = 16
 export type Asked = { host: string; nonce: string }
 /** One call of an opened page; `counter` is never the same again under one challenge. */
 export type PageCall = { host: string; challenge: string; counter: number }
-/** What the node answers to an opening: `now` is its clock, Unix milliseconds, by which the page times its calls. */
-export type NodeOpening = { challenge: string; now: number }
+/** The clocks of a node: the one of its machine, Unix milliseconds, and one that nobody sets, in milliseconds. */
+export type NodeTime = { now: number; up: number }
+/** What the node answers to an opening: its clocks, by which the page times its calls, and the key of its tabs, masked. */
+export type NodeOpening = NodeTime & { challenge: string; masked_tabs: string }
+
 /** A call that was sealed longer ago than this is not carried out: whoever held it back has held it for nothing. */
-export const CALL_LIFE_MS = 30_000
+const CALL_LIFE_MS = 15_000
+/** A clock that a page has of its node is not ahead by more. */
+const CALL_AHEAD_MS = 2_000
+/** The slowest line on which a body still arrives. */
+const BYTES_A_SECOND_MIN = 8 * 1024
+
+const travelMs = (bytes: number): number => (bytes / BYTES_A_SECOND_MIN) * 1_000
+
+/** Whether a body of a call that was sealed then may still be carried out. */
+export function isTimely(sealed: NodeTime, { now, up }: NodeTime, bytes: number): boolean {
+  const ages = [now - sealed.now, up - sealed.up]
+  return ages.every(age => age >= -CALL_AHEAD_MS && age <= CALL_LIFE_MS + travelMs(bytes))
+}
+
+/** A page that heard nothing for so long gives up: what it has sent is void by then. */
+export const patienceMs = (bytes: number): number => CALL_LIFE_MS + travelMs(bytes) + 5_000
 
 const over = (key: Uint8Array, ...parts: readonly (string | number)[]): Uint8Array =>
   hmacSha256(key, utf8(parts.join('\n')))
@@ -43,9 +61,21 @@ export function maskedKey(ticket: string, { host, nonce }: Asked, key: Uint8Arra
 export const pageProof = (key: Uint8Array, { host, nonce }: Asked): string =>
   toHex(over(key, 'svc-console/opens', host, nonce))
 
-/** That the node has the page's key, which challenge it gave and what its clock says, in hex. */
-export const nodeProof = (key: Uint8Array, { host, nonce }: Asked, { challenge, now }: NodeOpening): string =>
-  toHex(over(key, 'svc-console/answers', host, nonce, challenge, now))
+/** That the node has the page's key, and all that it answers, in hex. */
+export function nodeProof(key: Uint8Array, { host, nonce }: Asked, opening: NodeOpening): string {
+  const { challenge, now, up, masked_tabs } = opening
+  return toHex(over(key, 'svc-console/answers', host, nonce, challenge, now, up, masked_tabs))
+}
+
+/** The key that seals what pages of one host tell each other. */
+export const tabsKey = (token: string, host: string): Uint8Array =>
+  over(utf8(token), 'svc-console/tabs', host)
+
+/** That key for who has the page's; the same again opens it. A nonce counts once, so its mask does. */
+export function maskedTabs(key: Uint8Array, { host, nonce }: Asked, tabs: Uint8Array): Uint8Array {
+  const mask = over(key, 'svc-console/tabs-mask', host, nonce)
+  return tabs.map((byte, i) => byte ^ (mask[i] ?? 0))
+}
 
 /** The keys that seal one call, 32 bytes each: what the page says and what the node says. */
 export function callKeys(key: Uint8Array, { host, challenge, counter }: PageCall) {

@@ -48,6 +48,56 @@ describe.skipIf(noBrowser !== undefined)(`two tabs of a console whose node dies$
   })
 })
 
+describe.skipIf(noBrowser !== undefined)(
+  `a document that somebody left at the address of a page${skipped}`,
+  () => {
+    let world: World
+    let browser: Browser
+
+    beforeAll(async () => {
+      ;[world, browser] = await Promise.all([openWorld(), startBrowser()])
+    })
+    afterAll(async () => {
+      await browser.close()
+      await world.close()
+    })
+
+    test('reads nothing of what tabs tell each other, and keeps no tab from its node', async () => {
+      const { alice, bob } = world
+      const { page: first, context } = await openConsole(browser, `${world.url}#/inbox`)
+      await first.locator('#list-title').waitFor()
+      const { origin } = new URL(first.url())
+      const his = await context.newPage()
+      await his.goto(`${origin}/ping`)
+      await his.evaluate(() => {
+        const heard: string[] = []
+        Object.assign(globalThis, { heard })
+        const channel = new BroadcastChannel('svc events')
+        channel.onmessage = ({ data }) =>
+          heard.push(data instanceof Uint8Array ? 'bytes' : JSON.stringify(data))
+        // he waits for the lock, so that he has it as soon as the first tab goes, and says that the stream stands
+        void navigator.locks.request('svc events', () => new Promise(() => undefined))
+        setInterval(() => channel.postMessage({ at: null }), 1_000)
+      })
+      await delegated(bob, alice, 'nothing for him')
+      await first.locator('.rows .row').filter({ hasText: 'nothing for him' }).waitFor()
+      const second = await context.newPage()
+      await second.goto(first.url())
+      await second.locator('.rows .row').filter({ hasText: 'nothing for him' }).waitFor()
+      await first.close()
+      await delegated(bob, alice, 'told in spite of him')
+      await second
+        .locator('.rows .row')
+        .filter({ hasText: 'told in spite of him' })
+        .waitFor({ timeout: 60_000 })
+      const heard = await his.evaluate(() => (globalThis as unknown as { heard: string[] }).heard)
+      expect(heard.length).toBeGreaterThan(0)
+      expect(heard.filter(one => one !== 'bytes')).toEqual([])
+      await context.close()
+    })
+  },
+)
+
 /** Another program at the port of a node that died, which answers as if it were the node; what it was asked. */
 async function takePort(address: string) {
   const asked: string[] = []
