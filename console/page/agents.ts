@@ -6,11 +6,11 @@ import { type AgentRow, agentRows } from '../../view/rows.ts'
 import type { Agent } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { sendOnKey } from './composer.ts'
+import { filesField } from './files-field.ts'
 import { type Drawn, h } from './h.ts'
 import { button, card, chip, faceBlock, facts, field, typedIn } from './parts.ts'
 import { back } from './thread.ts'
-import { titles, withPath } from './ui.ts'
-import { uploadField } from './upload.ts'
+import { titles } from './ui.ts'
 
 export function agentList(app: App, now: number): Drawn {
   const { agents } = app.view
@@ -222,24 +222,12 @@ function wordsFields(app: App, aid: string): Drawn {
         oninput: event => app.setOrder(aid, { text: typedIn(event), fault: undefined }),
       }),
     ),
-    h(
-      'details',
-      { class: 'attach', open: order.files !== '' },
-      h('summary', {}, 'Attach files'),
-      uploadField(app, aid, path => app.setOrder(aid, { files: withPath(app.orderOf(aid), path) })),
-      field(
-        'Files of the machine of the node by their paths, one a line',
-        h('textarea', {
-          id: 'order-files',
-          rows: '2',
-          class: 'paths',
-          spellcheck: 'false',
-          value: order.files,
-          placeholder: '/home/you/report.pdf',
-          oninput: event => app.setOrder(aid, { files: typedIn(event), fault: undefined }),
-        }),
-      ),
-    ),
+    filesField(app, {
+      of: aid,
+      id: 'order-files',
+      draft: order,
+      set: change => app.setOrder(aid, change),
+    }),
   )
 }
 

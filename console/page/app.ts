@@ -1,6 +1,8 @@
 /** The page as it runs: the live view of the node, what is open on the page, and everything that a person can do there. */
 
+import { randomBytes } from '#crypto'
 import type { OperationInput, OperationName, OperationReply } from '../../protocol/control/operations.ts'
+import { toHex } from '../../protocol/encoding/bytes.ts'
 import { fileName } from '../../protocol/encoding/file-names.ts'
 import { cleanLine } from '../../view/clean.ts'
 import type { Live } from '../../view/live.ts'
@@ -27,6 +29,7 @@ import {
 import { giveAll, type Upload, type Uploading } from './upload.ts'
 
 const SAID_FOR_MS = 8_000
+const KEY_BYTES = 16
 
 type Attachment = { cid: string; name: string }
 type Parts = { live: Live; build: string; upload: Upload; save: Save }
@@ -65,6 +68,7 @@ export class App {
       drafts: new Map(),
       orders: new Map(),
       uploads: new Map(),
+      given: new Map(),
       said: undefined,
     }
   }
@@ -175,7 +179,7 @@ export class App {
   }
 
   setDraft(id: string, change: Partial<Draft>): void {
-    this.ui.drafts.set(id, { ...this.draftOf(id), ...change })
+    this.ui.drafts.set(id, { ...this.draftOf(id), ...keyAfter(change), ...change })
     if ('text' in change || 'files' in change) this.#kept.keep(id, this.draftOf(id))
     this.#draw()
   }
@@ -185,9 +189,14 @@ export class App {
   }
 
   setOrder(aid: string, change: Partial<Order>): void {
-    this.ui.orders.set(aid, { ...this.orderOf(aid), ...change })
+    this.ui.orders.set(aid, { ...this.orderOf(aid), ...keyAfter(change), ...change })
     if ('text' in change || 'files' in change) this.#kept.keep(aid, this.orderOf(aid))
     this.#draw()
+  }
+
+  /** The draft of a task or of a new one, by the id that it is kept under. */
+  filesOf(of: string): Draft {
+    return this.ui.drafts.get(of) ?? this.ui.orders.get(of) ?? emptyDraft
   }
 
   setUploads(of: string, uploads: readonly Uploading[]): void {
@@ -247,12 +256,14 @@ export class App {
     const draft = this.draftOf(id)
     const attach = filesIn(draft)
     if (draft.busy || (draft.text.trim() === '' && attach.length === 0)) return
-    this.setDraft(id, { busy: true, fault: undefined })
+    const key = draft.key ?? newKey()
+    this.setDraft(id, { busy: true, fault: undefined, key })
     try {
-      const reply = await this.live.act('message', { interaction_id: id, text: draft.text, attach })
+      const input = { interaction_id: id, text: draft.text, attach, idempotency_key: key }
+      const reply = await this.live.act('message', input)
       const { warning } = reply
       this.ui.drafts.delete(id)
-      this.#kept.drop(id)
+      void this.#kept.drop(id)
       this.say(
         warning === undefined ? saySent(reply) : `kept to be sent: ${cleanLine(warning)}`,
         warning ? 'warn' : 'good',
@@ -265,11 +276,13 @@ export class App {
   async delegate(aid: string): Promise<void> {
     const order = this.orderOf(aid)
     if (order.busy) return
-    this.setOrder(aid, { busy: true, fault: undefined })
+    const key = order.key ?? newKey()
+    this.setOrder(aid, { busy: true, fault: undefined, key })
     try {
-      const { interaction_id: id, warning } = await this.live.act('delegate', inputOf(aid, order))
+      const input = { ...inputOf(aid, order), idempotency_key: key }
+      const { interaction_id: id, warning } = await this.live.act('delegate', input)
       this.ui.orders.delete(aid)
-      this.#kept.drop(aid)
+      void this.#kept.drop(aid)
       this.open(id, 'sent')
       this.say(
         warning === undefined ? 'the task is on its way' : cleanLine(warning),
@@ -331,6 +344,12 @@ function inputOf(to: string, order: Order): OperationInput<'delegate'> {
   const args = order.args.trim() === '' ? {} : { args: objectIn(order.args) }
   return { to, capability: order.capability, ...args, ...pay, ...most }
 }
+
+const newKey = (): string => toHex(randomBytes(KEY_BYTES))
+
+/** What a draft says changed, so that it is sent under another key. */
+const keyAfter = (change: object): { key?: undefined } =>
+  Object.keys(change).every(name => ['busy', 'fault', 'key'].includes(name)) ? {} : { key: undefined }
 
 class Unfit extends Error {}
 

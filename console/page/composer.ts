@@ -1,9 +1,8 @@
 /** The composer of a thread: words and files of this machine, kept as a draft until they are sent. */
 import type { App } from './app.ts'
+import { filesField } from './files-field.ts'
 import { type Drawn, h } from './h.ts'
 import { typedIn } from './parts.ts'
-import { withPath } from './ui.ts'
-import { uploadField } from './upload.ts'
 
 export function composer(app: App, id: string, peer: string): Drawn {
   const draft = app.draftOf(id)
@@ -29,23 +28,12 @@ export function composer(app: App, id: string, peer: string): Drawn {
       'aria-describedby': 'composer-hint',
       oninput: event => app.setDraft(id, { text: typedIn(event), fault: undefined }),
     }),
-    h(
-      'details',
-      { class: 'attach', open: draft.files !== '' },
-      h('summary', {}, 'Attach files'),
-      uploadField(app, id, path => app.setDraft(id, { files: withPath(app.draftOf(id), path) })),
-      h('label', { for: 'composer-files' }, 'Files of the machine of the node by their paths, one a line'),
-      h('textarea', {
-        id: 'composer-files',
-        rows: '2',
-        class: 'paths',
-        spellcheck: 'false',
-        value: draft.files,
-        disabled: draft.busy,
-        placeholder: '/home/you/report.pdf',
-        oninput: event => app.setDraft(id, { files: typedIn(event), fault: undefined }),
-      }),
-    ),
+    filesField(app, {
+      of: id,
+      id: 'composer-files',
+      draft,
+      set: change => app.setDraft(id, change),
+    }),
     draft.fault !== undefined && h('p', { class: 'fault', role: 'alert' }, `Not sent: ${draft.fault}`),
     h(
       'div',

@@ -3,7 +3,7 @@
  * page is left. The browser keeps nothing.
  */
 import type { Live } from '../../view/live.ts'
-import { type Draft, emptyDraft, filesIn } from './ui.ts'
+import { type Draft, filesIn } from './ui.ts'
 
 const KEPT_AFTER_MS = 500
 type Given = Pick<Draft, 'text' | 'files'>
@@ -11,6 +11,9 @@ type Given = Pick<Draft, 'text' | 'files'>
 export class KeptDrafts {
   readonly #live: Pick<Live, 'ask'>
   readonly #waiting = new Map<string, { timer: ReturnType<typeof setTimeout>; draft: Given }>()
+  /** As the node has it, as far as this page knows. */
+  readonly #known = new Map<string, { text: string; files: string[] }>()
+  #giving: Promise<void> = Promise.resolve()
   /** Asked for once; from then on the page knows better. */
   readonly #loaded = new Set<string>()
 
@@ -30,10 +33,17 @@ export class KeptDrafts {
     this.#waiting.set(name, { timer, draft: { text: draft.text, files: draft.files } })
   }
 
-  /** It was sent. */
-  drop(name: string): void {
-    this.keep(name, emptyDraft)
-    void this.#give(name)
+  /** It was sent; what was written since, on another page or in the terminal, stays. */
+  async drop(name: string): Promise<void> {
+    clearTimeout(this.#waiting.get(name)?.timer)
+    this.#waiting.delete(name)
+    await this.#giving
+    const was = this.#known.get(name) ?? { text: '', files: [] }
+    const { kept } = await this.#live
+      .ask('draftKeep', { for: name, text: '', files: [], was })
+      .catch(() => ({ kept: true }))
+    if (kept) this.#loaded.delete(name)
+    else this.#known.delete(name)
   }
 
   keepAll(): void {
@@ -46,6 +56,7 @@ export class KeptDrafts {
     this.#loaded.add(name)
     try {
       const { text, files } = await this.#live.ask('draft', { for: name })
+      this.#known.set(name, { text, files })
       return text === '' && files.length === 0 ? undefined : { text, files: files.join('\n') }
     } catch {
       this.#loaded.delete(name)
@@ -53,13 +64,20 @@ export class KeptDrafts {
     }
   }
 
-  async #give(name: string): Promise<void> {
+  #give(name: string): Promise<void> {
+    this.#giving = this.#giving.then(() => this.#giveNow(name))
+    return this.#giving
+  }
+
+  async #giveNow(name: string): Promise<void> {
     const waiting = this.#waiting.get(name)
     if (waiting === undefined) return
     clearTimeout(waiting.timer)
     const { draft } = waiting
     try {
-      await this.#live.ask('draftKeep', { for: name, text: draft.text, files: filesIn(draft) })
+      const now = { text: draft.text, files: filesIn(draft) }
+      await this.#live.ask('draftKeep', { for: name, ...now })
+      this.#known.set(name, now)
       if (this.#waiting.get(name) === waiting) this.#waiting.delete(name)
     } catch {
       // a node that is gone gets it with the next letter, or when it is found again

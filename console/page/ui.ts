@@ -9,6 +9,8 @@ export type Draft = {
   files: string
   /** It is being sent. */
   busy: boolean
+  /** Under which it was sent: the same again is done once, until something in it changes. */
+  key?: string | undefined
   /** Why it was not sent. */
   fault?: string | undefined
 }
@@ -48,6 +50,8 @@ export type Ui = {
   orders: Map<string, Order>
   /** Files on their way to the node, by the draft that they are for. */
   uploads: Map<string, readonly Uploading[]>
+  /** Bytes of what this page gave to the node, by path. */
+  given: Map<string, number>
   /** What was last done, said in the live region and shown for a while. */
   said: { text: string; tone: Tone } | undefined
   /** As it was switched on this page; else the node says it. */

@@ -1,5 +1,6 @@
 /** Files of the browser, given to the node one after the other: how far each is, and how it is called off. */
 
+import { FILES_MAX } from '../../protocol/control/console.ts'
 import { fileName } from '../../protocol/encoding/file-names.ts'
 import { size } from '../../view/ages.ts'
 import { NodeGone, NodeRefused } from '../../view/node-client.ts'
@@ -8,6 +9,7 @@ import type { App } from './app.ts'
 import { type Drawn, h } from './h.ts'
 import { button } from './parts.ts'
 import type { Peer } from './peer.ts'
+import { filesIn } from './ui.ts'
 
 export const FILE_BYTES_MAX = 64 * 1024 * 1024
 
@@ -76,6 +78,8 @@ export function uploadField(app: App, of: string, take: (path: string) => void):
 export async function giveAll(app: App, of: string, files: readonly File[], take: (path: string) => void) {
   for (const file of files) {
     if (file.size > FILE_BYTES_MAX) app.say(`${fileName(file.name)} is larger than 64 MiB`, 'bad')
+    else if (filesIn(app.filesOf(of)).length >= FILES_MAX)
+      return app.say(`a message takes ${FILES_MAX} files; ${fileName(file.name)} is not among them`, 'bad')
     else await give(app, of, file, take)
   }
 }
@@ -87,7 +91,9 @@ async function give(app: App, of: string, file: File, take: (path: string) => vo
   const { done, stop } = app.upload(file, sent => show(sent))
   show(0)
   try {
-    take(await done)
+    const path = await done
+    app.ui.given.set(path, file.size)
+    take(path)
   } catch (error) {
     app.say(error instanceof Error ? error.message : 'the file was not taken', 'warn')
   } finally {

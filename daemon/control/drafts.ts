@@ -3,6 +3,11 @@ import type { Context } from '../context.ts'
 import { draftsIn } from '../home/drafts.ts'
 import type { Handlers } from './handlers.ts'
 
+type Kept = { text: string; files: readonly string[] }
+
+const isSame = (was: Kept, now: Kept | undefined): boolean =>
+  now === undefined || (was.text === now.text && was.files.join('\n') === now.files.join('\n'))
+
 export function draftOperations({ dir }: Pick<Context, 'dir'>): Pick<Handlers, 'draft' | 'draftKeep'> {
   const drafts = draftsIn(dir)
   return {
@@ -10,7 +15,9 @@ export function draftOperations({ dir }: Pick<Context, 'dir'>): Pick<Handlers, '
       const { text = '', files = [] } = drafts.read(name) ?? {}
       return { text, files: [...files] }
     },
-    async draftKeep({ for: name, text, files }) {
+    async draftKeep({ for: name, text, files, was }) {
+      // it was sent from one screen, and written on with another one
+      if (was !== undefined && !isSame(was, drafts.read(name))) return { kept: true }
       const kept = text.trim() !== '' || files.length > 0
       if (kept) drafts.write(name, { text, files })
       else drafts.remove(name)

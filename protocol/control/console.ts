@@ -1,5 +1,8 @@
 /** What the node tells the page of its console when it serves it. */
 
+/** Files that go along with one message at most. */
+export const FILES_MAX = 64
+
 /** Why the page has no session: it needs a ticket (`svc console`), by itself or as its owner wishes, or stands at an address that lasts. */
 export type Lack = 'ticket' | 'wish' | 'loopback' | 'user' | 'place' | 'browser'
 

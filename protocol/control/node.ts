@@ -28,6 +28,9 @@ const EVIDENCE_LIMIT_MAX = 1000
 /** Open tasks and messages that one stranger may be given. */
 export const GUEST_MESSAGES_MAX = 10_000
 
+/** More than a message takes: what is too much is said where it is sent, and lost nowhere. */
+const draftFiles = z.array(z.string().max(4096)).max(1024)
+const draftWas = z.strictObject({ text, files: draftFiles })
 const draftFor = z.union([interactionId, aidShape], { error: 'expected an interaction id or an AID' })
 
 const identityReply = z.strictObject({
@@ -101,11 +104,11 @@ export const nodeOperations = {
     request: z.strictObject({ for: draftFor }),
     reply: z.strictObject({ text: z.string(), files: z.array(z.string()) }),
   }),
-  /** Without words and files it is removed. */
+  /** Without words and files it is removed; where `was` is given, only if that is what is kept. */
   draftKeep: operation('/draft/keep', {
     reads: false,
     afterEnd: true,
-    request: z.strictObject({ for: draftFor, text, files: z.array(z.string().max(4096)).max(64) }),
+    request: z.strictObject({ for: draftFor, text, files: draftFiles, was: draftWas.optional() }),
     reply: z.strictObject({ kept: z.boolean() }),
     limits: { bodyBytes: TEXT_BODY_BYTES },
   }),

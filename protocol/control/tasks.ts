@@ -1,6 +1,7 @@
 /** Operations on tasks: delegate, talk, end, and what proves it. */
 import * as z from 'zod'
 import { aidShape, capTag, count, millis } from '../contract/shapes.ts'
+import { FILES_MAX } from './console.ts'
 import { interactionId } from './ids.ts'
 import {
   byInteraction,
@@ -35,7 +36,7 @@ const summaries = z.strictObject({
       'text: as `cursor`, lists what the other sides did after this reply, in whatever state it is, and with `wait_s` waits for it; a task that moves while its list is read page by page leaves the pages, so keep that of the first page, and follow `/events` for what other clients of this node do',
     ),
 })
-const paths = z.array(z.string().min(1)).max(64)
+const paths = z.array(z.string().min(1)).max(FILES_MAX)
 const stateReply = z.strictObject({ interaction_id: interactionId, state: z.enum(interactionStates) })
 const cancelReply = stateReply.extend({
   /** What its provider takes where the work had begun, of the credits that are held for it. */

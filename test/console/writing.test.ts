@@ -87,6 +87,72 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
     await context.close()
   })
 
+  test('a send from an earlier tab leaves what was written since', async () => {
+    const first = await open()
+    await writing(first.page).fill('sent from the first tab')
+    await until('the node has it', () => draftOf(id)?.text === 'sent from the first tab')
+    writeFileSync(
+      join(folder('drafts'), `${id}.json`),
+      JSON.stringify({ text: 'written on in the terminal', files: [] }),
+    )
+    await writing(first.page).press('Control+Enter')
+    await first.page.locator('.turn.mine .words', { hasText: 'sent from the first tab' }).waitFor()
+    await first.page.getByRole('status').getByText('Sent').waitFor()
+    expect(draftOf(id)?.text).toBe('written on in the terminal')
+    await first.context.close()
+    const second = await open()
+    await expect.poll(() => writing(second.page).inputValue()).toBe('written on in the terminal')
+    await writing(second.page).fill('')
+    await until('it is kept no more', () => draftOf(id) === undefined)
+    await second.context.close()
+  })
+
+  test('words whose answer was lost are said once when they are sent again', async () => {
+    const { handlers } = world.alice
+    const real = handlers.message
+    let isLost = true
+    handlers.message = async (given, signal) => {
+      const reply = await real(given, signal)
+      if (isLost) throw new Error('the answer is lost')
+      return reply
+    }
+    try {
+      const { page, context } = await open()
+      await writing(page).fill('once and no more')
+      await writing(page).press('Control+Enter')
+      await page
+        .getByRole('alert')
+        .getByText(/Not sent/)
+        .waitFor()
+      isLost = false
+      await writing(page).press('Control+Enter')
+      await page.getByRole('status').getByText('Sent').waitFor()
+      const { turns } = await handlers.thread({ interaction_id: id }, never)
+      expect(turns.filter(({ text }) => text === 'once and no more')).toHaveLength(1)
+      await context.close()
+    } finally {
+      handlers.message = real
+    }
+  })
+
+  test('more files than a message takes are said before it is sent, and the words are kept', async () => {
+    const { page, context } = await open()
+    await writing(page).fill('too many files')
+    await page.getByText('Attach files').click()
+    await page
+      .locator('#composer-files')
+      .fill(Array.from({ length: 70 }, (_, n) => `/tmp/${n}.txt`).join('\n'))
+    await page
+      .getByRole('alert')
+      .getByText('A message takes 64 files; these are 70. Remove some before you send it.')
+      .waitFor()
+    await until('the words are kept', () => draftOf(id)?.text === 'too many files')
+    await page.locator('#composer-files').fill('')
+    await writing(page).fill('')
+    await until('it is kept no more', () => draftOf(id) === undefined)
+    await context.close()
+  })
+
   test('a draft of a new task is kept under the agent', async () => {
     const { page, context } = await open(`#/agents/${world.bob.aid}`)
     await page.getByRole('textbox', { name: 'Task', exact: true }).fill('do this')
@@ -110,10 +176,12 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
       }, name)
     await writing(page).fill('see what was dropped')
     await drop('dropped.txt')
-    await page.getByLabel(/Files of the machine of the node/).waitFor()
-    await expect
-      .poll(() => page.getByLabel(/Files of the machine of the node/).inputValue())
-      .toMatch(/dropped\.txt$/)
+    const toSend = page.getByRole('list', { name: 'Files to send' })
+    await toSend.getByText('dropped.txt').waitFor()
+    await until('it is kept', () => draftOf(id)?.text === 'see what was dropped')
+    await page.getByRole('button', { name: 'Remove dropped.txt' }).click()
+    await writing(page).fill('')
+    await until('it is kept no more', () => draftOf(id) === undefined)
     await page.keyboard.press('Escape')
     await page.goto(`${page.url().split('#')[0]}#/evidence`)
     await drop('nowhere.txt')
@@ -133,7 +201,17 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
     await writing(page).fill('see the file')
     await page.getByText('Attach files').click()
     await page.getByLabel(/Files from this browser/).setInputFiles(path)
-    await expect.poll(() => page.locator('#composer-files').inputValue()).toContain('from the browser.bin')
+    const toSend = page.getByRole('list', { name: 'Files to send' })
+    await toSend.getByText('from the browser.bin').waitFor()
+    expect(await toSend.textContent()).toContain('2.0 MB')
+    expect(await page.locator('#composer-files').inputValue()).toBe('')
+    await page.getByLabel(/Files from this browser/).setInputFiles({
+      name: 'by mistake.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('not this one'),
+    })
+    await page.getByRole('button', { name: 'Remove by mistake.txt' }).click()
+    await toSend.getByText('by mistake.txt').waitFor({ state: 'detached' })
     await writing(page).press('Control+Enter')
     await page.getByRole('status').getByText('Sent').waitFor()
     await until('bob has it', async () =>
