@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { rotate, type VerifiedKel, witnessKel } from '../../protocol/identity/kel.ts'
+import { rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import { witnessKel } from '../../protocol/identity/kel-witness.ts'
 import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import { warningsOf } from '../control/warnings.ts'
 import { count } from '../store/counters.ts'

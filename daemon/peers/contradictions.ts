@@ -5,14 +5,8 @@
 
 import { type CborValue, encode } from '../../protocol/encoding/cbor.ts'
 import type { DirectoryEntry } from '../../protocol/identity/directory.ts'
-import {
-  compareKel,
-  type KeyEvent,
-  kelItem,
-  keyAt,
-  type VerifiedKel,
-  witnessedAt,
-} from '../../protocol/identity/kel.ts'
+import { compareKel, type KeyEvent, kelItem, keyAt, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import { witnessedAt } from '../../protocol/identity/kel-witness.ts'
 import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
 import { count, counted } from '../store/counters.ts'
 import { forget, namesStarting, recall, remember } from '../store/memory.ts'

@@ -3,16 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
-import {
-  decodeKel,
-  encodeKel,
-  incept,
-  type KeyEvent,
-  rotate,
-  witnessedAt,
-  witnessKel,
-} from '../../protocol/identity/kel.ts'
+import { decodeKel, encodeKel, incept, type KeyEvent, rotate } from '../../protocol/identity/kel.ts'
 import { EVENT_AHEAD_MAX_MS } from '../../protocol/identity/kel-times.ts'
+import { witnessedAt, witnessKel } from '../../protocol/identity/kel-witness.ts'
 import { agent } from '../../protocol/testing/agents.ts'
 import type { BucketReply, HubClient } from '../hubs/hub.ts'
 import { openStore } from '../store/open.ts'

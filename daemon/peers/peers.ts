@@ -17,9 +17,9 @@ import {
   type VerifiedKel,
   verifyKel,
   type WitnessEntry,
-  witnessedAt,
 } from '../../protocol/identity/kel.ts'
 import { timesAcceptable } from '../../protocol/identity/kel-times.ts'
+import { witnessedAt } from '../../protocol/identity/kel-witness.ts'
 import { KeySet, KeySetInvalid, type VerifiedKeySet, verifyKeySet } from '../../protocol/identity/keyset.ts'
 import { isOwnFailure } from '../hubs/failures.ts'
 import type { BucketReply, HubClient } from '../hubs/hub.ts'

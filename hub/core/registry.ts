@@ -10,9 +10,9 @@ import {
   encodeKel,
   type KeyEvent,
   type VerifiedKel,
-  witnessKel,
 } from '../../protocol/identity/kel.ts'
 import { isFresh, timesAcceptable } from '../../protocol/identity/kel-times.ts'
+import { witnessKel } from '../../protocol/identity/kel-witness.ts'
 import {
   KEY_GRACE_MS,
   KeySet,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
-import { deactivate, decodeKel, encodeKel, verifyKel, witnessedAt } from '../../protocol/identity/kel.ts'
+import { deactivate, decodeKel, encodeKel, verifyKel } from '../../protocol/identity/kel.ts'
+import { witnessedAt } from '../../protocol/identity/kel-witness.ts'
 import { KeySet, verifyKeySet } from '../../protocol/identity/keyset.ts'
 import { powSeedNotAfter } from '../../protocol/identity/pow.ts'
 import { DAY_MS, HOUR_MS } from '../core/limits.ts'

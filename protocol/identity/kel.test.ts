@@ -16,10 +16,9 @@ import {
   keyAt,
   rotate,
   verifyKel,
-  witnessedAt,
-  witnessKel,
 } from './kel.ts'
 import { EVENT_AHEAD_MAX_MS, EVENT_BEHIND_MAX_MS, timesAcceptable } from './kel-times.ts'
+import { witnessedAt, witnessKel } from './kel-witness.ts'
 
 const folder = new URL('../../fixtures/kel/', import.meta.url)
 const load = <T>(kind: string) =>

@@ -24,13 +24,14 @@ import {
   tuple,
   uint,
 } from '../encoding/record.ts'
-import { aid, aidBytes, aidOfInception } from './aid.ts'
+import { aid, aidOfInception } from './aid.ts'
 
 export const KEL_EVENTS_MAX = 1024
 export const KEL_BYTES_MAX = 256 * 1024
 const EVENT_BODY_BYTES_MAX = 4096
 const WITNESSES_MAX = 4
-const WITNESS_ENTRIES_MAX = 8
+/** Witness entries of one event at most, objects §4. */
+export const WITNESS_ENTRIES_MAX = 8
 const ALG_ED25519 = 1
 /** Under which key events are signed. */
 export const KEL_LABEL = 'svc-kel/v1'
@@ -356,41 +357,4 @@ function successorBody(
 function signEvent(seed: Uint8Array, body: KeyEventBody): KeyEvent {
   const bodyBytes = KeyEventBody.encode(body)
   return { body, bodyBytes, signatures: [[0, labelledSign(KEL_LABEL, seed, bodyBytes)]], witnesses: [] }
-}
-
-function witnessMessage(identifier: string, event: KeyEvent, ts: number): Uint8Array {
-  return encode([aidBytes(identifier), event.body.seq, eventDigest(event.bodyBytes), ts])
-}
-
-/** The log with `hub`'s witness entry on its last event; an entry of the same hub is kept as it is. */
-export function witnessKel(
-  log: VerifiedKel,
-  hub: { aid: string; seq: number; seed: Uint8Array },
-  ts: number,
-): VerifiedKel {
-  const last = log.events.at(-1) as KeyEvent
-  if (last.witnesses.some(entry => entry.hub === hub.aid)) return log
-  const signature = labelledSign('svc-kel-wit/v1', hub.seed, witnessMessage(log.aid, last, ts))
-  const entry: WitnessEntry = { hub: hub.aid, hubSeq: hub.seq, ts, signature }
-  const { body, bodyBytes, signatures } = last
-  const event = {
-    body,
-    bodyBytes,
-    signatures,
-    witnesses: [...last.witnesses, entry].slice(-WITNESS_ENTRIES_MAX),
-  }
-  return { ...log, events: [...log.events.slice(0, -1), event] }
-}
-
-/** Time at which `hub` witnessed the event at `seq`, when its entry is there and verifies. */
-export function witnessedAt(log: VerifiedKel, seq: number, hub: VerifiedKel): number | undefined {
-  const event = log.events[seq]
-  if (event === undefined) return undefined
-  for (const entry of event.witnesses) {
-    const key = entry.hub === hub.aid ? keyAt(hub, entry.hubSeq) : undefined
-    if (key === undefined) continue
-    const message = witnessMessage(log.aid, event, entry.ts)
-    if (labelledVerify('svc-kel-wit/v1', key, message, entry.signature)) return entry.ts
-  }
-  return undefined
 }

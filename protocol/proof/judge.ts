@@ -5,7 +5,8 @@
 
 import { contentId } from '../crypto/hash.ts'
 import { equal } from '../encoding/bytes.ts'
-import { type VerifiedKel, witnessedAt } from '../identity/kel.ts'
+import type { VerifiedKel } from '../identity/kel.ts'
+import { witnessedAt } from '../identity/kel-witness.ts'
 import { Attestation, type Receipt, receiptDigest, verifyReceipt } from './receipt.ts'
 
 /** How long after the successor event's time a thing signed before may have reached its witness. */
