@@ -14,6 +14,7 @@ const OPENING = '#svc-chain-export/v1 '
 /** A key history is the greater part of it. */
 export const EXPORT_LINE_CHARACTERS_MAX = 400_000
 
+/** Keys 1 to 6 of an export, objects §14; a head that no chain can have throws {@link Malformed}. */
 export const ExportBody = checked(
   record('chain export', {
     v: required(1, literal(1)),
@@ -25,9 +26,12 @@ export const ExportBody = checked(
   }),
   ({ length, head }) => requirePossible(length, head),
 )
+/** `length` in records, `head` a content id of 36 bytes, `ts` in Unix milliseconds. */
 export type ExportBody = Infer<typeof ExportBody>
 
+/** `[body, sig]` by the owner's identity key, body of at most 512 bytes, objects §14. */
 export const ChainExport = signed('svc-ael-export/v1', ExportBody, 512)
+/** As parsed: its signature is not verified yet. */
 export type ChainExport = Signed<ExportBody>
 
 const header = record('head of a chain export', {
@@ -38,6 +42,7 @@ const header = record('head of a chain export', {
 /** What the first line of an export says; `owner` is verified, and the signature holds under its key. */
 export type ExportHead = { signed: ChainExport; owner: VerifiedKel }
 
+/** Whether a line begins as the first of an export does (objects §14); the rest of it is not read. */
 export const isExportLine = (line: string): boolean => line.startsWith(OPENING)
 
 /** The first line, without its newline. */

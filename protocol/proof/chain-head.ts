@@ -23,6 +23,7 @@ function possible(head: ClaimedHead): ClaimedHead {
   return head
 }
 
+/** `[length, id of 36 bytes]`, objects §11; a head that no chain can have throws {@link Malformed}. */
 export const claimedHead: Field<ClaimedHead> = mapped(
   tuple<ClaimedHead>(uint, bytes(CID_BYTES)),
   possible,

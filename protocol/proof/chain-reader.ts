@@ -17,6 +17,7 @@ import {
 /** What the signature of a record covers, and the key under which it must hold. */
 export type ToVerify = { key: Uint8Array; message: Uint8Array; signature: Uint8Array }
 
+/** One reading of a chain, objects §14; `events` counts the records of each event type. */
 export class ChainReader {
   readonly owner: VerifiedKel
   readonly events = new Map<string, number>()

@@ -13,6 +13,7 @@ import { type HeldHead, headIn, signedHead } from './held-head.ts'
 
 /** Of a head: the chain shows it, ends before it, has another record there, or this owner never signed it. */
 export type HeadVerdict = 'shown' | 'beyond' | 'contradicted' | 'foreign'
+/** A head beside the chain that was read: `length` in records, `head_id` a content id as text. */
 export type JudgedHead = {
   verdict: HeadVerdict
   /** In what its owner signed it. */
@@ -21,6 +22,7 @@ export type JudgedHead = {
   head_id: string
 }
 
+/** Ids as text, times in Unix milliseconds; `length` and `events` count records (objects §14). */
 export type ChainVerdict = {
   verdict: 'valid' | 'cut' | 'rewritten' | 'invalid'
   says: string
@@ -38,6 +40,7 @@ export type ChainVerdict = {
   fault?: { seq: number; code: string }
 }
 
+/** What the owner signed elsewhere: the first line of its export, and heads that correspondents hold. */
 export type Claims = { exported?: ChainExport | undefined; heads?: readonly HeldHead[] }
 
 /** Lengths at which the reader is asked for an id. */

@@ -9,6 +9,7 @@ import { concat, equal, fromBase64, Malformed, toBase64, utf8 } from '../encodin
 const ED25519 = 1
 const KEY_HASH_BYTES = 4
 
+/** Number of records, and the RFC 6962 root over their ids, 32 bytes (objects §19). */
 export type Checkpoint = { size: number; root: Uint8Array }
 
 /** The name under which a hub signs checkpoints of its supply. */

@@ -8,6 +8,7 @@ import { cidText, contentId, parseCid } from '../crypto/hash.ts'
 import { fromUtf8, Malformed, utf8 } from '../encoding/bytes.ts'
 import { canonicalJson, type JsonValue, parseJson } from '../encoding/json.ts'
 
+/** Bytes of a document at most, objects §10. */
 export const DOCUMENT_BYTES_MAX = 768 * 1024
 const ATTACHMENTS_MAX = 64
 const cidShape = z.string().refine(isCid, { error: 'expected a content id' })
@@ -22,16 +23,21 @@ function isCid(text: string): boolean {
   }
 }
 
+/** A task in words, with at most 64 files by name (255 bytes) and content id (objects §10). */
 export const TaskDocument = z.strictObject({ task: textShape(DOCUMENT_BYTES_MAX), attachments })
+/** A call: 128 bytes of name pass here, and a receiver takes 64 characters of it (objects §10). */
 export const CapabilityDocument = z.strictObject({
   capability: textShape(128),
   args: z.record(z.string(), z.json()),
 })
+/** The document of a delegation: a task in words or a call (objects §10). */
 export const RequestDocument = z.union([TaskDocument, CapabilityDocument])
+/** {@link TaskDocument} or {@link CapabilityDocument}, as it was read. */
 export type RequestDocument = z.infer<typeof RequestDocument>
 
 /** A message or an answer in words. */
 export const TextDocument = z.strictObject({ text: textShape(DOCUMENT_BYTES_MAX), attachments })
+/** Text in UTF-8 of at most 768 KiB, and its files. */
 export type TextDocument = z.infer<typeof TextDocument>
 
 /** The rendered effect of a capability call; its members are those of the one JSON rendering. */
@@ -39,7 +45,9 @@ export const EffectDocument = z.looseObject({
   status: z.enum(['OK', 'UNVERIFIED', 'FAILED', 'UNAVAILABLE', 'PAYMENT_REQUIRED']),
   message: z.string(),
 })
+/** What a provider answered: a rendered effect or words (objects §10). */
 export const ResultDocument = z.union([EffectDocument, TextDocument])
+/** {@link EffectDocument} or {@link TextDocument}, as it was read. */
 export type ResultDocument = z.infer<typeof ResultDocument>
 
 /** The bytes of a document; what is hashed, sent, stored and later handed to `verify --result`. */
@@ -63,8 +71,11 @@ function parse<T>(shape: z.ZodType<T>, bytes: Uint8Array, name: string): T {
   return parsed.data
 }
 
+/** Throws {@link Malformed} over 768 KiB, for other members and for bytes that are not canonical. */
 export const parseRequestDocument = (bytes: Uint8Array) => parse(RequestDocument, bytes, 'request document')
+/** Throws {@link Malformed} like {@link parseRequestDocument}. */
 export const parseTextDocument = (bytes: Uint8Array) => parse(TextDocument, bytes, 'message document')
+/** Throws {@link Malformed} like {@link parseRequestDocument}; an effect may have further members. */
 export const parseResultDocument = (bytes: Uint8Array) => parse(ResultDocument, bytes, 'result document')
 
 /** The result of an interaction that ended without any answer. */

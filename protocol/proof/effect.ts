@@ -24,7 +24,9 @@ import {
   uint,
 } from '../encoding/record.ts'
 
+/** In the order of their numbers in CBOR, which are 1 to 5 (objects §15). */
 export const statuses = ['OK', 'UNVERIFIED', 'FAILED', 'UNAVAILABLE', 'PAYMENT_REQUIRED'] as const
+/** Text of a status, as receipts and renderings have it. */
 export type Status = (typeof statuses)[number]
 
 const TEXT_BYTES_MAX = 4096
@@ -88,6 +90,7 @@ export const EffectRecord = record('effect record', {
   resources: optional(4, list(Resource, LIST_MAX, 1)),
   effects: optional(5, list(EffectRef, LIST_MAX, 1)),
 })
+/** Lists of 1 to 1,024 items, 1 to 256 metrics, content ids of 36 bytes, sizes in bytes (objects §15). */
 export type EffectRecord = Infer<typeof EffectRecord>
 
 /** How the effect came about; every key is omitted when empty. */
@@ -101,6 +104,7 @@ export const Evidence = record('evidence', {
   authTrust: optional(7, trust),
   quirk: optional(8, short),
 })
+/** Texts of at most 4 KiB, `observedState` of 4 MiB; milliseconds; tiers 0 to 4 (objects §15). */
 export type Evidence = Infer<typeof Evidence>
 
 const statusNumber: Field<Status> = mapped(
@@ -109,12 +113,14 @@ const statusNumber: Field<Status> = mapped(
   status => (statuses.indexOf(status) + 1) as 1 | 2 | 3 | 4 | 5,
 )
 
+/** The outcome of a call in CBOR, objects §15; decoding throws {@link Malformed}. */
 export const Effect = record('effect', {
   status: required(1, statusNumber),
   record: optional(2, EffectRecord),
   message: required(3, short),
   evidence: optional(4, Evidence),
 })
+/** `message` has at most 4 KiB; {@link buildEffect} makes one that keeps to the rules. */
 export type Effect = Infer<typeof Effect>
 
 /** An effect is verifiable only when its status is `OK` and a record is there. */
@@ -234,6 +240,7 @@ function renderReference({ verb, resource }: Infer<typeof EffectRef>): Record<st
   })
 }
 
+/** V0 to V4 or A0 to A4 as a number; `OK` needs V2 or above (objects §15). */
 export type Tier = 0 | 1 | 2 | 3 | 4
 
 /** A tier as it is written anywhere: its number, V0 to V4 or A0 to A4, and by its older name T0 to T4. */

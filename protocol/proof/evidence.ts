@@ -23,6 +23,7 @@ import {
 } from '../encoding/record.ts'
 import { aid, aidBytes } from '../identity/aid.ts'
 
+/** Bytes of a record at most, objects §14. */
 export const RECORD_BYTES_MAX = 1024 * 1024
 const LABEL = 'svc-ael/v1'
 const PREIMAGE_LAST_KEY = 10
@@ -34,11 +35,14 @@ const INTERACTION_ID = /^[A-Za-z0-9_-]{21}[AQgw]$/
 /** Previous id of the first record: the content id of a fixed text. */
 export const GENESIS = contentId(utf8('svc-ael-genesis/v1'))
 
-/** Event types of the chain itself; the last two are read and never written. */
+/** Event type of a fork anchor: two records of one seq were signed, objects §14. */
 export const FORK_ANCHOR = 'svc.chain.fork'
+/** Event type that is set aside and never written, objects §14. */
 export const GENESIS_KIND = 'svc.chain.genesis'
+/** Event type that is set aside and never written, objects §14. */
 export const DISPUTE_KIND = 'svc.chain.dispute'
 
+/** Keys 1 to 14 of a record, objects §14; {@link readRecord} also checks id, signer and place. */
 export const ChainRecord = record('chain record', {
   chainDid: required(1, text(128)),
   seq: required(2, uint),
@@ -55,11 +59,13 @@ export const ChainRecord = record('chain record', {
   versionMinor: optional(13, uint),
   correlation: optional(14, blob(64)),
 })
+/** `ts` in Unix milliseconds, `id` and `previous` content ids of 36 bytes, `signature` of 64. */
 export type ChainRecord = Infer<typeof ChainRecord>
 
 /** A finished record with the bytes that stand in the file. */
 export type StoredRecord = { record: ChainRecord; bytes: Uint8Array }
 
+/** `did:svc:<AID>`, objects §14; a text that is no AID throws {@link Malformed}. */
 export function chainDid(aidText: string): string {
   aidBytes(aidText)
   return `did:svc:${aidText}`
@@ -118,6 +124,7 @@ function preimageOf(bytes: Uint8Array): Uint8Array {
   return subMap(bytes, key => key <= PREIMAGE_LAST_KEY)
 }
 
+/** Why a record does not hold, objects §14; {@link readRecord} leaves `signature` and `key` to its caller. */
 export type RecordFault = 'id' | 'chain' | 'seq' | 'previous' | 'signer' | 'signature' | 'extension' | 'key'
 
 /** A chain that does not verify; `seq` is the record at fault. */
@@ -171,6 +178,7 @@ export function recordLine(bytes: Uint8Array): string {
   return `${toBase64(bytes)}\n`
 }
 
+/** Bytes of a record from its line without the newline; throws {@link Malformed} for other than base64. */
 export function parseRecordLine(line: string): Uint8Array {
   return fromBase64(line, 'chain line')
 }

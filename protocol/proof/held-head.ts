@@ -11,6 +11,7 @@ const both = record('held head', {
   receipt: optional(1, Receipt),
   counterSignature: optional(2, CounterSignature),
 })
+/** A receipt or a counter-signature, as kind 11 of a message carries it (objects §11). */
 export type HeldHead = Infer<typeof both>
 
 const EITHER = 'a held head must be a receipt or a counter-signature'

@@ -18,6 +18,7 @@ export const RETIREMENT_GRACE_MS = 5 * 60_000
  */
 export type TimeEvidence = { at: number; source: string; unnamed?: string }
 
+/** Times in Unix milliseconds, objects §4; `why` is the first that fails: signature, result, time. */
 export type Judgement =
   | { verdict: 'valid' }
   | { verdict: 'valid_retired_key'; retiredAt: number; evidence: TimeEvidence }

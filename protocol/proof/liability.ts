@@ -25,6 +25,7 @@ export function liabilitySalt(secret: Uint8Array, aid: string, day: number): Uin
 /** H(aid ‖ salt): names an account to its owner alone, and gives the leaves their order. */
 export const liabilityKey = (aid: string, salt: Uint8Array): Uint8Array => sha256(concat(aidBytes(aid), salt))
 
+/** H(00 ‖ key ‖ u64(sum)), objects §19; `key` is a {@link liabilityKey}, `sum` in credits. */
 export const leafOf = (key: Uint8Array, sum: number): SumNode => ({
   h: sha256(concat(LEAF, key, u64be(sum))),
   sum,
@@ -81,6 +82,7 @@ export function pathFrom(levels: readonly (readonly SumNode[])[], position: numb
 
 /** What an epoch says of its tree. */
 export type SumRoot = { root: Uint8Array; rootSum: number; depth: number; accounts: number }
+/** The first check that fails: depth, sums in range, sides that a leaf can have, the root (objects §19). */
 export type PathFault = 'depth' | 'sum' | 'sides' | 'root'
 
 /** Why a path does not show that `leaf` is counted in the root; undefined when it does. */

@@ -10,6 +10,7 @@ const NODE = Uint8Array.of(1)
 
 const joined = (...parts: readonly Uint8Array[]): Uint8Array => sha256(concat(...parts))
 const leafHash = (leaf: Uint8Array): Uint8Array => joined(LEAF, leaf)
+/** H(01 ‖ left ‖ right), 32 bytes (RFC 6962 §2.1; objects §19). */
 export const nodeHash = (left: Uint8Array, right: Uint8Array): Uint8Array => joined(NODE, left, right)
 
 /** Leaves from one on to another. */

@@ -23,6 +23,7 @@ import {
 } from '../encoding/record.ts'
 import { aid, isAid } from '../identity/aid.ts'
 
+/** Bytes of an authorization at most, with its signature, objects §18. */
 export const AUTHORIZATION_BYTES_MAX = 512
 /** What an authorization adds to its body: two heads and the signature. */
 const SIGNED_OVERHEAD_BYTES = 70
@@ -30,10 +31,14 @@ const ORDER_BODY_BYTES_MAX = 256
 const SETTLEMENT_BODY_BYTES_MAX = 512
 /** An authorization is good for an hour at most. */
 export const AUTHORIZATION_LIFE_MAX_MS = 3_600_000
+/** How long a hold may last after its authorization's not after: 30 days in milliseconds, objects §18. */
 export const HOLD_MAX_MS = 30 * 24 * 3_600_000
+/** UTF-8 bytes of the reference of a redemption at most. */
 export const REFERENCE_BYTES_MAX = 256
 const NONCE_BYTES = 16
+/** Bytes of a purpose, which is a hash, objects §18. */
 export const PURPOSE_BYTES = 32
+/** Random bytes of a pay salt, objects §18. */
 export const PAY_SALT_BYTES = 32
 const NETWORK_PREFIX = 'hub:'
 const AMOUNT = /^[1-9][0-9]{0,15}$/
@@ -86,6 +91,7 @@ const authorizationShape = record('authorization', {
   /** The payment that this one gives back. */
   refundOf: optional(12, bytes(CID_BYTES)),
 })
+/** `amount` in whole credits, times in Unix milliseconds, `refundOf` of 36 bytes (objects §18). */
 export type AuthorizationBody = Infer<typeof authorizationShape>
 
 /** A body whose times fit each other. */
@@ -111,6 +117,7 @@ export const Authorization = signed(
   AuthorizationBody,
   AUTHORIZATION_BYTES_MAX - SIGNED_OVERHEAD_BYTES,
 )
+/** As parsed: its signature is not verified yet. */
 export type Authorization = Signed<AuthorizationBody>
 
 /** The id of a payment, 36 bytes: the content id of the authorization's body. */
@@ -134,8 +141,10 @@ export const paidMark = (paySalt: Uint8Array, transaction: Uint8Array): Uint8Arr
 
 /** What a settlement receipt tells: a payment, a hold, what was captured of one, what went back, a redemption. */
 export const settlementKinds = { paid: 0, held: 1, captured: 2, returned: 3, redeemed: 4 } as const
+/** 0 to 4, key 3 of a settlement receipt (objects §18). */
 export type SettlementKind = (typeof settlementKinds)[keyof typeof settlementKinds]
 
+/** Keys 1 to 13 of a settlement receipt, objects §18; decoding throws {@link Malformed}. */
 export const SettlementBody = record('settlement receipt', {
   v: required(1, literal(1)),
   transaction: required(2, bytes(CID_BYTES)),
@@ -155,13 +164,17 @@ export const SettlementBody = record('settlement receipt', {
   peer: optional(12, aid),
   holdUntil: optional(13, uint),
 })
+/** `amount` in whole credits, `transaction` of 36 bytes, times in Unix milliseconds. */
 export type SettlementBody = Infer<typeof SettlementBody>
 
 /** `[body, sig]` by the hub's identity key. */
 export const SettlementReceipt = signed('svc-settle/v1', SettlementBody, SETTLEMENT_BODY_BYTES_MAX)
+/** As parsed: its signature is not verified yet. */
 export type SettlementReceipt = Signed<SettlementBody>
+/** Bytes of a settlement receipt at most, with its signature; its body has 512, objects §3. */
 export const SETTLEMENT_BYTES_MAX = SETTLEMENT_BODY_BYTES_MAX + SIGNED_OVERHEAD_BYTES
 
+/** Keys 1 to 6 of an order about a hold, objects §18; decoding throws {@link Malformed}. */
 export const HoldOrderBody = record('hold order', {
   v: required(1, literal(1)),
   transaction: required(2, bytes(CID_BYTES)),
@@ -172,9 +185,12 @@ export const HoldOrderBody = record('hold order', {
   /** Unix ms. */
   madeAt: required(6, uint),
 })
+/** `amount` in whole credits, `transaction` of 36 bytes, `madeAt` in Unix milliseconds. */
 export type HoldOrderBody = Infer<typeof HoldOrderBody>
 
 /** `[body, sig]` by the payee's identity key. */
 export const HoldOrder = signed('svc-hold/v1', HoldOrderBody, ORDER_BODY_BYTES_MAX)
+/** As parsed: its signature is not verified yet. */
 export type HoldOrder = Signed<HoldOrderBody>
+/** Bytes of an order about a hold at most, with its signature; its body has 256, objects §3. */
 export const HOLD_ORDER_BYTES_MAX = ORDER_BODY_BYTES_MAX + SIGNED_OVERHEAD_BYTES

@@ -9,8 +9,11 @@ import type { JsonValue } from '../encoding/json.ts'
 import { present } from '../encoding/present.ts'
 import { amountOfText, HOLD_MAX_MS, hubOfNetwork } from './payment.ts'
 
+/** Version of x402 that a quote and a payment name, objects §18. */
 export const X402_VERSION = 2
+/** The scheme of x402 in which credits are paid, objects §18. */
 export const SCHEME = 'svc-credit'
+/** The asset of x402 that credits are, objects §18. */
 export const ASSET = 'credit'
 /** What a priced task is called where a capability stands else; no capability may have the name. */
 export const TASK = 'task'
@@ -42,6 +45,7 @@ export type Requirements = {
   extra?: { hold_s?: number; starts?: number }
 }
 
+/** The entry of `accepts` (objects §18): amount in digits, `starts` only where it is below the amount. */
 export const requirementsOf = (quote: Quote): Requirements => ({
   scheme: SCHEME,
   network: quote.network,

@@ -32,7 +32,9 @@ export const MESSAGES_MAX = 100_000
 const MISSING_MAX = 1024
 const RECEIPT_BYTES_MAX = 64 * 1024
 const COMMITMENT_KEY = 5
+/** How far the end of a receipt may be after now, in milliseconds, objects §11. */
 export const RECEIPT_AHEAD_MAX_MS = 5 * 60_000
+/** How far start and end may be before the requester's own, in milliseconds, objects §11. */
 export const RECEIPT_BEHIND_MAX_MS = 10 * 60_000
 
 /** Highest number of a side, and those up to it that are not covered, ascending. */
@@ -47,6 +49,7 @@ function checkedSide(side: CoverSide): CoverSide {
   return side
 }
 
+/** Keys 1 to 14 of a receipt, objects §11; an impossible cover or head throws {@link Malformed}. */
 export const ReceiptBody = record('receipt', {
   v: required(1, literal(1)),
   interactionId: required(2, bytes(16)),
@@ -64,11 +67,15 @@ export const ReceiptBody = record('receipt', {
   cover: required(13, tuple<[CoverSide, CoverSide]>(coverSide, coverSide)),
   transcriptDigest: required(14, bytes(32)),
 })
+/** Ids of 16 bytes, digests of 32, content ids of 36; `start` and `end` in Unix milliseconds. */
 export type ReceiptBody = Infer<typeof ReceiptBody>
 
+/** `[body, sig]` by the provider's identity key, body of at most 64 KiB, objects §11. */
 export const Receipt = signed('svc-receipt-p/v1', ReceiptBody, RECEIPT_BYTES_MAX)
+/** As parsed: {@link verifyReceipt} checks its signature. */
 export type Receipt = Signed<ReceiptBody>
 
+/** Keys 1 to 5 of a counter-signature, objects §11; an impossible head throws {@link Malformed}. */
 export const CounterBody = checked(
   record('counter-signature', {
     requester: required(1, aid),
@@ -79,9 +86,12 @@ export const CounterBody = checked(
   }),
   ({ chainLength, chainHead }) => requirePossible(chainLength, chainHead),
 )
+/** `chainLength` in records, `chainHead` of 36 bytes, `bodyHash` of 32. */
 export type CounterBody = Infer<typeof CounterBody>
 
+/** `[body, sig]` by the requester's identity key, body of at most 512 bytes, objects §11. */
 export const CounterSignature = signed('svc-receipt-r/v1', CounterBody, 512)
+/** As parsed: {@link counterSignatureHolds} checks its signature. */
 export type CounterSignature = Signed<CounterBody>
 
 /** H("svc-receipt-id/v1" ‖ 00 ‖ body): names a receipt, whoever signed it. */
@@ -161,6 +171,7 @@ export function receiptsContradict(one: ReceiptBody, other: ReceiptBody): boolea
   return same && !equal(said(one), said(other))
 }
 
+/** In what a receipt differs from what the requester holds, objects §11. */
 export type ReceiptFault =
   | 'interaction'
   | 'provider'
@@ -261,6 +272,7 @@ function droppedNumber(covered: ReadonlySet<number>, held: Held): number | undef
 /** What a reviewer uploads: both signatures and the provider's log, as one item. */
 export type ReviewableReceipt = { receipt: Receipt; counter: CounterSignature; providerKel: KeyEvent[] }
 
+/** `[receipt body, provider's sig, counter-signature, provider's log]`, objects §12. */
 export function encodeReviewable(given: ReviewableReceipt): Uint8Array {
   const [body, signature] = Receipt.write(given.receipt) as [Uint8Array, Uint8Array]
   return encode([body, signature, CounterSignature.write(given.counter), kelItem.write(given.providerKel)])
@@ -271,6 +283,7 @@ export class NoCommitment extends Malformed {
   override name = 'NoCommitment'
 }
 
+/** Throws {@link NoCommitment} or {@link Malformed}; signatures are not verified (objects §12). */
 export function decodeReviewable(received: Uint8Array): ReviewableReceipt {
   const [body, signature, counter, providerKel] = tuple<[CborValue, CborValue, CounterSignature, KeyEvent[]]>(
     { read: value => value, write: value => value },
@@ -294,8 +307,10 @@ const ReviewBody = record('review', {
 })
 /** A rating of a receipt; unsigned, because the upload is signed and the attestation binds its bytes. */
 export const Review = ReviewBody
+/** `rating` 1 to 5, `comment` of at most 4,096 bytes, `ts` in Unix milliseconds (objects §12). */
 export type Review = Infer<typeof ReviewBody>
 
+/** Digests of 32 bytes, `hubTs` in Unix milliseconds by the hub's clock, objects §12. */
 export const AttestationBody = record('attestation', {
   receiptDigest: required(1, bytes(32)),
   reviewHash: required(2, bytes(32)),
@@ -303,5 +318,7 @@ export const AttestationBody = record('attestation', {
   hubSeq: required(4, uint),
   hubTs: required(5, uint),
 })
+/** `[body, sig]` by the hub's identity key, body of at most 256 bytes, objects §12. */
 export const Attestation = signed('svc-attest/v1', AttestationBody, 256)
+/** As parsed: {@link attestedTime} in judge.ts checks its signature. */
 export type Attestation = Signed<Infer<typeof AttestationBody>>

@@ -13,6 +13,7 @@ import {
   transactionOf,
 } from './payment.ts'
 
+/** Why a settlement receipt does not prove a payment, objects §18. */
 export type SettlementFault =
   | 'hub'
   | 'key_state'

@@ -32,9 +32,11 @@ function forkOf(one: VerifiedKel, other: VerifiedKel): number | undefined {
   return undefined
 }
 
+/** One sentence for people; `seq` is the event from which on the two histories differ (objects §4). */
 export const sayFork = (seq: number): string =>
   `Two key histories of this agent were given that differ from event ${seq} on. Both are signed, so its key was used twice: nothing that it signed is checked by either.`
 
+/** What was shown beside a receipt: words of hubs on its time, and verified logs by their AID. */
 export type Shown = {
   attestations: readonly Attestation[]
   logs: ReadonlyMap<string, VerifiedKel>

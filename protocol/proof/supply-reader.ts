@@ -10,6 +10,7 @@ import { type Epoch, epochFault, supplyEventOf } from './supply.ts'
 
 /** A place in a chain: records, id of the last one, and sums since the beginning. */
 export type SupplyPlace = { length: number; head: Uint8Array; issued: number; retired: number }
+/** Before record 0: nothing issued, and the genesis sentinel as the head (objects §19). */
 export const supplyStart: SupplyPlace = { length: 0, head: GENESIS, issued: 0, retired: 0 }
 
 /** What can't be true in a supply chain, and in which record. */
@@ -26,6 +27,7 @@ type Options = {
   from?: SupplyPlace
 }
 
+/** Sums in credits; verifies signatures of epochs, of `own` records and of the last one (objects §19). */
 export class SupplyReader {
   readonly #chain: ChainReader
   readonly #own: string | undefined

@@ -9,14 +9,19 @@ import type { CborValue } from '../encoding/cbor.ts'
 import { isAid } from '../identity/aid.ts'
 import type { ChainRecord } from './evidence.ts'
 
+/** Event type: credits came to be (objects §19). */
 export const creditIssued = 'credit.issued'
+/** Event type: credits ceased to be (objects §19). */
 export const creditRetired = 'credit.retired'
 /** Stock from before there was a chain: read, never written. */
 export const creditOpening = 'credit.opening'
+/** Event type: what the hub owes at the end of a UTC day (objects §19). */
 export const supplyEpoch = 'svc.supply.epoch'
 const CREDIT_TYPES: readonly string[] = [creditIssued, creditRetired, creditOpening]
 
+/** Why credits were issued or retired, objects §19. */
 export const supplyReasons = ['trial', 'grant', 'redemption', 'cleared', 'restored'] as const
+/** Text of a reason, as the payload has it. */
 export type SupplyReason = (typeof supplyReasons)[number]
 
 /** Credits that came to be or ceased to be; `aid` is whose, or the other hub of debts that were cleared. */
@@ -58,6 +63,7 @@ const EPOCH_NUMBERS = [
 ] as const satisfies (keyof Epoch)[]
 const ROOT_BYTES = 32
 
+/** Payload of `credit.issued` and `credit.retired`: a map with text keys (objects §19). */
 export const creditPayload = ({ aid, amount, reason }: CreditChange): CborValue =>
   new Map<string, CborValue>([
     ['aid', aid],
@@ -65,6 +71,7 @@ export const creditPayload = ({ aid, amount, reason }: CreditChange): CborValue 
     ['reason', reason],
   ])
 
+/** Payload of `svc.supply.epoch`: a map with the members of {@link Epoch} as text keys (objects §19). */
 export const epochPayload = (epoch: Epoch): CborValue => new Map<string, CborValue>(Object.entries(epoch))
 
 /** A record of a supply chain as it is read: a change of credits, an epoch, or a kind that is not known here. */

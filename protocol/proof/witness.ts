@@ -22,6 +22,7 @@ import { keyAt, type VerifiedKel } from '../identity/kel.ts'
 const BODY_BYTES_MAX = 256
 /** Two heads and the signature. */
 const SIGNED_OVERHEAD_BYTES = 70
+/** Bytes of a statement at most, with its signature; its body has 256, objects §3. */
 export const WITNESS_BYTES_MAX = BODY_BYTES_MAX + SIGNED_OVERHEAD_BYTES
 const DID_PREFIX = 'did:svc:'
 
@@ -39,6 +40,7 @@ function checkedName(did: string): string {
   return did
 }
 
+/** Keys 1 to 7 of a statement, objects §19; a chain that is no hub's throws {@link Malformed}. */
 export const WitnessBody = record('witness statement', {
   v: required(1, literal(1)),
   chainDid: required(2, chainName),
@@ -49,10 +51,12 @@ export const WitnessBody = record('witness statement', {
   witness: required(6, aid),
   witnessKelSeq: required(7, uint),
 })
+/** `headId` is a content id of 36 bytes, `observedAt` in Unix milliseconds. */
 export type WitnessBody = Infer<typeof WitnessBody>
 
 /** `[body, sig]` by the witness's identity key. */
 export const WitnessStatement = signed('svc-wit/v1', WitnessBody, BODY_BYTES_MAX)
+/** As parsed: {@link statementHolds} checks its signature. */
 export type WitnessStatement = Signed<WitnessBody>
 
 /** Whether a statement is that of the witness whose log this is, under the key state that it names. */
