@@ -8,6 +8,7 @@ import { Malformed } from '../encoding/bytes.ts'
 import { decode, subMap } from '../encoding/cbor.ts'
 import { blob, bytes, type Infer, literal, record, required } from '../encoding/record.ts'
 
+/** Bytes of an access record at most, objects §6. */
 export const ACCESS_BYTES_MAX = 1024
 const CAPABILITY_BODY_BYTES_MAX = 512
 const PROOF_KEY = 15
@@ -22,8 +23,10 @@ const WithCapability = record('access record', {
 
 /** Access by capability: body and signature as issued, proof by the holder key. */
 export type CapabilityAccess = Infer<typeof WithCapability>
+/** First contact (kind 0) or a capability (kind 1), objects §8. */
 export type Access = Infer<typeof FirstContact> | CapabilityAccess
 
+/** The same bytes for the header and for key 7 of the envelope, objects §8. */
 export function encodeAccess(access: Access): Uint8Array {
   return access.kind === 0 ? FirstContact.encode(access) : WithCapability.encode(access)
 }

@@ -20,16 +20,21 @@ import {
 } from '../encoding/record.ts'
 import { aid, aidBytes } from '../identity/aid.ts'
 
+/** Random bytes of a capability id, objects §3. */
 export const CAPABILITY_ID_BYTES = 16
+/** Bytes of a mailbox epoch, which is compared for equality only, objects §5. */
 export const EPOCH_BYTES = 16
 const DAY_MS = 86_400_000
+/** How far ahead a capability may end: 31 days in milliseconds, objects §8. */
 export const CAPABILITY_LIFE_MAX_MS = 31 * DAY_MS
+/** Capabilities in one message head at most, objects §7. */
 export const CAPABILITIES_PER_MESSAGE_MAX = 16
 /** A capability issued by a clock slightly ahead of the hub's is still within its life. */
 const SKEW_MS = 5 * 60_000
 const BODY_BYTES_MAX = 512
 const USE_LABEL = 'svc-cap-use/v1'
 
+/** Keys 1 to 8 of a capability, objects §8; decoding throws Malformed. */
 export const CapabilityBody = record('capability', {
   v: required(1, literal(1)),
   id: required(2, bytes(CAPABILITY_ID_BYTES)),
@@ -40,10 +45,12 @@ export const CapabilityBody = record('capability', {
   usesPerDayMax: required(7, uint),
   bytesMax: required(8, uint),
 })
+/** `expMs` is 00:00 UTC in Unix milliseconds, `usesPerDayMax` of a UTC day, `bytesMax` of one envelope. */
 export type CapabilityBody = Infer<typeof CapabilityBody>
 
 /** `[body, sig]` by the mailbox key of the recipient. */
 export const Capability = signed('svc-cap/v1', CapabilityBody, BODY_BYTES_MAX)
+/** As parsed: its signature is not verified yet. */
 export type Capability = Signed<CapabilityBody>
 
 /** A capability as it is handed out in a sealed head: with the seed of its holder key. */
@@ -78,6 +85,7 @@ export function capabilityMessage(capability: Capability): Uint8Array {
   return labelled(Capability.label, capability.bodyBytes)
 }
 
+/** Whether `proof`, 64 bytes by the holder key, is for this envelope digest at this hub (AID), objects §8. */
 export function verifyUse(
   capability: CapabilityBody,
   homeHub: string,

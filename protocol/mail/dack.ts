@@ -12,7 +12,9 @@ import { decodeFirst } from '../encoding/cbor.ts'
 import { bytes, type Infer, oneOf, record, required, uint } from '../encoding/record.ts'
 import { aid } from '../identity/aid.ts'
 
+/** Random bytes of a handle secret, key 14 of a message head, objects §7. */
 export const HANDLE_SECRET_BYTES = 32
+/** Bytes of a handle, objects §9. */
 export const HANDLE_BYTES = 16
 const NONCE_BYTES = 12
 const PADDED_BYTES = 512
@@ -27,8 +29,10 @@ export const dackCodes = {
   retiredKey: 4,
   ended: 5,
 } as const
+/** 0 to 5, key 7 of a confirmation, objects §9. */
 export type DackCode = (typeof dackCodes)[keyof typeof dackCodes]
 
+/** Keys 1 to 7 of a confirmation, objects §9; decoding throws {@link Malformed}. */
 export const DackBody = record('delivery confirmation', {
   envelopeDigest: required(1, bytes(32)),
   messageId: required(2, bytes(16)),
@@ -38,10 +42,12 @@ export const DackBody = record('delivery confirmation', {
   tsMs: required(6, uint),
   code: required(7, oneOf<DackCode>(0, 1, 2, 3, 4, 5)),
 })
+/** Digests of 32 bytes, `messageId` of 16, `tsMs` in Unix milliseconds. */
 export type DackBody = Infer<typeof DackBody>
 
 /** `[body, sig]` by the recipient's identity key. */
 export const Dack = signed('svc-dack/v1', DackBody, BODY_BYTES_MAX)
+/** As parsed: its signature is not verified yet. */
 export type Dack = Signed<DackBody>
 
 /** The name under which the hub keeps the confirmation. */

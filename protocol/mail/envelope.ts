@@ -12,11 +12,17 @@ import { AID_BYTES, aidBytes, aidText } from '../identity/aid.ts'
 import { SUITE } from '../identity/keyset.ts'
 import { ACCESS_BYTES_MAX, staticAccess } from './access.ts'
 
+/** Key 1 of every envelope, objects §6. */
 export const ENVELOPE_VERSION = 3
+/** Bytes of a kid, which names an encryption key, objects §5. */
 export const KID_BYTES = 8
+/** Bytes before the content at most, objects §6. */
 export const ENVELOPE_HEAD_BYTES_MAX = 4096
+/** Milliseconds; every expiry is a whole hour, objects §6. */
 export const HOUR_MS = 3_600_000
+/** How far ahead an envelope may expire: 14 days in milliseconds, objects §6. */
 export const EXP_AHEAD_MS = 14 * 24 * HOUR_MS
+/** How much further ahead a hub takes it, in milliseconds, for clocks that differ. */
 export const EXP_SKEW_MS = 5 * 60_000
 const HASH_BYTES = 32
 const CONTENT_KEY = 9

@@ -27,21 +27,28 @@ import { MESSAGES_MAX } from '../proof/receipt.ts'
 import { CAPABILITIES_PER_MESSAGE_MAX, grantedCapability } from './capability.ts'
 import { type AnyPayload, decodePayload, type Kind, kinds } from './payload.ts'
 
+/** Random bytes of a message id, objects §3. */
 export const MESSAGE_ID_BYTES = 16
+/** Random bytes of an interaction id, which the delegator draws, objects §3. */
 export const INTERACTION_ID_BYTES = 16
+/** Bytes of a message head at most, objects §7. */
 export const HEAD_BYTES_MAX = 1024 * 1024
+/** Attachments of one message at most, objects §7. */
 export const ATTACHMENTS_MAX = 64
 const NAME_BYTES_MAX = 255
 const SEAL_LABEL = 'svc-seal/v1'
 
+/** An item of key 15, objects §7: name and media type of at most 255 bytes each. */
 export const Attachment = record('attachment', {
   name: required(1, text(NAME_BYTES_MAX)),
   mediaType: required(2, text(NAME_BYTES_MAX)),
   size: required(3, uint),
   cid: required(4, bytes(CID_BYTES)),
 })
+/** `size` in bytes, `cid` a content id of 36 bytes. */
 export type Attachment = Infer<typeof Attachment>
 
+/** Keys 1 to 17 of a message head, objects §7; decoding throws {@link Malformed}. */
 export const MessageBody = record('message head', {
   v: required(1, literal(1)),
   from: required(2, aid),
@@ -65,6 +72,7 @@ export const MessageBody = record('message head', {
   kel: optional(16, kelItem),
   keySet: optional(17, KeySet),
 })
+/** Message and interaction ids of 16 bytes, digests of 32, `tsMs` in Unix milliseconds. */
 export type MessageBody = Infer<typeof MessageBody>
 
 /** A head as it was sealed: body bytes as received and the signature over context and body. */
@@ -72,11 +80,13 @@ export type MessageHead = { body: MessageBody; bodyBytes: Uint8Array; signature:
 
 const headPair = tuple<[Uint8Array, Uint8Array]>(blob(HEAD_BYTES_MAX), bytes(SIGNATURE_BYTES))
 
+/** Signs with the sender's identity seed (32 bytes) for the sealing context (32 bytes), objects §7. */
 export function signHead(seed: Uint8Array, body: MessageBody, context: Uint8Array): MessageHead {
   const bodyBytes = MessageBody.encode(body)
   return { body, bodyBytes, signature: labelledSign(SEAL_LABEL, seed, concat(context, sha256(bodyBytes))) }
 }
 
+/** `[body, sig]` as svc-cbor, objects §7. */
 export function encodeHead(head: MessageHead): Uint8Array {
   return encode([head.bodyBytes, head.signature])
 }

@@ -25,8 +25,9 @@ const ID_BYTES = 16
 const DIGEST_BYTES = 32
 /** Interactions in one question. */
 export const ASKED_MAX = 64
-/** Digests of one interaction in an answer, the newest ones, and of all of them together. */
+/** Digests of one interaction in an answer at most, the newest ones, objects §7. */
 export const DIGESTS_MAX = 256
+/** Digests of all interactions in one answer at most, objects §7. */
 export const DIGESTS_OF_ALL_MAX = 4096
 /** Interactions that are only named. */
 export const NAMED_MAX = 256
@@ -52,6 +53,7 @@ const held = record('numbers of an interaction', {
   /** The last message of the asker in the transcript, where it is held, and whether that one proposed the end. */
   last: optional(4, tuple<[number, boolean]>(number, bool)),
 })
+/** Ids of 16 bytes, digests of 32; what the answer holds of one interaction (objects §7). */
 export type HeldNumbers = Infer<typeof held>
 
 const delegated = record('task of the asker', {
@@ -61,6 +63,7 @@ const delegated = record('task of the asker', {
   /** What was signed for it: the id of the payment. */
   payment: optional(3, cid),
 })
+/** `interactionId` of 16 bytes, `atMs` in Unix milliseconds, `payment` of 36 bytes (objects §7). */
 export type DelegatedTask = Infer<typeof delegated>
 
 const all = record('numbers held', {
@@ -90,6 +93,7 @@ const all = record('numbers held', {
   /** Those of `since` that the asker had delegated. */
   delegated: optional(7, list(delegated, NAMED_MAX, 1)),
 })
+/** Kind 12, objects §7; `restoredAtMs` in Unix milliseconds. */
 export type Numbers = Infer<typeof all>
 
 /** A question (1, 2?), an answer (3, 4, 5, 7?) or what was lost (6). */

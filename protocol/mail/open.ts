@@ -23,6 +23,7 @@ import { EXPORTER_CONTEXT } from './seal.ts'
 
 const TS_AHEAD_MAX_MS = 5 * 60_000
 
+/** `recipient` is an AID; a seed and the key of the sender have 32 bytes (objects §6). */
 export type OpenRequest = {
   source: ByteSource
   recipient: string
@@ -32,6 +33,7 @@ export type OpenRequest = {
   senderKey: (body: MessageBody) => Uint8Array | undefined | Promise<Uint8Array | undefined>
 }
 
+/** A message whose head is verified; `digest` and `messageDigest` have 32 bytes (objects §6, §7). */
 export type OpenedMessage = {
   envelope: EnvelopeHead
   digest: Uint8Array
@@ -46,6 +48,7 @@ export type OpenedMessage = {
   close(): Promise<void>
 }
 
+/** Why an envelope was not opened; `wrong_recipient` is of the envelope or of its head (objects §6). */
 export type NotOpenedReason = 'wrong_recipient' | 'unknown_kid' | 'sender_unknown' | 'bad_signature'
 
 /** A well-formed envelope that this node cannot take; `body` is what the head claims, unverified. */

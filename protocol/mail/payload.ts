@@ -24,6 +24,7 @@ import { AUTHORIZATION_BYTES_MAX, PAY_SALT_BYTES, SETTLEMENT_BYTES_MAX } from '.
 import { CounterSignature, MESSAGES_MAX, Receipt } from '../proof/receipt.ts'
 import { Numbers } from './numbers.ts'
 
+/** Key 7 of a message head, objects §7. */
 export const kinds = {
   delegate: 0,
   result: 1,
@@ -49,8 +50,10 @@ export const wordKinds: readonly number[] = [
   kinds.declined,
   kinds.cancelled,
 ]
+/** 0 to 13; {@link isKind} says whether a number is one. */
 export type Kind = (typeof kinds)[keyof typeof kinds]
 
+/** Numbers that an end or an acceptance lists as missing at most, objects §7. */
 export const MISSING_MAX = 1024
 const REASON_BYTES_MAX = 1024
 /** Settlement receipts in one message. */
@@ -138,14 +141,17 @@ export const payloads = {
   }),
 } as const satisfies Record<Kind, unknown>
 
+/** Members of the payload of one kind, as {@link payloads} declares them. */
 export type Payload<K extends Kind> = Infer<(typeof payloads)[K]>
 /** A payload together with its kind. */
 export type AnyPayload = { [K in Kind]: { kind: K; payload: Payload<K> } }[Kind]
 
+/** Whether this release knows the kind; an unknown one is confirmed with code 2 (objects §7). */
 export function isKind(kind: number): kind is Kind {
   return Object.hasOwn(payloads, kind)
 }
 
+/** svc-cbor for key 11 of a head, objects §7; members that do not fit each other throw {@link Malformed}. */
 export function encodePayload<K extends Kind>(kind: K, payload: Payload<K>): Uint8Array {
   return codec(kind).encode(payload)
 }

@@ -36,6 +36,7 @@ import {
   signHead,
 } from './message.ts'
 
+/** Exporter context of HPKE from which the content key is made, objects §6. */
 export const EXPORTER_CONTEXT = utf8('svc-content/v1')
 /** Contents up to this size are kept as they were hashed instead of being encrypted again. */
 const KEPT_BYTES_MAX = 256 * 1024
@@ -44,6 +45,7 @@ const ZEROS = new Uint8Array(CHUNK_BYTES)
 /** A stranger's envelope under a session, or one under a capability, used at the recipient's home hub. */
 export type Credential = { kind: 0 } | { kind: 1; granted: GrantedCapability; homeHub: string }
 
+/** `identitySeed` of 32 bytes, `kid` of 8, `publicKey` of 1,216, `expMs` in Unix ms (objects §6). */
 export type SealRequest = {
   body: MessageBody
   identitySeed: Uint8Array
@@ -56,6 +58,7 @@ export type SealRequest = {
   random: (length: number) => Uint8Array
 }
 
+/** `digest` and `messageDigest` have 32 bytes (objects §6, §7). */
 export type SealedEnvelope = {
   head: EnvelopeHead
   digest: Uint8Array

@@ -9,6 +9,7 @@ import { concat, sized, u64be, utf8 } from '../encoding/bytes.ts'
 import { bytes, type Infer, record, required, uint } from '../encoding/record.ts'
 import { aidBytes } from '../identity/aid.ts'
 
+/** Random bytes of a session id, objects §3. */
 export const SESSION_ID_BYTES = 16
 const NO_AAD = new Uint8Array(0)
 const MAC_LABEL = concat(utf8('svc-session-mac/v1'), Uint8Array.of(0))
@@ -19,6 +20,7 @@ export const SessionGrant = record('session grant', {
   quota: required(2, uint),
   expMs: required(3, uint),
 })
+/** `macKey` of 32 bytes, `quota` in envelopes, `expMs` in Unix milliseconds (objects §8). */
 export type SessionGrant = Infer<typeof SessionGrant>
 
 /** Whom a grant is for. */
@@ -46,6 +48,7 @@ export function openSession(
   return SessionGrant.decode(open(seed, enc, sessionInfo(names), NO_AAD, ciphertext))
 }
 
+/** `X-Svc-MAC`: HMAC-SHA256, 32 bytes, over what {@link SessionUse} holds (objects §8). */
 export function sessionMac(macKey: Uint8Array, use: SessionUse): Uint8Array {
   return hmacSha256(
     macKey,
