@@ -4,6 +4,7 @@ import { labelledHash } from '../crypto/hash.ts'
 import { fromBase64url, Malformed, toBase64url } from '../encoding/bytes.ts'
 import { bytes, type Field, mapped } from '../encoding/record.ts'
 
+/** Bytes of an AID: version 1 and a SHA-256 digest, objects §4. */
 export const AID_BYTES = 33
 const AID_VERSION = 0x01
 
@@ -23,12 +24,14 @@ export function aidBytes(aid: string): Uint8Array {
   return raw
 }
 
+/** 44 characters of base64url from 33 bytes; anything else throws {@link Malformed} (objects §4). */
 export function aidText(raw: Uint8Array): string {
   if (raw.length !== AID_BYTES || raw[0] !== AID_VERSION)
     throw new Malformed('expected an AID: 44 characters starting with A')
   return toBase64url(raw)
 }
 
+/** Whether {@link aidBytes} takes the text. */
 export function isAid(text: string): boolean {
   try {
     aidBytes(text)

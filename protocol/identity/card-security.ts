@@ -52,6 +52,7 @@ const scheme = z.union([
   z.strictObject({ mtlsSecurityScheme: z.strictObject({ description: text }) }),
 ])
 
+/** 1 to 64 names, each of one scheme, without anything empty (objects §21). */
 export const securitySchemes = named(scheme)
 
 /** Which schemes a client needs; a scheme without scopes has an empty list, which one of the two forms drops. */

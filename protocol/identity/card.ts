@@ -12,7 +12,9 @@ import { isPlainLine, isPlainText, isVisibleLine } from '../encoding/plain-text.
 import { securityRequirements, securitySchemes } from './card-security.ts'
 import type { VerifiedKel } from './kel.ts'
 
+/** Bytes of a card at most, in its RFC 8785 form with signatures, objects §21. */
 export const CARD_BYTES_MAX = 64 * 1024
+/** Media type under which A2A serves a card. */
 export const CARD_MEDIA_TYPE = 'application/a2a-agent-card+json'
 const TEXT_MAX = 16 * 1024
 const ITEMS_MAX = 128
@@ -88,11 +90,14 @@ const unsigned = {
 
 /** A card before its signature. */
 export const UnsignedCard = z.strictObject(unsigned)
+/** What {@link signCard} takes; nothing in it is empty or null (objects §21). */
 export type UnsignedCard = z.infer<typeof UnsignedCard>
+/** A card with exactly one signature, whose members are base64url, objects §21. */
 export const AgentCard = z.strictObject({
   ...unsigned,
   signatures: z.array(z.strictObject({ protected: text, signature: text })).length(1),
 })
+/** As parsed: {@link verifyCard} checks its signature. */
 export type AgentCard = z.infer<typeof AgentCard>
 
 /** Exactly these members: `crit`, `jwk`, `x5u`, `b64` and every other one refuse the card. */
@@ -111,6 +116,7 @@ export type VerifiedCard = AgentCard & { readonly [verified]: true }
 export const jwksUrl = (baseUrl: string, aid: string): string => `${baseUrl}/agents/${aid}/jwks.json`
 const keyId = (aid: string, seq: number): string => `${aid}#${seq}`
 
+/** `seed` of 32 bytes, `seq` of the present key event, `baseUrl` of the hub (objects §21). */
 export type CardSigner = { seed: Uint8Array; aid: string; seq: number; baseUrl: string }
 
 /** Signs a card for one hub; a card that holds anything empty is refused. */

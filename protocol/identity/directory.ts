@@ -10,8 +10,11 @@ import { aidBytes } from './aid.ts'
 import { kelItem } from './kel.ts'
 import { KeySet, KeyStateNotice } from './keyset.ts'
 
+/** Bytes of the hash that places an agent, objects §13. */
 export const DIRECTORY_HASH_BYTES = 32
+/** Bits of a bucket at most, objects §13. */
 export const BUCKET_BITS_MAX = 10
+/** Random bytes before the ciphertext of a box, objects §13. */
 export const BOX_SALT_BYTES = 32
 const BOX_STEP_BYTES = 4096
 const BUCKET_AGENTS_MIN = 32
@@ -25,6 +28,7 @@ export const DirectoryEntry = record('directory entry', {
   keySet: required(2, KeySet),
   notice: required(3, nullable(KeyStateNotice)),
 })
+/** As decrypted: the log, the key set and the notice are not verified yet. */
 export type DirectoryEntry = Infer<typeof DirectoryEntry>
 
 /** The place of an agent in the directory, the same for ever. */
@@ -68,6 +72,7 @@ export function bucketPrefix(hash: Uint8Array, bits: number): Uint8Array {
   return prefix
 }
 
+/** {@link bucketPrefix} as base64url, as a query has it (wire-3, `/directory:bucket`). */
 export function bucketPrefixText(hash: Uint8Array, bits: number): string {
   return toBase64url(bucketPrefix(hash, bits))
 }

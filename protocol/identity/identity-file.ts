@@ -4,6 +4,7 @@ import { equal, Malformed } from '../encoding/bytes.ts'
 import { bytes, literal, record, required } from '../encoding/record.ts'
 import { kelItem, type VerifiedKel, verifyKel } from './kel.ts'
 
+/** Bytes of the seed that a private identity key is, objects §3. */
 export const SEED_BYTES = 32
 
 const IdentityFile = record('identity file', {
@@ -12,6 +13,7 @@ const IdentityFile = record('identity file', {
   log: required(3, kelItem),
 })
 
+/** svc-cbor `{1 v, 2 seed, 3 log}`, the seed in the clear. */
 export const encodeIdentity = (seed: Uint8Array, log: VerifiedKel): Uint8Array =>
   IdentityFile.encode({ v: 1, seed, log: [...log.events] })
 

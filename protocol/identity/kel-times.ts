@@ -1,7 +1,9 @@
 /** Which times the events of a key event log may have when a hub or a node takes them in. */
 import type { VerifiedKel } from './kel.ts'
 
+/** How far an event may be after now, in milliseconds, objects §4. */
 export const EVENT_AHEAD_MAX_MS = 5 * 60_000
+/** How far the last event of a new registration may be before now, in milliseconds, objects §4. */
 export const EVENT_BEHIND_MAX_MS = 10 * 60_000
 
 /** Whether an event lies further ahead of a time than anybody takes it. */

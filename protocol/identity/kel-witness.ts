@@ -1,6 +1,6 @@
 /**
- * Witness entries of a key event log (objects: identity): a hub signs when it saw an event. They are evidence of time and
- * no part of an event's identity.
+ * Witness entries of a key event log (objects: identity): a hub signs when it saw an event. They are evidence of
+ * time and no part of an event's identity.
  */
 import { labelledSign, labelledVerify } from '../crypto/hash.ts'
 import { encode } from '../encoding/cbor.ts'

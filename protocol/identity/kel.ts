@@ -26,7 +26,9 @@ import {
 } from '../encoding/record.ts'
 import { aid, aidOfInception } from './aid.ts'
 
+/** Events of one log at most, objects §4. */
 export const KEL_EVENTS_MAX = 1024
+/** Bytes of an encoded log at most, objects §4. */
 export const KEL_BYTES_MAX = 256 * 1024
 const EVENT_BODY_BYTES_MAX = 4096
 const WITNESSES_MAX = 4
@@ -36,10 +38,14 @@ const ALG_ED25519 = 1
 /** Under which key events are signed. */
 export const KEL_LABEL = 'svc-kel/v1'
 
+/** Type of the first event of a log, objects §4. */
 export const INCEPTION = 0
+/** Type of an event that changes the key or the home hub, objects §4. */
 export const ROTATION = 1
+/** Type of the event that ends a log, objects §4. */
 export const DEACTIVATION = 2
 
+/** Keys 1 to 10 of an event, objects §4; decoding throws {@link Malformed}. */
 export const KeyEventBody = record('key event', {
   v: required(1, literal(1)),
   type: required(2, oneOf(INCEPTION, ROTATION, DEACTIVATION)),
@@ -52,11 +58,13 @@ export const KeyEventBody = record('key event', {
   witnesses: required(9, list(aid, WITNESSES_MAX)),
   critical: required(10, list(item, 16)),
 })
+/** Digests and keys of 32 bytes, `ts` in Unix milliseconds. */
 export type KeyEventBody = Infer<typeof KeyEventBody>
 
 /** A hub's statement that it saw this event at `ts`; evidence of time, no part of the event's identity. */
 export type WitnessEntry = { hub: string; hubSeq: number; ts: number; signature: Uint8Array }
 
+/** An event, not verified; its digest and signatures cover `bodyBytes` (objects §4). */
 export type KeyEvent = {
   body: KeyEventBody
   bodyBytes: Uint8Array
@@ -70,6 +78,7 @@ const witnessEntry: Field<WitnessEntry> = mapped(
   (entry): [string, number, number, Uint8Array] => [entry.hub, entry.hubSeq, entry.ts, entry.signature],
 )
 
+/** `[body, signatures, witness entries]`, objects §4; at most 4,096 bytes of body and 8 entries. */
 export const keyEvent: Field<KeyEvent> = mapped(
   tuple<[Uint8Array, [number, Uint8Array][], WitnessEntry[]]>(
     blob(EVENT_BODY_BYTES_MAX),
@@ -98,10 +107,12 @@ export function decodeKel(log: Uint8Array): KeyEvent[] {
   return kelItem.read(decode(log), 'key event log')
 }
 
+/** Encodes a log as svc-cbor; its limits are not checked (objects §4). */
 export function encodeKel(events: readonly KeyEvent[]): Uint8Array {
   return encode(kelItem.write([...events]))
 }
 
+/** Why a log does not verify, objects §4. */
 export type KelFault =
   | 'empty'
   | 'too_large'
@@ -267,6 +278,7 @@ function successorFault(
   return commitment !== undefined && equal(commitment, keyCommitment(key)) ? undefined : 'wrong_commitment'
 }
 
+/** A submitted log beside the held one, objects §4; `seq` of a fork is the first event that differs. */
 export type KelVerdict =
   | { verdict: 'unchanged' }
   | { verdict: 'rollback' }

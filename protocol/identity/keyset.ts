@@ -12,15 +12,21 @@ import { aid } from './aid.ts'
 import type { VerifiedKel } from './kel.ts'
 import { keyAt } from './kel.ts'
 
+/** From `ts` to `exp` of every key set: 90 days in milliseconds, objects §5. */
 export const KEY_SET_LIFE_MS = 90 * 86_400_000
+/** From not before to not after of a node's own keys: 7 days in milliseconds. */
 export const KEY_RENEWAL_MS = 7 * 86_400_000
 /** How long a hub goes on taking envelopes sealed to the kids of the set before. */
 export const KEY_GRACE_MS = 24 * 3_600_000
 /** How long a node keeps a private key after the hub confirmed the set that no longer holds it. */
 export const KEY_DELETION_MS = 15 * 86_400_000 + 3_600_000
+/** Bytes of an X-Wing public key, objects §5. */
 export const ENCRYPTION_KEY_BYTES = 1216
+/** Encryption keys of one set at most, objects §5. */
 export const ENCRYPTION_KEYS_MAX = 4
+/** Bytes that a set takes of one first-contact envelope at least, objects §5. */
 export const STRANGER_BYTES_MIN = 384 * 1024
+/** The one suite of keys and envelopes, objects §5 and §6. */
 export const SUITE = 1
 const KEY_SET_BODY_BYTES_MAX = 8192
 
@@ -31,6 +37,7 @@ const EncryptionKey = record('encryption key', {
   notBefore: required(4, uint),
   notAfter: required(5, uint),
 })
+/** `kid` of 8 bytes, `publicKey` of 1,216, times in Unix milliseconds (objects §5). */
 export type EncryptionKey = Infer<typeof EncryptionKey>
 
 const StrangerLimits = record('stranger limits', {
@@ -39,8 +46,10 @@ const StrangerLimits = record('stranger limits', {
   /** First-contact envelopes per sender and UTC day; 0 takes none. */
   perDay: required(2, uint),
 })
+/** Key 10 of a key set, objects §5. */
 export type StrangerLimits = Infer<typeof StrangerLimits>
 
+/** Keys 1 to 10 of a key set, objects §5; decoding throws Malformed. */
 export const KeySetBody = record('key set', {
   v: required(1, literal(1)),
   aid: required(2, aid),
@@ -53,9 +62,12 @@ export const KeySetBody = record('key set', {
   mailboxEpoch: required(9, bytes(16)),
   strangers: required(10, StrangerLimits),
 })
+/** Times in Unix milliseconds, `mailboxKey` of 32 bytes, `mailboxEpoch` of 16. */
 export type KeySetBody = Infer<typeof KeySetBody>
 
+/** `[body, sig]` by the identity key, body of at most 8 KiB, objects §5. */
 export const KeySet = signed('svc-keys/v1', KeySetBody, KEY_SET_BODY_BYTES_MAX)
+/** As parsed: {@link verifyKeySet} checks its signature. */
 export type KeySet = Signed<KeySetBody>
 
 declare const verified: unique symbol
@@ -67,6 +79,7 @@ export function kidOf(publicKey: Uint8Array): Uint8Array {
   return labelledHash('svc-kid/v1', publicKey).slice(0, 8)
 }
 
+/** Why a key set is refused, objects §5. */
 export type KeySetFault =
   | 'aid'
   | 'deactivated'
@@ -77,6 +90,7 @@ export type KeySetFault =
   | 'set_seq'
   | 'signature'
 
+/** A key set that does not verify under the log beside it; `code` is the {@link KeySetFault}. */
 export class KeySetInvalid extends Refusal<KeySetFault> {
   override name = 'KeySetInvalid'
   constructor(fault: KeySetFault) {
@@ -104,6 +118,7 @@ export function sealingKey(set: VerifiedKeySet, now: number): EncryptionKey | un
   return set.body.keys.reduce((newest, key) => (key.notBefore > newest.notBefore ? key : newest))
 }
 
+/** What becomes of a set beside the stored one, objects §5. */
 export type KeySetVerdict = 'stored' | 'unchanged' | 'rollback'
 
 /** What becomes of a set put beside the stored one; `prevSeq` where given must name the stored set (0: none). */
@@ -127,10 +142,12 @@ const KeyStateNoticeBody = record('key state notice', {
   hub: required(5, aid),
   hubSeq: required(6, uint),
 })
+/** `headDigest` of 32 bytes, `hubTs` in Unix milliseconds by the hub's clock (objects §5). */
 export type KeyStateNoticeBody = Infer<typeof KeyStateNoticeBody>
 
 /** A hub's signed statement of the key state it shows for an agent. */
 export const KeyStateNotice = signed('svc-ksn/v1', KeyStateNoticeBody, 256)
+/** As parsed: {@link noticeIsOf} checks its signature. */
 export type KeyStateNotice = Signed<KeyStateNoticeBody>
 
 /** Whether the hub of this log signed a notice. */

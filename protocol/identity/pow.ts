@@ -7,9 +7,13 @@ import { labelled } from '../crypto/hash.ts'
 import { concat, sized, u64be, utf8 } from '../encoding/bytes.ts'
 import { AID_BYTES, aidBytes } from './aid.ts'
 
+/** Bytes of a seed: a time of 8 and a MAC of 24, objects §16. */
 export const POW_SEED_BYTES = 32
+/** Bytes of a nonce, objects §16. */
 export const POW_NONCE_BYTES = 8
+/** Leading zero bits that a hub asks for at least, objects §16. */
 export const POW_BITS_MIN = 22
+/** How long a seed holds, in milliseconds. */
 export const POW_LIFE_MS = 10 * 60_000
 const LABEL = utf8('svc-regpow/v1')
 const TIME_BYTES = 8
@@ -57,6 +61,7 @@ export function solveRange(
   return undefined
 }
 
+/** Zero bits before the first one that is set; of zeros alone, all of them. */
 export function leadingZeroBits(bytes: Uint8Array): number {
   let bits = 0
   for (const byte of bytes) {
