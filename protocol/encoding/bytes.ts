@@ -44,6 +44,7 @@ export function fromUtf8(bytes: Uint8Array): string {
   }
 }
 
+/** The parts in their order, in a new array. */
 export function concat(...parts: Uint8Array[]): Uint8Array {
   let length = 0
   for (const part of parts) length += part.length
@@ -166,6 +167,7 @@ function parseOwn(text: string, { values }: Alphabet): Uint8Array | undefined {
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
+/** Lower case, two digits a byte. */
 export function toHex(bytes: Uint8Array): string {
   if (native) return bytes.toHex()
   let text = ''

@@ -5,6 +5,7 @@
  */
 import { compare, fromUtf8, Malformed, utf8 } from './bytes.ts'
 
+/** Levels below the outermost item at most, objects §2. */
 export const DEPTH_MAX = 16
 const SCRATCH_BYTES = 16 * 1024
 
@@ -17,8 +18,11 @@ export class CborFloat {
   }
 }
 
+/** An unsigned integer or a text, objects §2. */
 export type CborKey = number | string
+/** In any order: keys are written in the order of their encoded bytes, objects §2. */
 export type CborMap = Map<CborKey, CborValue>
+/** Numbers are integers from −(2^53 − 1) to 2^53 − 1; a float is a {@link CborFloat} (objects §2). */
 export type CborValue = number | string | boolean | null | Uint8Array | CborFloat | CborValue[] | CborMap
 
 /** The one encoding of a value; anything outside the profile is refused with {@link Malformed}. */
@@ -88,6 +92,7 @@ export function headBytes(major: number, argument: number): Uint8Array {
   return bytes
 }
 
+/** Major type 0 to 7, its argument, and the offset of the byte behind the head. */
 export type Head = { major: number; argument: number; next: number }
 
 /** Reads the head of the item at `offset`, refusing a longer form than needed and indefinite lengths. */

@@ -4,8 +4,10 @@
  */
 import { fromUtf8, Malformed } from './bytes.ts'
 
+/** What {@link parseJson} gives; no number in it is −0 or infinite (objects §2). */
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [member: string]: JsonValue }
 
+/** Containers in one another at most, where a caller names no other bound, objects §2. */
 export const JSON_DEPTH_MAX = 32
 /** Positions named in a refusal are offsets in UTF-16 units of the text. */
 type Scan = { text: string; offset: number; depthMax: number; left: number }

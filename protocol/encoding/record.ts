@@ -18,10 +18,12 @@ type RequiredNames<S extends Shape> = { [N in keyof S]: S[N]['optional'] extends
 type Value<E> = E extends Entry<infer T, boolean> ? T : never
 type Simplify<T> = { [N in keyof T]: T[N] }
 
+/** Members that a table of fields declares; a member whose key is optional may be absent. */
 export type RecordValue<S extends Shape> = Simplify<
   { [N in RequiredNames<S>]: Value<S[N]> } & { [N in Exclude<keyof S, RequiredNames<S>>]?: Value<S[N]> }
 >
 
+/** A record as a field and as bytes; `encode` throws TypeError where a required member is absent. */
 export interface RecordCodec<T> extends Field<T> {
   encode(value: T): Uint8Array
   /** Throws {@link Malformed} unless the bytes are exactly one such record. */
@@ -31,6 +33,7 @@ export interface RecordCodec<T> extends Field<T> {
 /** The value type of a record codec: `type Body = Infer<typeof Body>`. */
 export type Infer<C> = C extends Field<infer T> ? T : never
 
+/** A field whose key must be there. */
 export function required<T>(key: number, field: Field<T>): Entry<T, false> {
   return { key, field, optional: false }
 }
@@ -100,11 +103,14 @@ function typed<T extends CborValue>(what: string, accepts: (value: CborValue) =>
   }
 }
 
+/** 0 to 2^53 − 1; reading anything else throws {@link Malformed} (objects §2). */
 export const uint: Field<number> = typed(
   'an unsigned integer',
   (value): value is number => typeof value === 'number' && value >= 0,
 )
+/** −(2^53 − 1) to 2^53 − 1; reading anything else throws {@link Malformed} (objects §2). */
 export const int: Field<number> = typed('an integer', (value): value is number => typeof value === 'number')
+/** Reading anything but true and false throws {@link Malformed}. */
 export const bool: Field<boolean> = typed(
   'a boolean',
   (value): value is boolean => typeof value === 'boolean',
@@ -144,6 +150,7 @@ export function oneOf<const T extends number | string>(...expected: T[]): Field<
   return typed(`one of ${expected.join(', ')}`, (value): value is T => expected.includes(value as T))
 }
 
+/** The field, or CBOR null. */
 export function nullable<T>(field: Field<T>): Field<T | null> {
   return {
     read: (value, name) => (value === null ? null : field.read(value, name)),
