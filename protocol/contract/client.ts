@@ -12,6 +12,7 @@ import { fillPath, type ReplyOf, type RequestOf, type RouteRow } from './route.t
 /** Bytes of a JSON reply that a client reads at most, where its row has no `replyBytes`. */
 export const REPLY_BYTES_MAX = 16 * 1024 * 1024
 
+/** One request over the network; what it throws where no answer comes, {@link call} throws too. */
 export type Send = (request: {
   method: string
   url: string
@@ -52,6 +53,7 @@ export class ForeignAnswer extends Failure {
   }
 }
 
+/** `params` fill the `{name}` segments of the path; `body` is JSON, or bytes where the row is raw. */
 export type Call<R extends RouteRow> = {
   baseUrl: string
   params?: Record<string, string>

@@ -13,6 +13,7 @@ const NO_MORE = 2
 /** A request that is answered at once may be followed by one more before the loop turns: a client can be that fast. */
 const IN_A_TURN_MAX = 2
 
+/** The connections of one server; each request asks `admit` before it is handled. */
 export class OneAtATime {
   readonly #busy = new WeakSet<Connection>()
   /** Requests since the loop turned: what is answered while it is parsed is never busy when the next one comes. */

@@ -21,6 +21,7 @@ function isAddress(value: string): boolean {
   return URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol)
 }
 
+/** Values of the variables; an empty one names no proxy, and NO_PROXY always has this machine. */
 export type Proxies = { HTTP_PROXY: string; HTTPS_PROXY: string; NO_PROXY: string }
 
 /** Undefined where no proxy is named; an empty value names none. Throws {@link ProxyInvalid}. */

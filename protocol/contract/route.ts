@@ -4,6 +4,7 @@
  */
 import type * as z from 'zod'
 
+/** Methods that routes have. */
 export type Method = 'GET' | 'POST'
 
 /**
@@ -12,8 +13,10 @@ export type Method = 'GET' | 'POST'
  */
 export type Auth = 'signed' | 'anonymous' | 'none' | 'credential' | 'bearer' | 'open'
 
+/** What reads a JSON value, and gives the route its types. */
 export type Shape = z.ZodType
 
+/** One route, whole; {@link route} fills in `codes` and `limits`. */
 export type RouteRow = {
   readonly method: Method
   /** Path with `{name}` segments, spelled as in the specification. */
@@ -57,10 +60,12 @@ export type RouteRow = {
   readonly own?: true
 }
 
-/** Bytes of a body, and values and names in it, where a row says nothing. */
+/** Bytes of a body at most, where a row says nothing. */
 export const BODY_BYTES_DEFAULT = 64 * 1024
+/** JSON values and names of members in a body at most, where a row says nothing. */
 export const BODY_VALUES_DEFAULT = 512
 
+/** A row as it is written, where `codes` and `limits` may be absent. */
 export type Given = Omit<RouteRow, 'codes' | 'limits'> & {
   codes?: readonly string[]
   limits?: Record<string, number>
@@ -74,8 +79,11 @@ export function route<const R extends Given>(row: R): Row<R> {
 }
 
 type Inferred<S> = S extends z.ZodType<infer T> ? T : undefined
+/** Type of the JSON body of a row; undefined where it has none. */
 export type RequestOf<R> = R extends { request: infer S } ? Inferred<S> : undefined
+/** Type of the query of a row; undefined where it has none. */
 export type QueryOf<R> = R extends { query: infer S } ? Inferred<S> : undefined
+/** Type of the JSON reply of a row; undefined where it has none. */
 export type ReplyOf<R> = R extends { reply: infer S } ? Inferred<S> : undefined
 
 /** Values of the `{name}` segments when `path` has the form of `pattern`, else undefined. */

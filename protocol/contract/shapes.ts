@@ -30,12 +30,14 @@ export const bytesText = (length: number, error?: string) =>
   base64url(n => n === length, `${length} bytes`, error)
 /** base64url of at most `bytesMax` bytes. */
 export const blobText = (bytesMax: number) => base64url(n => n <= bytesMax, `at most ${bytesMax} bytes`)
+/** AID as text, 44 characters of base64url (objects §4). */
 export const aidShape = z
   .string()
   .refine(isAid, { error: 'expected an AID: 44 characters starting with A' })
   .meta({ description: 'AID', minLength: 44, maxLength: 44 })
 /** Unix milliseconds. */
 export const millis = z.int().min(0).meta({ description: 'Unix milliseconds' })
+/** A whole number from 0 to 2^53 − 1. */
 export const count = z.int().min(0)
 /** Text of at most `max` UTF-8 bytes, without lone surrogates. */
 export const textShape = (bytesMax: number) =>
