@@ -2,11 +2,13 @@
 import * as z from 'zod'
 import { operation } from './operation.ts'
 
+/** Names in one list of hosts at most. */
 export const A2A_HOSTS_MAX = 16
 
 const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?$/i
 const ADDRESS = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):[0-9]{1,5}$/i
 
+/** A host with or without a port, at most 261 characters. */
 export const hostName = z
   .string()
   .max(261)
@@ -32,6 +34,7 @@ const view = z.strictObject({
   warning: z.string().optional(),
 })
 
+/** Rows of `/a2a` and below it; docs/operations.md has their members and codes. */
 export const a2aOperations = {
   a2a: operation('/a2a', { method: 'GET', reads: true, reply: view }),
   a2aSet: operation('/a2a/set', {

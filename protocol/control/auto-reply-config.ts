@@ -1,6 +1,7 @@
 /** Settings of the auto-reply. */
 import * as z from 'zod'
 
+/** Intervals and timeouts are in seconds; docs/node/settings.md has the defaults. */
 export const autoReplyConfig = z.strictObject({
   backend: z.enum(['exec', 'openai']),
   agent: z.string().optional(),
@@ -34,4 +35,5 @@ export const autoReplyConfig = z.strictObject({
   /** What the answering agent may use; reply-only unless set. */
   tools: z.enum(['none', 'read', 'write']).optional(),
 })
+/** Settings as they are kept, `api_key` in the clear. */
 export type AutoReplyConfig = z.infer<typeof autoReplyConfig>

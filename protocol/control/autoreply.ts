@@ -14,6 +14,7 @@ const autoReplyView = z.strictObject({
 
 const change = autoReplyConfig.partial()
 
+/** Rows of `/autoreply` and below it; docs/operations.md has their members and codes. */
 export const autoReplyOperations = {
   autoReplyShow: operation('/autoreply', { method: 'GET', reads: true, reply: autoReplyView }),
   autoReplyRuns: operation('/autoreply/runs', {

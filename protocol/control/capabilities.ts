@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { capTag } from '../contract/shapes.ts'
 import { LONG_MS, operation } from './operation.ts'
 
+/** Rows of `/capabilities` and below it; docs/operations.md has their members and codes. */
 export const capabilityOperations = {
   capabilityList: operation('/capabilities', {
     method: 'GET',

@@ -1,5 +1,6 @@
 /** What a node refuses, by code: the HTTP status and the command that helps. */
 
+/** `reason` of a refusal, docs/operations.md (Codes). */
 export type ControlCode = keyof typeof controlCodes
 
 /**
@@ -38,4 +39,5 @@ export const controlCodes = {
   internal: { status: 500, next: 'svc logs' },
 } as const satisfies Record<string, { status: number; next: string }>
 
+/** Whether the code is one of {@link controlCodes}. */
 export const isControlCode = (code: string): code is ControlCode => Object.hasOwn(controlCodes, code)

@@ -6,6 +6,7 @@ export const FILES_MAX = 64
 /** Why the page has no session: it needs a ticket (`svc console`), by itself or as its owner wishes, or stands at an address that lasts. */
 export type Lack = 'ticket' | 'wish' | 'loopback' | 'user' | 'place' | 'browser'
 
+/** The session of the page and its key, or why it has none. */
 export type Boot = {
   /** The build that the page is of. */
   build: string

@@ -10,6 +10,7 @@ export type Since = { readonly kind: 'since'; readonly message: number; readonly
 export const cursorAfter = (row: Pick<InteractionSummary, 'last_at' | 'interaction_id'>): string =>
   `${row.last_at}.${row.interaction_id}`
 
+/** The text that {@link readCursor} reads as this moment. */
 export const sinceCursor = ({ message, at }: Omit<Since, 'kind'>): string => `n${message}.${at}`
 
 /** Undefined for a text that is no cursor of such a list. */

@@ -1,6 +1,7 @@
 /** Why credits came or went, in words of ours only: a ledger has 128 characters of its hub there. */
 import * as z from 'zod'
 
+/** `reason` of an entry of `/balance`, docs/operations.md. */
 export const ledgerReason = z.enum([
   'trial',
   'grant',
@@ -14,6 +15,7 @@ export const ledgerReason = z.enum([
   'moved',
   'other',
 ])
+/** A reason in our words; {@link knownReason} makes one of a hub's text. */
 export type LedgerReason = z.infer<typeof ledgerReason>
 
 /** What a hub says else is `other`. */

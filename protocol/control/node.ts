@@ -55,6 +55,7 @@ const identityReply = z.strictObject({
     .optional(),
 })
 
+/** Rows of the node itself; docs/operations.md has their members and codes. */
 export const nodeOperations = {
   status: operation('/status', { method: 'GET', reads: true, reply: nodeStatusShape }),
   shutdown: operation('/shutdown', {

@@ -5,6 +5,7 @@ import { interactionId } from './ids.ts'
 
 /** How long a caller waits for what may take its time. */
 export const LONG_MS = 15 * 60_000
+/** Bytes of a body at most in which words are sent. */
 export const TEXT_BODY_BYTES = 2 * 1024 * 1024
 
 type Operation = Omit<Given, 'auth' | 'method' | 'path'> & {
@@ -45,6 +46,7 @@ function isBare(address: string): boolean {
   return [username, password, search, hash].every(part => part === '') && pathname === '/'
 }
 
+/** Scheme (http or https), host and port of a hub, and nothing else. */
 export const hubAddress = z
   .url({
     protocol: /^https?$/,
@@ -55,10 +57,14 @@ export const hubAddress = z
   })
 /** The hub whose account is meant: one that was left or joined; the home without it. */
 const hub = hubAddress.optional()
+/** Query or body of what concerns one hub's account. */
 export const atHub = z.strictObject({ hub })
 
+/** Body of what concerns one task. */
 export const byInteraction = z.strictObject({ interaction_id: interactionId })
+/** Rows of one page of a list at most. */
 export const PAGE_MAX = 50
+/** Members of a request for one page of a list. */
 export const paging = {
   limit: z.int().min(1).max(PAGE_MAX).optional(),
   cursor: z.string().max(64).optional(),

@@ -13,6 +13,7 @@ import { BODY_CONTENT_BYTES_MAX, FRAME_BYTES_MAX } from './page-frames.ts'
 import { paymentOperations } from './payments.ts'
 import { taskOperations } from './tasks.ts'
 
+/** Every operation by its name; docs/operations.md has their members and codes. */
 export const operations = {
   ...taskOperations,
   ...nodeOperations,
@@ -22,8 +23,11 @@ export const operations = {
   ...a2aOperations,
 } as const
 
+/** The table as a type; its keys are {@link OperationName}. */
 export type Operations = typeof operations
+/** Name by which clients call an operation, such as `delegate`. */
 export type OperationName = keyof Operations
+/** JSON reply of an operation, as docs/operations.md lists its members. */
 export type OperationReply<N extends OperationName> = ReplyOf<Operations[N]>
 /** What an operation is given: the query of one that is a GET, else the body. */
 export type OperationInput<N extends OperationName> = Operations[N] extends { request: unknown }
@@ -134,4 +138,5 @@ export const eventTypes = [
   'shutdown',
   'reset',
 ] as const
+/** `event` of a server-sent event, docs/operations.md (GET `/events`). */
 export type EventType = (typeof eventTypes)[number]

@@ -9,7 +9,9 @@ import { concat, Malformed, u32be } from '../encoding/bytes.ts'
 
 /** `more`: the request goes on in the next body. `alive`: nothing but that the node is at work. */
 const KINDS = ['alive', 'head', 'part', 'end', 'more'] as const
+/** Its place among the kinds is the first byte under the seal. */
 export type FrameKind = (typeof KINDS)[number]
+/** An opened frame; `content` has at most {@link FRAME_BYTES_MAX} bytes. */
 export type Frame = { kind: FrameKind; content: Uint8Array }
 
 /** Content of one frame at most. */

@@ -7,6 +7,7 @@
 import { equalSecret, hmacSha256, sha256 } from '#crypto'
 import { fromHex, toHex, utf8 } from '../encoding/bytes.ts'
 
+/** Bytes of a nonce and of a ticket's name; texts have twice as many digits of hex. */
 export const NONCE_BYTES = 16
 
 /** What one trade or one opening is about: the host as the address bar of the page has it, and the page's own nonce. */
@@ -82,9 +83,11 @@ export function callKeys(key: Uint8Array, { host, challenge, counter }: PageCall
   const of = (side: 'page' | 'node') => over(key, 'svc-console/call', side, host, challenge, counter)
   return { page: of('page'), node: of('node') }
 }
+/** Keys of 32 bytes, one for each direction of a call. */
 export type CallKeys = ReturnType<typeof callKeys>
 
 /** Compares in constant time. */
 export const sameHex = (own: string, given: string): boolean => equalSecret(utf8(own), utf8(given))
 
+/** Bytes of a key in hex; throws Malformed for anything but lower-case hex. */
 export const keyFrom = (hex: string): Uint8Array => fromHex(hex, 'key')

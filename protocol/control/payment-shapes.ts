@@ -4,6 +4,7 @@ import { count, millis } from '../contract/shapes.ts'
 import { interactionId } from './ids.ts'
 import { ledgerReason } from './ledger.ts'
 
+/** What became of a payment; {@link paymentShape} says when each one applies. */
 export const paymentState = z.enum(['open', 'authorized', 'held', 'taken', 'returned', 'refused'])
 
 /**

@@ -23,6 +23,7 @@ const priceList = z.strictObject({
 
 const transaction = z.string()
 
+/** Rows of prices and payments, in credits; docs/operations.md has their members and codes. */
 export const paymentOperations = {
   /** The value of a header for plain HTTP; nothing is settled. */
   payHeader: operation('/pay-header', {

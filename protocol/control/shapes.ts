@@ -7,11 +7,14 @@ import { autoReplyConfig } from './auto-reply-config.ts'
 import { interactionId } from './ids.ts'
 import { lostOrder, paymentShape } from './payment-shapes.ts'
 
+/** Seconds that a request may wait for news at most. */
 export const WAIT_S_MAX = 45
+/** `wait_s` of a request, in seconds. */
 export const wait = z.int().min(0).max(WAIT_S_MAX)
 /** An AID or a petname. */
 export const peerName = z.string().min(1).max(128)
 
+/** `state` of a task in every reply, docs/operations.md. */
 export const interactionStates = [
   'queued',
   'delivered',
@@ -24,6 +27,7 @@ export const interactionStates = [
   'failed',
   'expired',
 ] as const
+/** Text of a state, as replies have it. */
 export type InteractionState = (typeof interactionStates)[number]
 
 /** State of an outgoing message; always true, never a guess. */
@@ -39,8 +43,10 @@ export const deliveryShape = z.strictObject({
   /** Until when it is tried or asked about, while it is; without proof by then its state is `unknown`. */
   give_up_at: millis.optional(),
 })
+/** Times in Unix milliseconds, docs/operations.md. */
 export type Delivery = z.infer<typeof deliveryShape>
 
+/** The receipt of a task as lists and threads show it; `result_cid` is a content id as text. */
 export const receiptSummary = z.strictObject({
   /** Receipt digest as base64url. */
   id: z.string(),
@@ -62,6 +68,7 @@ export const newsShape = z.strictObject({
   /** It proposed the end, and this side did not answer that. */
   proposes_end: z.boolean().optional(),
 })
+/** Absent members say that nothing of theirs is new. */
 export type News = z.infer<typeof newsShape>
 
 /** Whether the hub has the rating; it is tried by itself until it has. */
@@ -73,6 +80,7 @@ const reviewStanding = z.strictObject({
   next_try_at: millis.optional(),
 })
 
+/** One row of a list of tasks, docs/operations.md; times in Unix milliseconds. */
 export const interactionSummary = z.strictObject({
   interaction_id: interactionId,
   side: z.enum(['sent', 'received']),
@@ -113,8 +121,10 @@ export const interactionSummary = z.strictObject({
   rating: z.int().min(1).max(5).optional(),
   review: reviewStanding.optional(),
 })
+/** A row as it was read; `preview` and `text` may be words of the other side. */
 export type InteractionSummary = z.infer<typeof interactionSummary>
 
+/** A file of a message: size in bytes, `cid` a content id as text. */
 export const attachmentShape = z.strictObject({
   name: z.string(),
   media_type: z.string(),
@@ -124,6 +134,7 @@ export const attachmentShape = z.strictObject({
   path: z.string().nullable(),
 })
 
+/** One message of a thread, docs/operations.md; `n` is its number there, `at` in Unix milliseconds. */
 export const turnShape = z.strictObject({
   n: count,
   from: aidShape,
@@ -151,10 +162,12 @@ export const turnShape = z.strictObject({
       'integer: messages that the other side sent right before this one and that are not here; they may still come, as later turns',
     ),
 })
+/** A message as it was read; `text` may be words of the other side. */
 export type Turn = z.infer<typeof turnShape>
 
 const credits = z.int().min(0).max(CREDITS_MAX)
 
+/** Reply of `/thread`, docs/operations.md; times in Unix milliseconds. */
 export const threadShape = z.strictObject({
   interaction_id: interactionId,
   side: z.enum(['sent', 'received']),
@@ -190,6 +203,7 @@ export const threadShape = z.strictObject({
   review: reviewStanding.optional(),
 })
 
+/** One agent of a reply of `/find`, docs/operations.md; times in Unix milliseconds. */
 export const foundAgent = z.strictObject({
   aid: aidShape,
   name: z.string(),
@@ -203,6 +217,7 @@ export const foundAgent = z.strictObject({
   quiet: z.boolean(),
 })
 
+/** One contact, docs/operations.md; `added_at` in Unix milliseconds. */
 export const contactShape = z.strictObject({
   aid: aidShape,
   petname: z.string().nullable(),
@@ -210,6 +225,7 @@ export const contactShape = z.strictObject({
   added_at: millis,
 })
 
+/** The own chain (objects §14): `head_id` a content id as text, `length` in records. */
 export const chainHeadShape = z.strictObject({
   chain_did: z.string(),
   head_id: z.string(),
@@ -217,6 +233,7 @@ export const chainHeadShape = z.strictObject({
   state: z.enum(['ACTIVE', 'QUARANTINED']),
 })
 
+/** A record of the chain (objects §14): ids as text, `timestamp` in Unix ms, `sig` as base64. */
 export const evidenceRecordShape = z.strictObject({
   seq: count,
   event_type: z.string(),
@@ -243,6 +260,7 @@ export const spendShape = z.strictObject({
   payee_day_max: credits,
 })
 
+/** Reply of GET `/status`, docs/operations.md. */
 export const nodeStatusShape = z.strictObject({
   aid: aidShape,
   version: z.string(),
@@ -328,4 +346,5 @@ export const nodeStatusShape = z.strictObject({
   /** Places in `warnings` of those that quote a hub or a program. */
   quoting_warnings: z.array(count).optional(),
 })
+/** Times in Unix milliseconds; `restored` is there only in a node that came from a backup. */
 export type NodeStatus = z.infer<typeof nodeStatusShape>

@@ -49,6 +49,7 @@ const endReply = z.strictObject({
   receipt: receiptSummary.optional(),
 })
 
+/** Rows of tasks, lists and files; docs/operations.md has their members and codes. */
 export const taskOperations = {
   delegate: operation('/delegate', {
     reads: false,

@@ -30,4 +30,5 @@ export const verifyShape = z.strictObject({
   retired_at: millis.optional(),
   evidence: z.string().optional(),
 })
+/** `retired_at` in Unix milliseconds; objects §4 has the verdicts. */
 export type VerifyVerdict = z.infer<typeof verifyShape>
