@@ -3,6 +3,7 @@
  * and after the semicolon the next step. `{name}` in a sentence is filled from the refusal's facts.
  */
 
+/** One refusal: its HTTP status, its further members and its sentence (wire-3, Codes). */
 export type CodeRow = {
   readonly status: number
   /** Members beside `reason` and `error`. */
@@ -23,6 +24,7 @@ const row = (status: number, sentence: string, more: Partial<CodeRow> = {}): Cod
   ...more,
 })
 
+/** Every refusal by the text of its `reason`, wire-3 (Codes). */
 export const codes = {
   access_invalid: row(403, '{why}; {step}', {
     why: 'the delivery credential is not accepted',
@@ -169,6 +171,7 @@ export const codes = {
   ),
 } as const satisfies Record<string, CodeRow>
 
+/** `reason` of a refusal, wire-3 (Codes). */
 export type Code = keyof typeof codes
 
 /** Codes that any route may answer; a row's own `codes` leave them out. */

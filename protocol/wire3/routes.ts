@@ -8,6 +8,7 @@ import { registryRoutes } from './routes/registry.ts'
 import { relayRoutes } from './routes/relay.ts'
 import { supplyRoutes } from './routes/supply.ts'
 
+/** Every route by its name; wire-3 (Routes) has authentication, codes and sizes. */
 export const wire3Routes = {
   ...relayRoutes,
   ...registryRoutes,
@@ -16,5 +17,7 @@ export const wire3Routes = {
   ...supplyRoutes,
 } as const
 
+/** The table as a type; its keys are {@link Wire3RouteName}. */
 export type Wire3Routes = typeof wire3Routes
+/** Name by which clients call a route, such as `relaySend`. */
 export type Wire3RouteName = keyof Wire3Routes

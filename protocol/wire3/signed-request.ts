@@ -8,6 +8,7 @@ import { headers } from './headers.ts'
 
 const ZERO = new Uint8Array(1)
 
+/** What a signature is made over, objects §16; `aid` and `hub` are AIDs as text. */
 export type SignedRequest = {
   action: string
   aid: string

@@ -11,6 +11,7 @@ import { codes, credits, supplyRecord as record, whole } from './shapes.ts'
 
 const KIB = 1024
 const RECEIPT_BYTES_MAX = 1 * KIB
+/** Entries of one page of an account's lists at most. */
 export const LEDGER_LIMIT_MAX = 500
 /** Free members (`extensions`, `extra`) hold what others put there. */
 const PAYMENT_BYTES_MAX = 32 * KIB
@@ -118,6 +119,7 @@ const ofPayment = { bodyBytes: PAYMENT_BYTES_MAX, values: PAYMENT_VALUES_MAX }
 const account = { window_days: count, oldest_seq: count.nullable() }
 const pageOf = { limit: whole(3).optional(), before: whole(16).optional() }
 
+/** Routes of an account and of payments, wire-3 (Members); amounts are whole credits. */
 export const creditRoutes = {
   balance: route({
     method: 'GET',

@@ -4,6 +4,7 @@ import { route } from '../../contract/route.ts'
 import { aidShape, bytesText, count, visibilityShape } from '../../contract/shapes.ts'
 import { agentEntry, codes, kel, LISTING_WEIGHT, page } from './shapes.ts'
 
+/** Media type of `/.well-known/ai-catalog.json`. */
 export const AI_CATALOG_TYPE = 'application/ai-catalog+json'
 
 const rating = z.strictObject({ reviews: count, avg_rating: z.number().nullable() })
@@ -24,6 +25,7 @@ const about = {
   source: z.string().optional(),
 }
 
+/** Routes without a sender's identity, wire-3 (Members). */
 export const publicRoutes = {
   hubIdentity: route({
     method: 'GET',

@@ -46,6 +46,7 @@ const registerCodes = codes(
   'rate_limited',
 )
 
+/** Routes of an agent's entry and of the directory, wire-3 (Members). */
 export const registryRoutes = {
   register: route({
     method: 'POST',

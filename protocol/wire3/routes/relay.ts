@@ -24,6 +24,7 @@ const VALUES_OF_ACK_ITEM = 7
 const statusItem = z.strictObject({ rid: z.string(), handle: z.string(), via_hub: aidShape.optional() })
 const statusState = z.enum(['queued', 'done', 'unknown'])
 
+/** Routes of mail, wire-3 (Members); times are Unix milliseconds. */
 export const relayRoutes = {
   relaySession: route({
     method: 'POST',

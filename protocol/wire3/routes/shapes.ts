@@ -10,12 +10,16 @@ const SUPPLY_RECORD_BYTES_MAX = 8 * 1024
 /** Requests that a listing counts as. */
 export const LISTING_WEIGHT = 5
 
+/** A key event log as base64url, at most 256 KiB of bytes (objects §4). */
 export const kel = blobText(KEL_BYTES_MAX)
+/** A key set as base64url, at most 8 KiB of bytes (objects §5). */
 export const keys = blobText(KEY_SET_BYTES_MAX)
+/** A key state notice as base64url, at most 512 bytes (objects §5). */
 export const notice = blobText(NOTICE_BYTES_MAX)
 /** Codes of a route, checked against the table of codes. */
 export const codes = <C extends Code[]>(...names: C): C => names
 
+/** What a hub shows of one agent, wire-3 (GET `/agents/{aid}`). */
 export const agentEntry = z.strictObject({
   aid: aidShape,
   name: z.string(),
@@ -32,12 +36,14 @@ export const agentEntry = z.strictObject({
 })
 /** Credits, none included. */
 export const credits = z.int().min(0)
+/** A record of the supply chain as base64url, at most 8 KiB of bytes (objects §19). */
 export const supplyRecord = blobText(SUPPLY_RECORD_BYTES_MAX)
 /** A number in a query. */
 export const whole = (digits: number) =>
   z.string().regex(new RegExp(`^[0-9]{1,${digits}}$`), {
     error: `expected a whole number of at most ${digits} digits`,
   })
+/** Members of a query for one page of a listing, as text. */
 export const page = {
   limit: z
     .string()

@@ -6,6 +6,7 @@ import { WITNESS_BYTES_MAX } from '../../proof/witness.ts'
 import { codes, credits, LISTING_WEIGHT, supplyRecord as record, whole } from './shapes.ts'
 
 const KIB = 1024
+/** Records of one page of `/x402/issuance` at most. */
 export const ISSUANCE_LIMIT_MAX = 5000
 /** Of a witness's key history, which every reader of the list gets. */
 const WITNESS_KEL_BYTES_MAX = 16 * KIB
@@ -19,6 +20,7 @@ const sizeOfTree = whole(16)
   .describe('number of records, as text; all that there are unless it is said')
 const hashes = z.array(bytesText(32)).max(PROOF_HASHES_MAX)
 
+/** Routes of the supply chain, wire-3 (Members); amounts are whole credits. */
 export const supplyRoutes = {
   supply: route({
     method: 'GET',
