@@ -5,11 +5,14 @@
 import { gcmOpen, gcmSeal, hmacSha512, release } from '#crypto'
 import { concat, equal, Malformed, utf8 } from '../encoding/bytes.ts'
 
+/** Bytes of plaintext in a chunk, objects §6. */
 export const CHUNK_BYTES = 16 * 1024
+/** Random bytes at the beginning of the ciphertext, objects §6. */
 export const SALT_BYTES = 24
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const COMMITMENT_BYTES = 32
+/** Bytes of the tag at the end of a chunk, objects §6. */
 export const TAG_BYTES = 16
 const PREFIX_BYTES = SALT_BYTES + COMMITMENT_BYTES
 const SEALED_CHUNK_BYTES = CHUNK_BYTES + TAG_BYTES

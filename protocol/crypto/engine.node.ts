@@ -15,6 +15,7 @@ const publicKeys = new Map<string, crypto.KeyObject>()
 /** By the seed's own array, so that a key lives no longer than whoever holds its seed. */
 const privateKeys = new WeakMap<Uint8Array, { of: string; key: crypto.KeyObject }>()
 
+/** 32 bytes, objects §1. */
 export function sha256(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(crypto.hash('sha256', bytes, 'buffer'))
 }
@@ -27,18 +28,22 @@ export function sha256Stream(): { update(bytes: Uint8Array): unknown; digest(): 
   return crypto.createHash('sha256')
 }
 
+/** `length` bytes, objects §6. */
 export function shake256(bytes: Uint8Array, length: number): Uint8Array {
   return crypto.hash('shake256', bytes, { outputEncoding: 'buffer', outputLength: length })
 }
 
+/** SHA3-256, 32 bytes, objects §6. */
 export function sha3(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(crypto.hash('sha3-256', bytes, 'buffer'))
 }
 
+/** 64 bytes. */
 export function hmacSha512(key: Uint8Array, bytes: Uint8Array): Uint8Array {
   return crypto.createHmac('sha512', key).update(bytes).digest()
 }
 
+/** 32 bytes. */
 export function hmacSha256(key: Uint8Array, bytes: Uint8Array): Uint8Array {
   return new Uint8Array(crypto.createHmac('sha256', key).update(bytes).digest())
 }
@@ -58,15 +63,18 @@ export function equalSecret(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && crypto.timingSafeEqual(a, b)
 }
 
+/** Ed25519 public key, 32 bytes, of a seed of 32; another length throws TypeError (objects §3). */
 export function publicKey(seed: Uint8Array): Uint8Array {
   const key = crypto.createPublicKey(privateKeyObject(seed))
   return new Uint8Array(key.export({ format: 'raw-public' }) as Buffer)
 }
 
+/** Ed25519 signature, 64 bytes, by a seed of 32; another length throws TypeError (objects §3). */
 export function sign(seed: Uint8Array, message: Uint8Array): Uint8Array {
   return new Uint8Array(crypto.sign(null, message, privateKeyObject(seed)))
 }
 
+/** Strict Ed25519, objects §3; false for anything that does not hold, lengths included. */
 export function verify(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   if (!isStrict(key, signature)) return false
   try {
@@ -161,6 +169,7 @@ export function release(buffer: Uint8Array): void {
   if (buffer.length === buffer.buffer.byteLength) (buffer.buffer as ArrayBuffer).transfer(0)
 }
 
+/** Bytes of the system's generator. */
 export function randomBytes(length: number): Uint8Array {
   return new Uint8Array(crypto.randomBytes(length))
 }
@@ -183,10 +192,12 @@ export function mlkemPublicKey(seed: Uint8Array): Uint8Array {
   return rawPublic(importPrivate(seed, 'raw-seed', 'ml-kem-768'))
 }
 
+/** Shared key of 32 bytes, ciphertext of 1,088; throws {@link Malformed} for a bad key (objects §6). */
 export function mlkemEncapsulate(key: Uint8Array): { sharedKey: Uint8Array; ciphertext: Uint8Array } {
   return refusing('X-Wing public key', () => crypto.encapsulate(importPublic(key, 'ml-kem-768')))
 }
 
+/** Shared key of 32 bytes; a damaged ciphertext gives another key (objects §6). */
 export function mlkemDecapsulate(seed: Uint8Array, ciphertext: Uint8Array): Uint8Array {
   return crypto.decapsulate(importPrivate(seed, 'raw-seed', 'ml-kem-768'), ciphertext)
 }

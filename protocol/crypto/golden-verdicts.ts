@@ -4,6 +4,7 @@
  */
 import { fromBase64url } from '../encoding/bytes.ts'
 
+/** `key` of 32 bytes, `signature` of 64; `holds` is the verdict of objects §3. */
 export type GoldenVerdict = {
   name: string
   key: Uint8Array
@@ -81,6 +82,7 @@ fails WkZ2mNoex9Msy4PkHGW6MEFyQvO8FNuzE6pn691yCyQ AgAAAAAAAAAAAAAAAAAAAAAAAAAAAA
 fails WkZ2mNoex9Msy4PkHGW6MEFyQvO8FNuzE6pn691yCyQ jAQuB9fGFs7G_8LDTZl4eiFkmqtLVwli2XnUuefYLJEnnZnEuXiuIb52vNookdJWJT4bLlQOmsQHn1h77lVaBA bWVzc2FnZg other message
 `
 
+/** Cases that an engine has to judge alike, objects §3 and `fixtures/crypto`. */
 export const goldenVerdicts: readonly GoldenVerdict[] = cases
   .trim()
   .split('\n')

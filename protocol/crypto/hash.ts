@@ -36,6 +36,7 @@ export function labelledSign(label: string, seed: Uint8Array, message: Uint8Arra
   return sign(seed, labelled(label, message))
 }
 
+/** Strict Ed25519 over `utf8(label) ‖ 00 ‖ message`, objects §1 and §3; false where it does not hold. */
 export function labelledVerify(
   label: string,
   publicKey: Uint8Array,
@@ -93,6 +94,7 @@ export function parseCid(text: string): Uint8Array {
   return bytes
 }
 
+/** Whether these are 36 bytes that begin `01 55 12 20`, objects §2. */
 export function isContentId(bytes: Uint8Array): boolean {
   return bytes.length === CID_BYTES && CID_PREFIX.every((byte, i) => bytes[i] === byte)
 }

@@ -1,5 +1,6 @@
 /** Sizes that hide sizes (objects: sealed envelope): five buckets up to 64 KiB, Padmé above, 94 MiB at most. */
 
+/** Bytes of a padded plaintext at most, objects §6. */
 export const PLAINTEXT_BYTES_MAX = 94 * 1024 * 1024
 const FIRST_BUCKET_BYTES = 4 * 1024
 const LAST_BUCKET_BYTES = 64 * 1024

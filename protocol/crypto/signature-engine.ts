@@ -9,10 +9,13 @@ import { goldenVerdicts } from './golden-verdicts.ts'
 const KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
 
+/** Key of 32 bytes, signature of 64; the verdict is that of objects §3. */
 export type Verify = (key: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
+/** `node:crypto` is the engine of the machine, `sodium-native` the optional faster one. */
 export type EngineName = 'node:crypto' | 'sodium-native'
 /** The engine in use, and why it isn't the faster one. */
 export type EngineChoice = { name: EngineName; why: string | undefined }
+/** An engine with its check, which gives the verdicts of objects §3. */
 export type SignatureEngine = EngineChoice & { verify: Verify }
 
 type Sodium = {
@@ -28,6 +31,7 @@ function loadSodium(load: (name: string) => unknown): Verify {
     sodium.crypto_sign_verify_detached(signature, message, key)
 }
 
+/** The engine of the machine; `why` says why it is not the faster one. */
 export function standardEngine(why: string): SignatureEngine {
   return { name: 'node:crypto', why, verify }
 }

@@ -3,11 +3,13 @@ import { type CborValue, decode, encode } from '../encoding/cbor.ts'
 import { blob, bytes, type Field, mapped, type RecordCodec, tuple } from '../encoding/record.ts'
 import { labelledSign, labelledVerify } from './hash.ts'
 
+/** Bytes of an Ed25519 signature, objects §3. */
 export const SIGNATURE_BYTES = 64
 
 /** A body with its signature, not yet verified. */
 export type Signed<T> = { body: T; bodyBytes: Uint8Array; signature: Uint8Array }
 
+/** `decode` throws Malformed and verifies nothing; `verify` judges strictly (objects §3). */
 export interface SignedCodec<T> extends Field<Signed<T>> {
   readonly label: string
   sign(seed: Uint8Array, body: T): Signed<T>
@@ -16,6 +18,7 @@ export interface SignedCodec<T> extends Field<Signed<T>> {
   verify(publicKey: Uint8Array, signed: Signed<T>): boolean
 }
 
+/** Codec of `[bstr(body), sig]`, objects §3; a body over `bodyBytesMax` throws Malformed when read. */
 export function signed<T>(label: string, body: RecordCodec<T>, bodyBytesMax: number): SignedCodec<T> {
   const field = mapped(
     tuple<[Uint8Array, Uint8Array]>(blob(bodyBytesMax), bytes(SIGNATURE_BYTES)),

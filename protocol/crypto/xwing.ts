@@ -13,8 +13,11 @@ import {
 } from '#crypto'
 import { concat, equal, sized } from '../encoding/bytes.ts'
 
+/** Bytes of the seed that a private key is, objects §6. */
 export const XWING_SEED_BYTES = 32
+/** Bytes of a public key: 1,184 of ML-KEM-768 and 32 of X25519, objects §6. */
 export const XWING_PUBLIC_KEY_BYTES = 1216
+/** Bytes of an encapsulation: 1,088 of ML-KEM-768 and 32 of X25519, objects §6. */
 export const XWING_ENC_BYTES = 1120
 
 const MLKEM_SEED_BYTES = 64
@@ -23,6 +26,7 @@ const MLKEM_CIPHERTEXT_BYTES = 1088
 /** The six bytes `\./` over `/^\` that end the combiner's input. */
 const LABEL = Uint8Array.of(0x5c, 0x2e, 0x2f, 0x2f, 0x5e, 0x5c)
 
+/** `enc` of 1,120 bytes for the recipient, `sharedSecret` of 32 (objects §6). */
 export type Encapsulated = { enc: Uint8Array; sharedSecret: Uint8Array }
 
 type PrivateKey = { seed: Uint8Array; mlkem: Uint8Array; agreement: ReturnType<typeof x25519> }
