@@ -1,5 +1,6 @@
 /** Version, commit, time and name of the build; the build script writes them in, a run from the sources says so. */
 
+/** What a build says of itself; `builtAt` is an ISO 8601 time, or `not built`. */
 export type BuildInfo = {
   version: string
   commit: string
@@ -13,8 +14,10 @@ declare global {
   var SVC_BUILD: BuildInfo | undefined
 }
 
+/** Version of the sources. */
 export const RELEASE = '0.3.0'
 
+/** Of the running program; from the sources, `commit` and `build` are `source`. */
 export const buildInfo: BuildInfo = globalThis.SVC_BUILD ?? {
   version: RELEASE,
   commit: 'source',

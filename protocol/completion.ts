@@ -1,5 +1,6 @@
 /** What a shell offers behind a program, written from its table of commands: for bash, zsh and fish. */
 
+/** A flag of a command; a value called PATH, FILE or DIR is completed with files. */
 export type OfferedFlag = {
   name: `--${string}`
   short?: string | undefined
@@ -9,6 +10,7 @@ export type OfferedFlag = {
   values?: readonly string[] | undefined
   says: string
 }
+/** A program's commands, as the script of a shell is written from them. */
 export type Offered = {
   program: string
   /** Under which words a command is called, and its flags. */
@@ -19,8 +21,10 @@ export type Offered = {
   anywhere?: string
 }
 
+/** The script for each shell, as text. */
 export const shells = { bash, zsh, fish } as const
 
+/** Whether there is a script for the shell. */
 export const isShell = (name: string | undefined): name is keyof typeof shells =>
   name !== undefined && Object.hasOwn(shells, name)
 

@@ -11,6 +11,7 @@ export type Disk = {
   readonly constants: { readonly X_OK: number }
 }
 
+/** How the running program was called. */
 export type Started = {
   /** Name of the command. */
   readonly name: string
