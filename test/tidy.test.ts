@@ -143,6 +143,22 @@ describe('files', () => {
     expect(silent).toEqual([])
   })
 
+  test('every export of protocol/ says what it is', () => {
+    const declared =
+      /^export (?:declare )?(?:async )?(?:abstract )?(?:const|function\*?|class|type|interface) (\w+)/
+    const ends = /^\/\*\* .*\*\/$|^ \*\/$/
+    const silent = product
+      .filter(path => path.startsWith('protocol/'))
+      .flatMap(path => {
+        const lines = read(path).split('\n')
+        return lines.flatMap((line, at) => {
+          const name = declared.exec(line)?.[1]
+          return name === undefined || ends.test(lines[at - 1] ?? '') ? [] : [`${path}: ${name}`]
+        })
+      })
+    expect(silent).toEqual([])
+  })
+
   test('files stay under 400 lines', () => {
     const long = product.filter(path => read(path).split('\n').length > 400)
     expect(long).toEqual([])
