@@ -1,6 +1,7 @@
 /** Who gets the console, and who gets a session with it: over real sockets, as browsers and others of the machine ask. */
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import * as http from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { networkInterfaces, tmpdir } from 'node:os'
@@ -17,6 +18,7 @@ import { ControlAddress } from './address.ts'
 import { ALONE, tradeTicket } from './console.ts'
 import { ONCE_LIFE_MS } from './once.ts'
 import { PageSessions } from './page-sessions.ts'
+import { Lookups } from './peer-table.ts'
 import { peerUser } from './peer-user.ts'
 import { Tickets } from './tickets.ts'
 
@@ -322,6 +324,15 @@ describe('the console of a node', () => {
       expect(await askAs(0, node, 'GET', '/console')).toMatch(/^200 /)
     },
   )
+
+  test.runIf(isLinux && process.getuid?.() === 0)(
+    'another user who sends no more behind a body that nobody reads is refused too',
+    async () => {
+      expect(await askHalfClosedAs(65534, node)).toMatch(
+        /^HTTP\/1\.1 403 [\s\S]*another user of this machine/,
+      )
+    },
+  )
 })
 
 describe('a node whose port somebody else has at the other loopback address', () => {
@@ -367,6 +378,19 @@ async function raw(node: Node, bytes: string): Promise<string> {
   const parts: Buffer[] = []
   for await (const part of socket) parts.push(part as Buffer)
   return Buffer.concat(parts).toString()
+}
+
+/** What a program of that user gets that says it sends no more behind a body that is not read. */
+function askHalfClosedAs(uid: number, node: Node): Promise<string> {
+  const [host, port] = node.controlAddress.split(':')
+  const script = `const s=require('net').connect({host:'${host}',port:${port},allowHalfOpen:true});
+s.end('GET /console HTTP/1.1\\r\\nHost: ${node.controlAddress}\\r\\nContent-Length: 100010\\r\\n\\r\\n'+'x'.repeat(100000));
+let t='';s.on('error',()=>0).on('data',d=>t+=d).on('close',()=>console.log(t))`
+  return new Promise((resolve, reject) =>
+    execFile('/usr/bin/env', ['node', '-e', script], { uid, gid: uid, cwd: '/' }, (error, out) =>
+      error === null ? resolve(out) : reject(error),
+    ),
+  )
 }
 
 /** What a program of that user gets. */
@@ -513,12 +537,34 @@ describe('whose connection it is', () => {
   }
   const [mine, theirs] = ['0100007F:9B83', '0100007F:1234']
 
-  test.runIf(isLinux)('is read from the other end, in an established state', async () => {
+  test.runIf(isLinux)('is read from the other end, in every state in which a program holds it', async () => {
+    for (const state of ['04', '05', '08'])
+      expect(await peerUser(ends, table(row(theirs, mine, own + 1, state)))).toBe('other')
+    const left = row(theirs, mine, own, '05').replace(/1$/, '0')
+    expect(await peerUser(ends, table(left))).toBe('unknown')
+    expect(await peerUser(ends, table(left, row(mine, theirs, own)))).toBe('nobody')
     expect(await peerUser(ends, table(row(mine, theirs, own + 1), row(theirs, mine, own)))).toBe('same')
     expect(await peerUser(ends, table(row(mine, theirs, own), row(theirs, mine, own + 1)))).toBe('other')
     expect(await peerUser(ends, table(row(theirs, mine, own, '06')))).toBe('unknown')
     expect(await peerUser(ends, table(row('0100007F:1235', mine, own)))).toBe('unknown')
     expect(await peerUser(ends, ['/nowhere'])).toBe('unknown')
+  })
+
+  test.runIf(isLinux)('is asked for no connection that has ended', async () => {
+    expect(await peerUser({ ...ends, destroyed: true }, table(row(theirs, mine, own)))).toBe('unknown')
+  })
+
+  test.runIf(isLinux)('is read once for all who ask together', async () => {
+    const [path = ''] = table()
+    const fifo = `${path}.fifo`
+    execFileSync('mkfifo', [fifo])
+    const looks = new Lookups([fifo])
+    const found = [5, 6, 7].map(user =>
+      looks.find({ theirs: [`${theirs} ${user}`], ours: [], isGone: () => false }),
+    )
+    // a second reading of the pipe would wait for another writer
+    await writeFile(fifo, [5, 6, 7].map(user => row(theirs, `${user}`, user)).join('\n'))
+    expect(await Promise.all(found)).toEqual([5, 6, 7])
   })
 
   test.runIf(isLinux)("is nobody's where root holds the other end, unless the node is root's", async () => {

@@ -16,7 +16,7 @@ import type { ControlAddress } from './address.ts'
 import { type FreshHosts, isFreshHost } from './fresh-hosts.ts'
 import { isLoopbackName, isOpenedAsPage } from './origin.ts'
 import type { PageSessions } from './page-sessions.ts'
-import { peerUser } from './peer-user.ts'
+import { isLoopback, type PeerUser, peerUser } from './peer-user.ts'
 import type { Tickets } from './tickets.ts'
 
 type Needs = Pick<Context, 'settings'>
@@ -44,6 +44,8 @@ const OTHER_USER =
 
 export const builtPage = (): string | undefined => findFile(PAGE)?.toString('utf8')
 
+const NOBODY = 'no program holds the other end of this connection any more; open the page anew'
+
 const ELSEWHERE =
   'a link of svc console opens on the machine of the node alone; a tunnel leads there from elsewhere'
 
@@ -51,16 +53,14 @@ const ELSEWHERE =
 export const ALONE =
   'another program has this port at the other loopback address of this machine, so the console stays closed; end it, or choose another control_addr, and restart the node'
 
-const isLoopback = (address = ''): boolean => address === '::1' || /^(?:::ffff:)?127\./i.test(address)
-
 /** Answers with the page; throws a refusal to another user of this machine. */
 export async function serveConsole(
   parts: ConsoleParts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  await requireOwn(parts, request)
-  const boot = await bootOf(parts, request)
+  const user = await requireOwn(parts, request)
+  const boot = bootOf(parts, request, user)
   const elsewhere = 'key' in boot ? freshPlace(parts, request) : undefined
   if (elsewhere !== undefined) return void response.writeHead(302, { Location: elsewhere }).end()
   const page = parts.page()
@@ -149,10 +149,9 @@ const policyOf = (nonce: string): string =>
   ].join('; ')
 
 /** A session where the page may have one, else why it may not. */
-async function bootOf(parts: ConsoleParts, request: IncomingMessage): Promise<Boot> {
+function bootOf(parts: ConsoleParts, request: IncomingMessage, user: PeerUser): Boot {
   const config = parts.ctx.settings.current
   const boot = { build: parts.build }
-  const user = await (parts.whose ?? peerUser)(request.socket)
   if (!LOOPBACK_HOSTS.includes(controlHost(config))) return { ...boot, lacks: 'loopback' }
   if (needsTicket(config)) return { ...boot, lacks: config.console_ticket === true ? 'wish' : 'ticket' }
   if (user === 'unknown') return { ...boot, lacks: 'user' }
@@ -171,13 +170,16 @@ function needsTicket({ console_ticket, auto_reply, modules }: Config): boolean {
   return console_ticket ?? (auto_reply?.backend === 'exec' || modules?.shell !== undefined)
 }
 
-/** Refuses who may be no page of this node's owner. */
+/** Refuses who may be no page of this node's owner; whose the connection is otherwise. */
 async function requireOwn(
   { control, whose = peerUser }: Pick<ConsoleParts, 'control' | 'whose'>,
   { socket }: IncomingMessage,
-): Promise<void> {
+): Promise<PeerUser> {
   if (control.isAlone) refuse('forbidden_origin', ALONE, 'svc doctor')
-  if ((await whose(socket)) === 'other') refuse('forbidden_origin', OTHER_USER)
+  const user = await whose(socket)
+  if (user === 'other') refuse('forbidden_origin', OTHER_USER)
+  if (user === 'nobody') refuse('forbidden_origin', NOBODY)
+  return user
 }
 
 type Trade = { ticket: string; nonce: string; proof: string }

@@ -6,13 +6,14 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { Notices } from '../platform/notices.ts'
 import { Crowd } from './crowd.ts'
 import { usersOf } from './peer-user.ts'
 
 const NOBODY = 65_534
 /** Its answer never comes. */
+const LARGE = 32 * 1024 * 1024
 const BUSY = 'POST /waits HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n'
 const servers: http.Server[] = []
 const sockets: Socket[] = []
@@ -26,15 +27,26 @@ afterEach(async () => {
 })
 
 /** A server that answers `/`, and nothing else. Connections whose ports are in `others` are another user's. */
-async function crowded(others: Set<number | undefined>, kernel: () => void = () => undefined) {
+async function crowded(
+  others: Set<number | undefined>,
+  kernel: () => void = () => undefined,
+  ...nobody: undefined[]
+) {
+  const connections = new Set<Socket>()
   const logged: string[] = []
   const log = pino({}, { write: line => void logged.push(line) })
   const notices = new Notices()
   const server = http.createServer((request, response) => {
     if (request.url === '/') response.end('here')
+    if (request.url === '/large') response.end(Buffer.alloc(LARGE))
+  })
+  server.on('connection', one => {
+    connections.add(one)
+    one.once('close', () => connections.delete(one))
   })
   const whose = async (connections: readonly Socket[]) => {
     kernel()
+    if (nobody.length > 0) return new Map(connections.map(one => [one, undefined] as const))
     return new Map(
       connections.filter(({ remotePort }) => others.has(remotePort)).map(one => [one, NOBODY] as const),
     )
@@ -56,7 +68,7 @@ async function crowded(others: Set<number | undefined>, kernel: () => void = () 
     const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { Connection: 'close' } })
     return await response.text()
   }
-  return { opened, asked, notices, logged }
+  return { opened, asked, notices, logged, connections: () => [...connections] }
 }
 
 test('those of other users end, also while they are busy, and who they are is said', async () => {
@@ -118,6 +130,38 @@ test.runIf(process.platform === 'linux')(
     expect([...others].map(([{ remotePort }, uid]) => [remotePort, uid])).toEqual([[2, 7]])
   },
 )
+
+test('those that nobody holds any more end, also while they are busy', async () => {
+  const { opened, asked } = await crowded(new Set(), () => undefined, undefined)
+  const held: Socket[] = []
+  for (let n = 0; n < 320; n++) held.push((await opened(BUSY)).resume())
+  await expect.poll(() => held.filter(({ destroyed }) => destroyed).length).toBeGreaterThan(250)
+  expect(await asked()).toBe('here')
+})
+
+const turn = () => new Promise(done => setImmediate(done))
+/** Timers do not run. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await turn()
+}
+
+test('an answer that is not taken ends its connection, and one that waits for its end does not', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const { opened, connections } = await crowded(new Set())
+    ;(await opened('GET /large HTTP/1.1\r\nHost: x\r\n\r\n')).pause()
+    await until(() => connections().some(({ writableLength }) => writableLength > 0))
+    await opened(BUSY)
+    await until(() => connections().length === 2)
+    vi.advanceTimersByTime(29_000)
+    await turn()
+    expect(connections()).toHaveLength(2)
+    vi.advanceTimersByTime(31_000 + LARGE / 16)
+    await until(() => connections().length === 1)
+  } finally {
+    vi.useRealTimers()
+  }
+})
 
 test('a kernel that does not tell ends nothing, and is asked again', async () => {
   const others = new Set<number | undefined>()

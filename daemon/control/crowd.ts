@@ -1,6 +1,7 @@
 /**
  * Connections of a server that every user of the machine can reach. When all are taken, the kernel is asked whose they are:
- * those of other users end, then the oldest of whoever says nothing, so that the owner of the node always gets in.
+ * those of other users and of nobody end, then the oldest of whoever says nothing, so that the owner of the node always gets
+ * in. An answer that is not taken ends its connection too, for the systems that do not say whose it is.
  */
 import type * as http from 'node:http'
 import type { Socket } from 'node:net'
@@ -16,7 +17,11 @@ const SAID_EVERY_MS = 60_000
 const WARNED_FOR_MS = 60_000
 
 export type CrowdNeeds = Pick<Context, 'log' | 'now' | 'notices'>
-type Whose = (connections: readonly Socket[]) => Promise<Map<Socket, number>>
+/** How long the other end may take for an answer that does not go into the buffers of the system, and for its bytes. */
+const TAKEN_WITHIN_MS = 30_000
+const TAKEN_BYTES_PER_MS = 16
+
+type Whose = (connections: readonly Socket[]) => Promise<Map<Socket, number | undefined>>
 
 /** Requests that are being answered, and whether the kernel was asked and did not name another user. */
 type Standing = { busy: number; isKept: boolean }
@@ -38,9 +43,11 @@ export class Crowd {
   watch(server: http.Server): void {
     server.maxConnections = CONNECTIONS_MAX + SPARE
     server.on('connection', connection => this.#take(connection))
-    server.on('request', ({ socket }, response) => {
+    // before whoever answers at once
+    server.prependListener('request', ({ socket }, response) => {
       this.#count(socket, 1)
       response.once('close', () => this.#count(socket, -1))
+      response.once('prefinish', () => endUntaken(socket, response))
     })
     server.on('drop', () => this.#look())
     server.on('close', () => clearTimeout(this.#next))
@@ -94,7 +101,7 @@ export class Crowd {
     const counts = new Map<number, number>()
     for (const [connection, uid] of users) {
       if (!this.#connections.has(connection)) continue
-      counts.set(uid, (counts.get(uid) ?? 0) + 1)
+      if (uid !== undefined) counts.set(uid, (counts.get(uid) ?? 0) + 1)
       this.#end(connection)
     }
     for (const [connection, { busy }] of this.#connections)
@@ -119,4 +126,12 @@ export class Crowd {
     this.#saidAt = performance.now()
     log.warn({ connections: CONNECTIONS_MAX, ended: Object.fromEntries(counts) }, sentence)
   }
+}
+
+/** Ends the connection on which the other end does not take an answer that was given whole. */
+function endUntaken(socket: Socket, response: http.ServerResponse): void {
+  if (socket.writableLength === 0) return
+  const withinMs = TAKEN_WITHIN_MS + socket.writableLength / TAKEN_BYTES_PER_MS
+  const patience = setTimeout(() => socket.destroy(), withinMs).unref()
+  response.once('close', () => clearTimeout(patience))
 }

@@ -2,32 +2,29 @@
  * Whose process holds the other end of a connection over loopback. A port of loopback is open to every user of the
  * machine; the kernel knows, and on Linux says, which of them it is.
  */
-import { readFile } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
 import { endianness } from 'node:os'
+import { type Holder, Lookups } from './peer-table.ts'
 
 /**
- * `unknown`: this system does not say it, the connection was not found, or root holds it, which passes on what others
- * send (a port of a container, the relay of a virtual machine).
+ * `nobody`: the system says whose its connections are, and no process holds the other end any more. `unknown`: it does not
+ * say it, or root holds the other end, which passes on what others send (a port of a container, the relay of a virtual
+ * machine).
  */
-export type PeerUser = 'same' | 'other' | 'unknown'
+export type PeerUser = 'same' | 'other' | 'nobody' | 'unknown'
 
 type Ends = {
   readonly remoteAddress?: string | undefined
   readonly remotePort?: number | undefined
   readonly localAddress?: string | undefined
   readonly localPort?: number | undefined
+  readonly destroyed?: boolean
 }
 
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
-const ESTABLISHED = '01'
-/** Columns of a row behind its two ends and its state. */
-const USER = 3
-/** A row of an established connection: its two ends and its state, and its user. */
-const ROW = /^ *\d+:( [0-9A-F]+:[0-9A-F]{4} [0-9A-F]+:[0-9A-F]{4} 01 )(?:\S+ +){3}(\d+)/gm
 const ROOT = 0
-/** The table is read in parts while the kernel changes it, so that a row can be missed. */
-const LOOKS = 3
+/** One for the process, so that the tables are read for all who wait. */
+const shared = new Lookups(TABLES)
 
 /** `tables`: where the connections stand; `own`: the user of this process. */
 export async function peerUser(
@@ -35,60 +32,61 @@ export async function peerUser(
   tables: readonly string[] = TABLES,
   own = process.getuid?.(),
 ): Promise<PeerUser> {
-  const rows = rowsOf(ends)
-  if (own === undefined || rows.length === 0) return 'unknown'
-  for (let look = 0; look < LOOKS; look++) {
-    for (const table of tables) {
-      const uid = userIn(await textOf(table), rows)
-      if (uid !== undefined) return judged(uid, own)
-    }
-  }
-  return 'unknown'
+  const holder = own === undefined ? undefined : await holderOf(ends, tables)
+  if (own === undefined || holder === undefined) return 'unknown'
+  return holder === 'nobody' ? holder : judged(holder, own)
 }
 
-/** Whose of these connections are another user's, in one look at the tables: the user of each of those. */
+/**
+ * Which of these connections are not this user's, in one look at the tables: the user of each of those, or undefined
+ * where nobody holds the other end.
+ */
 export async function usersOf<E extends Ends>(
   connections: readonly E[],
   tables: readonly string[] = TABLES,
   own = process.getuid?.(),
-): Promise<Map<E, number>> {
-  const others = new Map<E, number>()
+): Promise<Map<E, number | undefined>> {
+  const others = new Map<E, number | undefined>()
   if (own === undefined) return others
-  const byRow = new Map<string, E>()
-  for (const ends of connections) for (const row of rowsOf(ends)) byRow.set(row, ends)
-  for (const table of tables)
-    for (const [, row = '', uid = ''] of (await textOf(table)).matchAll(ROW)) {
-      const ends = byRow.get(row)
-      if (ends !== undefined && judged(Number(uid), own) === 'other') others.set(ends, Number(uid))
-    }
+  const holders = await Promise.all(
+    connections.map(async ends => [ends, await holderOf(ends, tables)] as const),
+  )
+  for (const [ends, holder] of holders) {
+    if (holder === 'nobody') others.set(ends, undefined)
+    else if (holder !== undefined && judged(holder, own) === 'other') others.set(ends, holder)
+  }
   return others
 }
+
+function holderOf(ends: Ends, tables: readonly string[]): Promise<Holder> {
+  const lookups = tables === TABLES ? shared : new Lookups(tables)
+  const { theirs, ours } = pairsOf(ends)
+  // only what comes from this machine has its other end in the tables
+  const isHere = isLoopback(ends.remoteAddress) || ends.remoteAddress === ends.localAddress
+  return lookups.find({ theirs, ours: isHere ? ours : [], isGone: () => ends.destroyed === true })
+}
+
+export const isLoopback = (address = ''): boolean => address === '::1' || /^(?:::ffff:)?127\./i.test(address)
 
 function judged(uid: number, own: number): PeerUser {
   if (uid === own) return 'same'
   return uid === ROOT ? 'unknown' : 'other'
 }
 
-/** How the row of the other end begins, in each form that it may have. */
-function rowsOf({ remoteAddress, remotePort, localAddress, localPort }: Ends): string[] {
-  if (remoteAddress === undefined || localAddress === undefined) return []
+/** How the tables name the connection, from the other end and from ours, in each form that it may have. */
+function pairsOf({
+  remoteAddress,
+  remotePort,
+  localAddress,
+  localPort,
+}: Ends): Record<'theirs' | 'ours', string[]> {
+  if (remoteAddress === undefined || localAddress === undefined) return { theirs: [], ours: [] }
   const mine = [...endForms(localAddress, localPort ?? 0)]
-  return [...endForms(remoteAddress, remotePort ?? 0)].flatMap(peer =>
-    mine.map(end => ` ${peer} ${end} ${ESTABLISHED} `),
-  )
-}
-
-const textOf = (path: string): Promise<string> => readFile(path, 'latin1').catch(() => '')
-
-/** The user of the socket of which a row begins so; found without taking every row apart, of which there may be many. */
-function userIn(table: string, rows: readonly string[]): number | undefined {
-  for (const row of rows) {
-    const at = table.indexOf(row)
-    if (at < 0) continue
-    const [rest = ''] = table.slice(at + row.length).split('\n', 1)
-    return Number(rest.trim().split(/\s+/)[USER])
+  const pairs = [...endForms(remoteAddress, remotePort ?? 0)].flatMap(peer => mine.map(end => [peer, end]))
+  return {
+    theirs: pairs.map(([peer, end]) => `${peer} ${end}`),
+    ours: pairs.map(([peer, end]) => `${end} ${peer}`),
   }
-  return undefined
 }
 
 /** How the tables write an end: words of the machine's byte order in hex; IPv4 also as the IPv6 that stands for it. */
