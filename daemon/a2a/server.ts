@@ -121,7 +121,9 @@ export class A2aServer {
     response.setHeader('X-Content-Type-Options', 'nosniff')
     const foreign = this.#origins.fault(request)
     if (foreign !== undefined) return plainError(response, 403, 'PERMISSION_DENIED', foreign)
-    const url = new URL(request.url ?? '/', 'http://a2a')
+    const url = URL.parse(request.url ?? '/', 'http://a2a')
+    if (url === null)
+      return plainError(response, 400, 'INVALID_ARGUMENT', 'the address of the request is none')
     const place = placeOf(url.pathname)
     const exchange = { request, response, url, authority: this.#authority.signal }
     if (place.path === CARD_PATH && place.tenant === undefined) return this.#card(exchange, place)

@@ -1,8 +1,9 @@
 /** Attachment links: unguessable, expiring, and never shown inline by a browser. */
-import * as fs from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { equalSecret, hmacSha256 } from '#crypto'
 import { toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import type { Interaction } from '../store/threads.ts'
@@ -41,25 +42,42 @@ export function linkTo(
   return { path: attachmentLink(token, cid, expiresAt), expires_at: expiresAt }
 }
 
-export function serveAttachment(ctx: Needs, token: string, url: URL, response: Reply): void {
+export async function serveAttachment(ctx: Needs, token: string, url: URL, response: Reply): Promise<void> {
   const cid = url.searchParams.get('cid') ?? ''
   const expiresAt = Number(url.searchParams.get('exp'))
   const given = utf8(url.searchParams.get('cap') ?? '')
   const proven = equalSecret(given, utf8(linkProof(token, cid, expiresAt))) && ctx.now() < expiresAt
   const path = proven && /^b[a-z2-7]+$/.test(cid) ? ctx.attachments.find(cid) : undefined
-  if (path === undefined) {
+  const file = path === undefined ? undefined : await opened(path)
+  if (file === undefined) {
     response
       .writeHead(404, { 'Content-Type': 'text/plain' })
       .end('no such attachment, or the link has expired\n')
     return
   }
-  const file = fs.createReadStream(path)
+  if (response.destroyed) return file.handle.close()
   response.writeHead(200, {
     'Content-Type': 'application/octet-stream',
-    'Content-Length': fs.statSync(path).size,
+    'Content-Length': file.size,
     'Content-Disposition': 'attachment',
     'Content-Security-Policy': "sandbox; default-src 'none'",
   })
   // A client that goes away, or a file that cannot be read to its end, ends both streams and nothing else.
-  pipeline(file, response, () => undefined)
+  pipeline(file.handle.createReadStream(), response, () => undefined)
+}
+
+/** A file can go between its finding and this. */
+async function opened(path: string): Promise<{ handle: FileHandle; size: number } | undefined> {
+  const handle = await open(path).catch(ifGone)
+  if (handle === undefined) return undefined
+  try {
+    return { handle, size: (await handle.stat()).size }
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+function ifGone(error: unknown): undefined {
+  if (systemCode(error) !== 'ENOENT') throw error
 }

@@ -13,7 +13,7 @@ import * as http from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { readConfig, writeConfig } from '../home/config.ts'
 import { daemonsOf, freeControlPort, isGivenAddress } from '../home/home.ts'
@@ -240,6 +240,24 @@ describe('the control interface', () => {
     await new Promise(done => socket.once('close', done))
     expect(performance.now() - started).toBeLessThan(2000)
     expect((await ask('GET', '/ping')).status).toBe(200)
+  })
+
+  test.each(['//', 'http://['])('an address that is none is refused, and not logged: %s', async path => {
+    const log = () => readFileSync(join(dir, 'daemon.log'), 'utf8').split('"msg":"control"').length
+    const before = log()
+    const { status, text } = await ask('GET', path)
+    expect([status, JSON.parse(text).reason]).toEqual([400, 'bad_request'])
+    expect(log()).toBe(before)
+  })
+
+  test('an attachment that goes while it is asked for is not there, and ends nothing', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'svc-gone-')), 'gone.txt')
+    writeFileSync(file, 'gone')
+    const cid = cidText(node.ctx.attachments.take(file).cid)
+    const find = vi.spyOn(node.ctx.attachments, 'find').mockReturnValueOnce(join(dir, 'not-there'))
+    expect((await ask('GET', attachmentLink(token, cid, soon()))).status).toBe(404)
+    find.mockRestore()
+    expect((await ask('GET', attachmentLink(token, cid, soon()))).text).toBe('gone')
   })
 
   test('a refusal has a code, a sentence and the next step', async () => {

@@ -59,7 +59,11 @@ const rows = new Map<string, { name: OperationName; row: RouteRow }>(
   ]),
 )
 
-const urlOf = ({ url = '/' }: Pick<Question, 'url'>): URL => new URL(url, 'http://control')
+function urlOf({ url = '/' }: Pick<Question, 'url'>): URL {
+  const read = URL.parse(url, 'http://control')
+  if (read === null) throw new Malformed('the address of the request is none')
+  return read
+}
 
 /** The parameters of a request; one that stands twice is none. */
 function queryOf(url: URL): Record<string, string> {
@@ -215,7 +219,7 @@ export class ControlServer {
       if (key === `GET ${controlRoutes.events.path}`) return this.#streamEvents(exchange)
       if (key === `POST ${controlRoutes.upload.path}`) return await this.#takeUpload(exchange)
       if (key === `GET ${controlRoutes.attachment.path}`)
-        return serveAttachment(this.#options.ctx, this.#options.token, url, reply)
+        return await serveAttachment(this.#options.ctx, this.#options.token, url, reply)
       const found = rows.get(key)
       if (found === undefined) return send(reply, 404, refusal('not_found', 'there is no such operation'))
       await this.#operate(found, exchange)
