@@ -1,7 +1,6 @@
 /** Who gets the console, and who gets a session with it: over real sockets, as browsers and others of the machine ask. */
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
 import * as http from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { networkInterfaces, tmpdir } from 'node:os'
@@ -563,7 +562,8 @@ describe('whose connection it is', () => {
       looks.find({ theirs: [`${theirs} ${user}`], ours: [], isGone: () => false }),
     )
     // a second reading of the pipe would wait for another writer
-    await writeFile(fifo, [5, 6, 7].map(user => row(theirs, `${user}`, user)).join('\n'))
+    writeFileSync(path, [5, 6, 7].map(user => row(theirs, `${user}`, user)).join('\n'))
+    execFile('sh', ['-c', 'cat "$1" > "$2"', 'sh', path, fifo])
     expect(await Promise.all(found)).toEqual([5, 6, 7])
   })
 

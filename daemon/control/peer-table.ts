@@ -2,8 +2,9 @@
  * Look-ups in the kernel's tables of connections. A table is as long as the machine has connections, and anybody can make
  * it long: one read at a time serves all who wait, and the reads leave most of the time to others.
  */
+import { readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 
 /** Pairs of ends as the tables write them. */
 type Wanted = {
@@ -23,6 +24,8 @@ type Waiting = Wanted & { looks: number; isOurs: boolean; found: (holder: Holder
 /** The kernel changes a table while it is read, so that a row can be missed. */
 const LOOKS = 2
 const PART_BYTES = 64 * 1024
+/** The kernel gives a page at a time: a turn of the loop for each would take longer than the reading. */
+const TURN_MS = 3
 /** Rest after a read, as a multiple of its time. */
 const REST = 2
 const REST_MAX_MS = 500
@@ -108,8 +111,13 @@ type Row = (pair: string, rest: () => string[]) => boolean
 async function readRows(path: string, take: Row): Promise<void> {
   await using file = await open(path)
   const part = Buffer.allocUnsafe(PART_BYTES)
+  let began = performance.now()
   for (let text = ''; ; ) {
-    const { bytesRead } = await file.read(part, 0, PART_BYTES)
+    if (performance.now() - began > TURN_MS) {
+      await turn()
+      began = performance.now()
+    }
+    const bytesRead = readSync(file.fd, part, 0, PART_BYTES, null)
     const isEnd = bytesRead === 0
     text += isEnd ? '\n' : part.toString('latin1', 0, bytesRead)
     let from = 0
