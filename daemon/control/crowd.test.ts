@@ -86,6 +86,10 @@ test('those of other users end, also while they are busy, and who they are is sa
     expect.stringContaining(`another user of this machine (uid ${NOBODY};`),
   ])
   expect(notices.current(60_000)).toEqual([])
+  others.clear()
+  for (let n = 0; n < 320; n++) await opened('')
+  await new Promise(done => setTimeout(done, 1_200))
+  expect(notices.current(0)).toEqual([expect.stringContaining(`uid ${NOBODY};`)])
   expect(logged.join('')).toContain(`uid ${NOBODY}`)
 })
 

@@ -33,6 +33,7 @@ export class Crowd {
   readonly #connections = new Map<Socket, Standing>()
   #lookedAt = Number.NEGATIVE_INFINITY
   #saidAt = Number.NEGATIVE_INFINITY
+  #named: { uids: number[]; at: number } = { uids: [], at: Number.NEGATIVE_INFINITY }
   #next: NodeJS.Timeout | undefined
 
   constructor(ctx: CrowdNeeds, whose: Whose = usersOf) {
@@ -111,7 +112,9 @@ export class Crowd {
 
   #say(counts: ReadonlyMap<number, number>): void {
     const { log, now, notices } = this.#ctx
-    const uids = [...counts.keys()]
+    if (counts.size > 0) this.#named = { uids: [...counts.keys()], at: performance.now() }
+    // who went away has left connections that say nothing of him
+    const uids = performance.now() - this.#named.at < WARNED_FOR_MS ? this.#named.uids : []
     const who =
       uids.length === 0
         ? 'a program of this machine'
