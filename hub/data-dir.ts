@@ -23,8 +23,8 @@ import {
   NEXT_FILE,
   settleRotation,
 } from './core/identity.ts'
+import { givingBack, makeFolder } from './files.ts'
 import { Blobs } from './store/blobs.ts'
-import { givingBack, makeFolder } from './store/files.ts'
 import { type GroupCommitted, type Store, type StoreBroken, StoreFull, StoreRefused } from './store/port.ts'
 import { isFull, isOfEngine } from './store/sqlite/database.ts'
 import { LOCK_FILE, lockDirectory } from './store/sqlite/lock.ts'

@@ -84,9 +84,13 @@ export const rooms: Record<string, Room> = {
     uses: ['protocol/encoding', 'protocol/shell.ts'],
   },
   'hub/lean-memory.ts': { purpose: 'settings that keep the memory small', uses: [] },
+  'hub/files.ts': {
+    purpose: 'small steps with files and folders that more than one part of the hub takes',
+    uses: ['protocol/encoding'],
+  },
   'hub/store': {
     purpose: 'the store: atomic operations behind a port, one SQLite writer, files of envelopes',
-    uses: ['protocol/encoding', 'hub/faults.ts', 'hub/lean-memory.ts'],
+    uses: ['protocol/encoding', 'hub/faults.ts', 'hub/lean-memory.ts', 'hub/files.ts'],
   },
   'hub/core': {
     purpose: 'what a hub does, knowing no HTTP and no wire',
@@ -125,7 +129,7 @@ export const rooms: Record<string, Room> = {
     purpose: 'the configuration: file, environment, flags',
     uses: [
       'protocol/encoding',
-      'hub/store',
+      'hub/files.ts',
       'hub/core',
       'hub/limits-config.ts',
       'hub/config-refused.ts',
@@ -136,7 +140,7 @@ export const rooms: Record<string, Room> = {
   'hub/bind.ts': { purpose: 'listening on an address', uses: ['hub/config-refused.ts', 'hub/config.ts'] },
   'hub/data-dir.ts': {
     purpose: 'the data directory and its lock',
-    uses: ['protocol/encoding', 'protocol/build-info.ts', 'hub/store', 'hub/core'],
+    uses: ['protocol/encoding', 'protocol/build-info.ts', 'hub/files.ts', 'hub/store', 'hub/core'],
   },
   'hub/pages': {
     purpose: 'pages for people that belong to no wire: the documents of svc',
@@ -150,6 +154,7 @@ export const rooms: Record<string, Room> = {
       'protocol/crypto',
       'protocol/contract',
       'hub/terminal.ts',
+      'hub/files.ts',
       'hub/store',
       'hub/core',
       'hub/http',
@@ -187,16 +192,17 @@ export const rooms: Record<string, Room> = {
     uses: [
       'protocol/encoding',
       'protocol/build-info.ts',
+      'hub/files.ts',
       'hub/store',
       'hub/core',
       'hub/http',
       'hub/config.ts',
       'hub/bind.ts',
       'hub/data-dir.ts',
+      'hub/pages',
       'hub/operator',
       'hub/log.ts',
       'hub/lines.ts',
-      'hub/pages',
       'hub/witness',
     ],
   },

@@ -7,7 +7,7 @@ import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.t
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { isLocal } from '../bind.ts'
 import type { Config } from '../config.ts'
-import { freeBytes } from '../store/files.ts'
+import { freeBytes } from '../files.ts'
 import type { RunningState } from './order-shapes.ts'
 
 const RUNTIME_NEEDED = [24, 15] as const

@@ -10,7 +10,7 @@ import * as z from 'zod'
 import { aidShape } from '../../protocol/contract/shapes.ts'
 import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
-import { writeAll } from '../store/files.ts'
+import { writeAll } from '../files.ts'
 import { StoreRefused } from '../store/port.ts'
 
 export const MANIFEST_FILE = 'manifest.json'

@@ -8,7 +8,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs
 import { join } from 'node:path'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import { faultPoint } from '../faults.ts'
-import { syncFolder, writeAll } from './files.ts'
+import { syncFolder, writeAll } from '../files.ts'
 import { StoreBroken, StoreFull } from './port.ts'
 
 const NAME = /^[0-9a-f]{32}$/

@@ -2,7 +2,7 @@
 import { closeSync, existsSync, openSync, rmSync, type Stats, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemCode, wordsOf } from '../../../protocol/encoding/errors.ts'
-import { freeBytes } from '../files.ts'
+import { freeBytes } from '../../files.ts'
 import { type GroupCommitted, type Store, StoreBroken } from '../port.ts'
 import type { WitnessStore } from '../witness-port.ts'
 import { type Database, faultClass, openReader, openWriter, usedBytes } from './database.ts'

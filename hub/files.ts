@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { type FileHandle, open, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { systemCode } from '../../protocol/encoding/errors.ts'
+import { systemCode } from '../protocol/encoding/errors.ts'
 
 export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let offset = 0; offset < bytes.length; ) {
