@@ -24,7 +24,8 @@ import {
   settleRotation,
 } from './core/identity.ts'
 import { givingBack, makeFolder } from './files.ts'
-import { Blobs } from './store/blobs.ts'
+import type { Blobs } from './store/blob-port.ts'
+import { BlobFolder } from './store/blobs/folder.ts'
 import { type GroupCommitted, type Store, type StoreBroken, StoreFull, StoreRefused } from './store/port.ts'
 import { isFull, isOfEngine } from './store/sqlite/database.ts'
 import { LOCK_FILE, lockDirectory } from './store/sqlite/lock.ts'
@@ -97,7 +98,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     settleRotation(directory, identity.kel)
     const opened = openStore({ ...options, needsHeld: parts.state === 'whole', release: RELEASE })
     store = opened
-    const blobs = new Blobs(directory, error => opened.fail(error))
+    const blobs = new BlobFolder(directory, error => opened.fail(error))
     const secret = await ensureSecret(opened, random)
     if ((await opened.setting(MODE_SETTING)) === undefined) await opened.putSetting(MODE_SETTING, 'closed')
     rmSync(marker, { force: true })

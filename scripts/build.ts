@@ -246,7 +246,7 @@ async function installOthers(): Promise<void> {
     entry: 'svc-hub.js',
     async parts(folder) {
       await bundle(folder, hubEntries)
-      cpSync(at('hub/store/migrations'), `${folder}/migrations`, { recursive: true })
+      cpSync(at('hub/store/sqlite/migrations'), `${folder}/migrations`, { recursive: true })
     },
     async start(path, folder) {
       writeFileSync(path, `${runtimeCheck('svc-hub')}\nawait import('./${folder}/svc-hub.js')\n`)

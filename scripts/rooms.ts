@@ -89,8 +89,12 @@ export const rooms: Record<string, Room> = {
     uses: ['protocol/encoding'],
   },
   'hub/store': {
-    purpose: 'the store: atomic operations behind a port, one SQLite writer, files of envelopes',
+    purpose: 'the store: atomic operations behind a port, and one SQLite writer',
     uses: ['protocol/encoding', 'hub/faults.ts', 'hub/lean-memory.ts', 'hub/files.ts'],
+  },
+  'hub/store/blobs': {
+    purpose: 'large envelopes as files of a folder',
+    uses: ['protocol/encoding', 'hub/faults.ts', 'hub/files.ts', 'hub/store'],
   },
   'hub/core': {
     purpose: 'what a hub does, knowing no HTTP and no wire',
@@ -140,7 +144,14 @@ export const rooms: Record<string, Room> = {
   'hub/bind.ts': { purpose: 'listening on an address', uses: ['hub/config-refused.ts', 'hub/config.ts'] },
   'hub/data-dir.ts': {
     purpose: 'the data directory and its lock',
-    uses: ['protocol/encoding', 'protocol/build-info.ts', 'hub/files.ts', 'hub/store', 'hub/core'],
+    uses: [
+      'protocol/encoding',
+      'protocol/build-info.ts',
+      'hub/files.ts',
+      'hub/store',
+      'hub/store/blobs',
+      'hub/core',
+    ],
   },
   'hub/pages': {
     purpose: 'pages for people that belong to no wire: the documents of svc',

@@ -1,5 +1,5 @@
 /** What every part of the core works with: identity, store, limits, and the outside world as parameters. */
-import type { Blobs } from '../store/blobs.ts'
+import type { Blobs } from '../store/blob-port.ts'
 import type { Store } from '../store/port.ts'
 import type { HubIdentity } from './identity.ts'
 import type { Limits } from './limits.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { agent } from '../../protocol/testing/agents.ts'
-import { Blobs } from '../store/blobs.ts'
+import { BlobFolder } from '../store/blobs/folder.ts'
 import { refusedWith } from '../testing/core.ts'
 import { random, TestAgent } from '../testing/hub.ts'
 import { makeEnvelope } from '../testing/mail.ts'
@@ -13,10 +13,10 @@ import { INLINE_BYTES_MAX } from './limits.ts'
 
 const HEAD_BYTES = 1400
 let folder: string
-let blobs: Blobs
+let blobs: BlobFolder
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'svc-hub-body-'))
-  blobs = new Blobs(folder)
+  blobs = new BlobFolder(folder)
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 

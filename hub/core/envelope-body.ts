@@ -10,7 +10,7 @@ import {
   type ParsedEnvelope,
   parseEnvelopeHead,
 } from '../../protocol/mail/envelope.ts'
-import type { Blobs, BlobWriter } from '../store/blobs.ts'
+import type { Blobs, BlobWriter } from '../store/blob-port.ts'
 import { INLINE_BYTES_MAX } from './limits.ts'
 import { Refusal } from './refusal.ts'
 

@@ -1,6 +1,6 @@
 /** Promises to keep files: whoever copies a data directory from outside gets one, and it ends by itself if he dies. */
 import { randomUUID } from 'node:crypto'
-import type { Blobs } from '../store/blobs.ts'
+import type { Blobs } from '../store/blob-port.ts'
 
 const LEASE_MS = 3_600_000
 
@@ -17,11 +17,12 @@ export class FileLeases {
   }
 
   /** Keeps every file until the lease is ended or runs out. */
-  take(): string {
+  async take(): Promise<string> {
+    const end = await this.#blobs.hold()
     const name = randomUUID()
     const timer = setTimeout(() => void this.end(name), LEASE_MS)
     timer.unref()
-    this.#held.set(name, { end: this.#blobs.hold(), timer })
+    this.#held.set(name, { end, timer })
     return name
   }
 

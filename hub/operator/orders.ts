@@ -43,7 +43,7 @@ const carriers: { [C in Order['command']]: Carrier<C> } = {
   rotate,
   stats: (_, context) => stats(context),
   running: async (_, { running }) => ({ ...(await running?.()) }),
-  keep_files: async (_, { leases }) => ({ lease: leases?.take() }),
+  keep_files: async (_, { leases }) => ({ lease: await leases?.take() }),
   let_go: async ({ lease }, { leases }) => ({ ended: await leases?.end(lease) }),
 }
 

@@ -51,7 +51,7 @@ async function bundle(): Promise<string> {
     const draft = join(KEPT, randomUUID())
     mkdirSync(draft, { recursive: true })
     for (const { path, contents } of outputFiles) writeFileSync(join(draft, basename(path)), contents)
-    cpSync(at('../store/migrations'), join(draft, 'migrations'), { recursive: true })
+    cpSync(at('../store/sqlite/migrations'), join(draft, 'migrations'), { recursive: true })
     place(draft, folder)
     process.umask(mask)
   }

@@ -6,12 +6,12 @@ import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { Blobs } from '../store/blobs.ts'
+import { BlobFolder } from '../store/blobs/folder.ts'
 import { writePollAnswer } from './poll-answer.ts'
 
 test('a file is closed though the client went before its first byte was written', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-hub-poll-'))
-  const blobs = new Blobs(folder)
+  const blobs = new BlobFolder(folder)
   const name = 'a'.repeat(32)
   const writer = await blobs.create(name)
   await writer.write(new Uint8Array(1000))
@@ -22,6 +22,6 @@ test('a file is closed though the client went before its first byte was written'
   const envelope = { id: 1, acceptedMs: 0, size: 1000, content: undefined, file: name }
   await expect(writePollAnswer(response, [envelope], { more: false, notice: '' }, blobs)).rejects.toThrow()
   const file = await opened.mock.results[0]?.value
-  expect(file?.fd).toBe(-1)
+  await expect(file?.fill(new Uint8Array(1))).rejects.toThrow(/closed/)
   rmSync(folder, { recursive: true })
 })

@@ -1,9 +1,8 @@
 /** The answer to a poll, written as it is read and taken: neither an envelope nor an answer lies in memory as a whole. */
 
 import { once } from 'node:events'
-import type { FileHandle } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
-import type { Blobs } from '../store/blobs.ts'
+import type { BlobReader, Blobs } from '../store/blob-port.ts'
 import type { WaitingEnvelope } from '../store/port.ts'
 
 /** Divisible by three, so that pieces of base64url join without padding. */
@@ -57,29 +56,18 @@ export async function writePollAnswer(
 }
 
 /** What stands before a file, and the file, which is closed however this ends. */
-async function writeFile(response: ServerResponse, before: string, file: FileHandle): Promise<void> {
+async function writeFile(response: ServerResponse, before: string, file: BlobReader): Promise<void> {
   try {
     await write(response, before)
     const piece = Buffer.allocUnsafe(PIECE_BYTES)
     for (;;) {
-      const length = await fill(file, piece)
+      const length = await file.fill(piece)
       if (length > 0) await write(response, base64url(piece.subarray(0, length)))
       if (length < PIECE_BYTES) return
     }
   } finally {
     await file.close()
   }
-}
-
-/** Reads until the piece is full or the file ends. */
-async function fill(file: FileHandle, piece: Buffer): Promise<number> {
-  let length = 0
-  while (length < piece.length) {
-    const { bytesRead } = await file.read(piece, length, piece.length - length)
-    if (bytesRead === 0) break
-    length += bytesRead
-  }
-  return length
 }
 
 async function write(response: ServerResponse, text: string): Promise<void> {

@@ -5,7 +5,7 @@ import { StoreRefused } from '../port.ts'
 import { putSetting } from './account-writes.ts'
 import { copyDatabase, type Database, rollBack } from './database.ts'
 
-const FOLDER = new URL(import.meta.url.endsWith('.ts') ? '../migrations/' : './migrations/', import.meta.url)
+const FOLDER = new URL('./migrations/', import.meta.url)
 const FILE_NAME = /^(\d{4})-[a-z0-9-]+\.sql$/
 
 export type Migration = { number: number; sql: string }

@@ -3,11 +3,11 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { statementsIn } from '../../protocol/testing/statements.ts'
-import { type Database, openWriter } from './sqlite/database.ts'
-import { migrate } from './sqlite/migrate.ts'
+import { statementsIn } from '../../../protocol/testing/statements.ts'
+import { type Database, openWriter } from './database.ts'
+import { migrate } from './migrate.ts'
 
-const root = new URL('..', import.meta.url).pathname
+const root = new URL('../..', import.meta.url).pathname
 /** A witness keeps the chains that it watches in a file of its own, a row for each hub. */
 const OWN_FILE = 'store/sqlite/watched-chains.ts'
 const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })

@@ -1,15 +1,16 @@
 /**
- * Large envelopes as files. A blob is written to a temporary file, checked, forced to the disk, renamed and its folder
+ * Large envelopes as files of one folder. A blob is written to a temporary file, checked, forced to the disk, renamed and its folder
  * forced too, before any row names it; it is removed only after the row is gone. Names are random, so equal contents
  * show no equality.
  */
 import { mkdirSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemCode } from '../../protocol/encoding/errors.ts'
-import { faultPoint } from '../faults.ts'
-import { syncFolder, writeAll } from '../files.ts'
-import { StoreBroken, StoreFull } from './port.ts'
+import { systemCode } from '../../../protocol/encoding/errors.ts'
+import { faultPoint } from '../../faults.ts'
+import { syncFolder, writeAll } from '../../files.ts'
+import type { BlobReader, Blobs, BlobWriter } from '../blob-port.ts'
+import { StoreBroken, StoreFull } from '../port.ts'
 
 const NAME = /^[0-9a-f]{32}$/
 const FOLDER_CHARACTERS = 2
@@ -18,14 +19,7 @@ const ORPHAN_AGE_MS = 3_600_000
 /** How many bytes may be written past the last time they were forced out. */
 const FLUSH_EVERY_BYTES = 8 * 1024 * 1024
 
-/** A blob on its way to the disk: either `commit` or `abort` ends it. */
-export type BlobWriter = {
-  write(bytes: Uint8Array): Promise<void>
-  commit(): Promise<void>
-  abort(): Promise<void>
-}
-
-export class Blobs {
+export class BlobFolder implements Blobs {
   readonly #folder: string
   readonly #temporary: string
   /** While somebody copies the store, files whose rows go meanwhile stay. */
@@ -43,7 +37,6 @@ export class Blobs {
     mkdirSync(this.#temporary, { recursive: true, mode: 0o700 })
   }
 
-  /** Starts a blob under a fresh random name (32 hex characters). */
   async create(name: string): Promise<BlobWriter> {
     const temporary = join(this.#temporary, name)
     const file = await this.#typed(() => open(temporary, 'wx', 0o600))
@@ -88,10 +81,9 @@ export class Blobs {
     return join(this.#folder, name.slice(0, FOLDER_CHARACTERS))
   }
 
-  /** Opens a blob for reading, or undefined when it was collected meanwhile. */
-  async open(name: string): Promise<FileHandle | undefined> {
+  async open(name: string): Promise<BlobReader | undefined> {
     try {
-      return await open(join(this.#folderOf(name), name), 'r')
+      return reader(await open(join(this.#folderOf(name), name), 'r'))
     } catch (error) {
       if (systemCode(error) === 'ENOENT') return undefined
       throw error
@@ -112,7 +104,6 @@ export class Blobs {
     }
   }
 
-  /** Removes blobs whose rows are gone. */
   async remove(names: string[]): Promise<void> {
     if (this.#holders > 0) {
       this.#heldBack.push(...names)
@@ -121,8 +112,7 @@ export class Blobs {
     for (const name of names) await rm(join(this.#folderOf(name), name), { force: true })
   }
 
-  /** Keeps every blob until the returned function is called: rows that were copied meanwhile still have theirs. */
-  hold(): () => Promise<void> {
+  async hold(): Promise<() => Promise<void>> {
     this.#holders += 1
     return async () => {
       this.#holders -= 1
@@ -130,7 +120,6 @@ export class Blobs {
     }
   }
 
-  /** At start, when nothing is under way: removes temporary files, and old blobs that no row names. */
   async collect(nowMs: number, unused: (names: string[]) => Promise<string[]>): Promise<number> {
     for (const name of await readdir(this.#temporary)) await rm(join(this.#temporary, name), { force: true })
     let removed = 0
@@ -146,3 +135,16 @@ export class Blobs {
     return removed
   }
 }
+
+const reader = (file: FileHandle): BlobReader => ({
+  async fill(piece) {
+    let length = 0
+    while (length < piece.length) {
+      const { bytesRead } = await file.read(piece, length, piece.length - length)
+      if (bytesRead === 0) break
+      length += bytesRead
+    }
+    return length
+  },
+  close: () => file.close(),
+})

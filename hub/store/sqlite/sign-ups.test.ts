@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { agentRow } from '../testing/store-contract.ts'
-import { openStore } from './sqlite/open.ts'
+import { agentRow } from '../../testing/store-contract.ts'
+import { openStore } from './open.ts'
 
 const NOW_MS = 1_800_000_000_000
 const directory = mkdtempSync(join(tmpdir(), 'svc-hub-sign-ups-'))

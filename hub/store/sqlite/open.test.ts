@@ -2,16 +2,15 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { storeContract } from '../testing/store-contract.ts'
-import { Blobs } from './blobs.ts'
-import { StoreRefused } from './port.ts'
-import { openReader, openWriter } from './sqlite/database.ts'
-import { lockDirectory } from './sqlite/lock.ts'
-import { migrate, readMigrations, schemaNumber } from './sqlite/migrate.ts'
-import { openStore } from './sqlite/open.ts'
-import { hotQueries } from './sqlite/reads.ts'
-import { reviewQueries } from './sqlite/review-store.ts'
-import { signUpQueries } from './sqlite/sign-ups.ts'
+import { storeContract } from '../../testing/store-contract.ts'
+import { StoreRefused } from '../port.ts'
+import { openReader, openWriter } from './database.ts'
+import { lockDirectory } from './lock.ts'
+import { migrate, readMigrations, schemaNumber } from './migrate.ts'
+import { openStore } from './open.ts'
+import { hotQueries } from './reads.ts'
+import { reviewQueries } from './review-store.ts'
+import { signUpQueries } from './sign-ups.ts'
 
 const folders: string[] = []
 function folder(): string {
@@ -180,46 +179,4 @@ test('a second process is refused the directory until the first lets go', () => 
   expect(() => lockDirectory(directory)).toThrow(/another svc-hub/)
   lock.release()
   lockDirectory(directory).release()
-})
-
-describe('blobs', () => {
-  const name = (digit: string): string => digit.repeat(32)
-  const none = async (names: string[]) => names
-  const all = async () => []
-
-  test('shows a blob only after it was committed, and leaves nothing of an aborted one', async () => {
-    const blobs = new Blobs(folder())
-    const writer = await blobs.create(name('a'))
-    await writer.write(new Uint8Array([1, 2, 3]))
-    expect(await blobs.open(name('a'))).toBeUndefined()
-    await writer.commit()
-    const file = await blobs.open(name('a'))
-    expect([...((await file?.readFile()) ?? [])]).toEqual([1, 2, 3])
-    await file?.close()
-    const aborted = await blobs.create(name('b'))
-    await aborted.write(new Uint8Array([1]))
-    await aborted.abort()
-    expect(await blobs.open(name('b'))).toBeUndefined()
-  })
-
-  test('is private and refuses names that are not its own', async () => {
-    const directory = folder()
-    const blobs = new Blobs(directory)
-    expect(statSync(join(directory, 'blobs')).mode & 0o077).toBe(0)
-    await expect(blobs.open('../../etc/passwd')).rejects.toThrow(/not one of ours/)
-  })
-
-  test('collects torn temporary files at start, and orphans once they are an hour old', async () => {
-    const directory = folder()
-    const blobs = new Blobs(directory)
-    const writer = await blobs.create(name('c'))
-    await writer.write(new Uint8Array([1]))
-    await writer.commit()
-    writeFileSync(join(directory, 'tmp', name('d')), 'torn')
-    expect(await blobs.collect(Date.now(), none)).toBe(0)
-    expect(() => statSync(join(directory, 'tmp', name('d')))).toThrow(/ENOENT/)
-    expect(await blobs.collect(Date.now() + 7_200_000, all)).toBe(0)
-    expect(await blobs.collect(Date.now() + 7_200_000, none)).toBe(1)
-    expect(await blobs.open(name('c'))).toBeUndefined()
-  })
 })
