@@ -1,5 +1,6 @@
 /** Payments beside sends, and the epoch of a hundred thousand accounts beside the hashing that it needs. */
 
+import { join } from 'node:path'
 import { Agents } from '../hub/core/agents.ts'
 import { Credits } from '../hub/core/ledger/credits.ts'
 import { HoldClock } from '../hub/core/ledger/hold-clock.ts'
@@ -8,6 +9,7 @@ import { SupplyChain } from '../hub/core/supply/chain.ts'
 import { BookKeeper } from '../hub/core/supply/keeper.ts'
 import { Publication } from '../hub/core/supply/publication.ts'
 import { liabilitySecret } from '../hub/core/supply/secret.ts'
+import { epochsApart } from '../hub/epochs/apart.ts'
 import { orderRunningHub } from '../hub/operator/socket.ts'
 import { openCore } from '../hub/testing/core.ts'
 import type { TestAgent } from '../hub/testing/hub.ts'
@@ -103,6 +105,7 @@ async function epochBesideHashing(): Promise<Row[]> {
     issuance,
     publication,
     clocks: { note: () => undefined },
+    makeEpoch: epochsApart(join(core.directory, 'hub.db')),
   })
   await books.turn()
   const took = performance.now() - before

@@ -98,7 +98,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     settleRotation(directory, identity.kel)
     const opened = openStore({ ...options, needsHeld: parts.state === 'whole', release: RELEASE })
     store = opened
-    const blobs = new BlobFolder(directory, error => opened.fail(error))
+    const blobs = new BlobFolder(directory, error => void opened.fail(error))
     const secret = await ensureSecret(opened, random)
     if ((await opened.setting(MODE_SETTING)) === undefined) await opened.putSetting(MODE_SETTING, 'closed')
     rmSync(marker, { force: true })

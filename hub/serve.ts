@@ -10,8 +10,10 @@ import { composeHub, type Hub } from './core/hub.ts'
 import { rotateIdentity } from './core/identity.ts'
 import { HOUR_MS } from './core/limits.ts'
 import { systemRandom } from './core/random.ts'
+import { type EpochMaker, epochsHere } from './core/supply/epochs.ts'
 import { Verifier } from './core/verifier.ts'
 import { type DataDirectory, openDataDirectory } from './data-dir.ts'
+import { epochsApart } from './epochs/apart.ts'
 import { freeBytes } from './files.ts'
 import type { Line } from './http/line.ts'
 import { ownNames } from './http/own-names.ts'
@@ -28,7 +30,7 @@ import { carryOut } from './operator/orders.ts'
 import { listenForOperator } from './operator/socket.ts'
 import { standstill } from './operator/witness-orders.ts'
 import { DocumentPages, openSite } from './pages/documents.ts'
-import type { StoreHealth } from './store/port.ts'
+import type { Store, StoreHealth } from './store/port.ts'
 import { CheckpointOffers } from './witness/offer.ts'
 
 export type ServeOptions = {
@@ -124,15 +126,8 @@ async function serve(
   { now, random, watched, site }: Surroundings,
 ): Promise<RunningHub> {
   const { identity, store, blobs, secret } = data
-  const verifier = new Verifier(
-    config.limits.verificationsMax,
-    present({ standard: standardEngine }),
-    error =>
-      log.error('the thread that checks signatures ended; the next check starts another', {
-        error: error.message,
-      }),
-  )
-  const hub = await composeHub({
+  const verifier = verifierOf(config, log, standardEngine)
+  const context = {
     identity,
     store,
     blobs,
@@ -142,7 +137,8 @@ async function serve(
     now,
     random,
     alert: log.warn,
-  })
+  }
+  const hub = await composeHub(context, epochsOf(store))
   const offers = new CheckpointOffers(hub.checkpoints, config.checkpointWitnesses ?? [], log.warn)
   const clock = new ClockWatch(now, Number((await store.setting(CLOCK_SETTING)) ?? 0), log.warn)
   let baseUrl = config.baseUrl ?? ''
@@ -199,6 +195,18 @@ async function serve(
   }
 }
 
+function verifierOf({ limits }: Config, log: Log, standard: boolean | undefined): Verifier {
+  return new Verifier(limits.verificationsMax, present({ standard }), error =>
+    log.error('the thread that checks signatures ended; the next check starts another', {
+      error: error.message,
+    }),
+  )
+}
+
+/** Another thread makes epochs where it can read the store. */
+const epochsOf = (store: Store): EpochMaker =>
+  store.local === undefined ? epochsHere(store) : epochsApart(store.local.path)
+
 /** Everything that comes in by it is answered by `handle`, under the headers that every answer has. */
 function listenerOf(
   { limits }: Config,
@@ -251,15 +259,15 @@ function contextOfOrders({ config, log, now, hub, leases, addresses }: Served): 
       ...addresses,
       outside: config.outside ?? [],
       pid: process.pid,
-      ...healthOf(hub),
+      ...(await healthOf(hub)),
       signatures: await verifier.engine().catch(() => undefined),
     }),
   }
 }
 
 /** A disk may be too full for mail while small writes succeed. */
-function healthOf({ context, sends }: Hub): StoreHealth {
-  const health = context.store.health()
+async function healthOf({ context, sends }: Hub): Promise<StoreHealth> {
+  const health = await context.store.health()
   return { ...health, full: health.full || sends.isShortOfRoom }
 }
 
@@ -284,8 +292,8 @@ function showFigures(
   { config, hub, line, clock }: { config: Config; hub: Hub; line: Line; clock: ClockWatch },
 ): void {
   const { store, now, verifier } = hub.context
-  watched.trouble = () => {
-    const { broken, locked } = store.health()
+  watched.trouble = async () => {
+    const { broken, locked } = await store.health()
     if (broken) return 'the store failed'
     if (locked) return 'another program has locked the store'
     return clock.behindMs > 0

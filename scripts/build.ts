@@ -101,7 +101,7 @@ const hubEntries = {
   'svc-hub': at('hub/cli/program.ts'),
   'store-writer': at('hub/store/sqlite/writer.ts'),
   'verify-worker': at('hub/core/verify-worker.ts'),
-  'epoch-worker': at('hub/core/supply/epoch-worker.ts'),
+  'epoch-worker': at('hub/epochs/worker.ts'),
 }
 const nodeEntries = {
   whole: at('cli/whole.ts'),

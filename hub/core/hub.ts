@@ -18,6 +18,7 @@ import { Sessions } from './sessions.ts'
 import { Strangers } from './strangers.ts'
 import { SupplyChain } from './supply/chain.ts'
 import { Checkpoints } from './supply/checkpoints.ts'
+import type { EpochMaker } from './supply/epochs.ts'
 import { BookKeeper } from './supply/keeper.ts'
 import { Publication } from './supply/publication.ts'
 import { liabilitySecret } from './supply/secret.ts'
@@ -54,7 +55,7 @@ export type Hub = {
 }
 
 /** Composes a hub over an open store and starts its housekeeping. */
-export async function composeHub(context: HubContext): Promise<Hub> {
+export async function composeHub(context: HubContext, makeEpoch: EpochMaker): Promise<Hub> {
   const agents = new Agents(context)
   const clocks = await SignerClocks.open(context.store, context.now())
   const sessions = new Sessions(context, clocks.lastMs)
@@ -81,7 +82,7 @@ export async function composeHub(context: HubContext): Promise<Hub> {
   const sweeping = keepSweeping(mailboxes, context)
   const publication = new Publication(context.store, () => liabilitySecret(context))
   const checkpoints = new Checkpoints(context, supply)
-  const books = new BookKeeper(context, { supply, credits, issuance, publication, clocks })
+  const books = new BookKeeper(context, { supply, credits, issuance, publication, clocks, makeEpoch })
   return {
     context,
     agents,

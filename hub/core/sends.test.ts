@@ -199,7 +199,7 @@ describe('a store without room', () => {
     expect(sends.isShortOfRoom).toBe(false)
     await told(sealed())
     expect(sends.isShortOfRoom).toBe(true)
-    store.room = async () => ({ disk, rows })
+    Object.assign(store.local ?? {}, { room: async () => ({ disk, rows }) })
     core.clock.ms += 60_000
     await sends.lookForRoom()
     expect(sends.isShortOfRoom).toBe(short)

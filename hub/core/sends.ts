@@ -114,8 +114,9 @@ export class Sends {
   /** Whether mail would find room; the write shows what the figures don't. */
   async #hasRoom(): Promise<boolean> {
     const { store, now } = this.#context
-    const { disk, rows } = await store.room()
-    if (disk < ROOM_FOR_FILES_BYTES || rows < ROOM_FOR_ROWS_BYTES) return false
+    const room = await store.local?.room()
+    if (room !== undefined && (room.disk < ROOM_FOR_FILES_BYTES || room.rows < ROOM_FOR_ROWS_BYTES))
+      return false
     await store.putSetting('room seen', String(now()))
     return true
   }
@@ -135,7 +136,7 @@ export class Sends {
   /** Removes a file unless a row names it after all, as after a commit whose answer was lost. */
   async #removeUnused(file: string): Promise<void> {
     const { store, blobs } = this.#context
-    if (store.health().broken) return
+    if ((await store.health()).broken) return
     await blobs.remove(await store.unusedFiles([file]))
   }
 

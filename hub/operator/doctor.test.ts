@@ -272,11 +272,11 @@ describe('a running hub', () => {
   test('whose disk failed or is full says so', async () => {
     const hub = await start()
     const { store } = hub.running.hub.context
-    store.health = () => ({ full: true, locked: false, broken: false })
+    store.health = async () => ({ full: true, locked: false, broken: false })
     expect(named(await look(hub.directory), 'disk')).toMatchObject({ state: 'wrong' })
-    store.health = () => ({ full: false, locked: false, broken: true })
+    store.health = async () => ({ full: false, locked: false, broken: true })
     expect(named(await look(hub.directory), 'disk').found).toBe('the store failed')
-    store.health = () => ({ full: false, locked: true, broken: false })
+    store.health = async () => ({ full: false, locked: true, broken: false })
     expect(named(await look(hub.directory), 'disk').found).toMatch(/another program has locked the store/)
   })
 

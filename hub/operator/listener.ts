@@ -17,7 +17,7 @@ export type OperatorListener = {
   metrics: Metrics
   phase: Phase
   /** Why a hub that serves takes no writes; undefined while all is well. */
-  trouble: () => string | undefined
+  trouble: () => Promise<string | undefined>
   close(): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export async function openOperatorListener(listen: Listen): Promise<OperatorList
     url: await bindServer(server, listen),
     metrics,
     phase: 'starting',
-    trouble: () => undefined,
+    trouble: async () => undefined,
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())
@@ -49,7 +49,7 @@ export async function openOperatorListener(listen: Listen): Promise<OperatorList
     if (request.method !== 'GET') return send(response, 404, 'not found\n')
     if (path === '/livez') return send(response, 200, 'alive\n')
     if (path === '/readyz') {
-      const why = opened.phase === 'ready' ? opened.trouble() : opened.phase
+      const why = opened.phase === 'ready' ? await opened.trouble() : opened.phase
       return send(response, why === undefined ? 200 : 503, `${why ?? 'ready'}\n`)
     }
     if (path !== '/metrics') return send(response, 404, 'not found; try /metrics, /readyz or /livez\n')

@@ -20,7 +20,7 @@ export type Sources = {
   now: () => number
   bytesInFlight: () => number
   heldPolls: () => number
-  health: () => StoreHealth
+  health: () => Promise<StoreHealth>
   /** What checks signatures. */
   engine: () => Promise<string>
   counts: () => Promise<StoreCounts>
@@ -152,7 +152,7 @@ export class Metrics {
     gauge('supply_halted', '1 while the supply chain stands still', async () =>
       (await sources.isSupplyHalted()) ? 1 : 0,
     )
-    const isSo = (member: keyof StoreHealth) => () => (sources.health()[member] ? 1 : 0)
+    const isSo = (member: keyof StoreHealth) => async () => ((await sources.health())[member] ? 1 : 0)
     gauge('store_full', '1 while mail is refused because the disk or the store is full', isSo('full'))
     gauge('store_locked', '1 while writes fail because another program has locked the store', isSo('locked'))
     gauge('store_broken', '1 once the store failed', isSo('broken'))

@@ -70,7 +70,7 @@ async function withRoom(
         'another program has locked the store; end what has hub.db open, then repeat the command',
       )
     if (!isFull(error)) throw error
-    if (!last && store.giveUpReserve()) return await withRoom(carry, { store }, true)
+    if (!last && (await store.local?.giveUpReserve()) === true) return await withRoom(carry, { store }, true)
     throw new StoreRefused(
       'the disk is full, or the store has grown to its limit; free some room, then repeat the command',
     )

@@ -153,8 +153,6 @@ export type ReturnedSupply = {
 }
 
 export interface LedgerStore {
-  /** Where a thread of its own may read. */
-  readonly path: string
   post(posting: Posting): Promise<PostResult>
   /** A transfer by its id. */
   transfer(id: Uint8Array): Promise<PostedTransfer | undefined>

@@ -230,7 +230,19 @@ export type StoredReview = {
 /** `ratings` is the sum of all ratings, `mostOfOne` the number of reviews by the reviewer with the most. */
 export type Reputation = { reviews: number; ratings: number; reviewers: number; mostOfOne: number }
 
+/** What only a store on the disk of this machine can do. */
+export interface LocalStore {
+  /** Where another thread of this process may read. */
+  readonly path: string
+  /** Bytes that files, and that rows, may still take. */
+  room(): Promise<{ disk: number; rows: number }>
+  /** Gives up the room kept for a full disk; false where there was none. */
+  giveUpReserve(): Promise<boolean>
+}
+
 export interface Store extends LedgerStore, WitnessStore {
+  /** Undefined where the rows lie elsewhere. */
+  readonly local: LocalStore | undefined
   /** Queues an envelope. */
   enqueue(item: Enqueue): Promise<EnqueueResult>
   /** Removes envelopes from a mailbox and keeps the confirmations that came along. */
@@ -307,13 +319,10 @@ export interface Store extends LedgerStore, WitnessStore {
   totals(): Promise<MailTotals>
   /** Quick integrity check: an empty list, or what is wrong. */
   check(): Promise<string[]>
-  /** Gives up the room kept for a full disk; false where there was none. */
-  giveUpReserve(): boolean
   /** Ends all writing: a file beside the rows could not be brought to the disk. */
-  fail(error: StoreBroken): void
-  /** Bytes that files, and that rows, may still take. */
-  room(): Promise<{ disk: number; rows: number }>
-  health(): StoreHealth
+  fail(error: StoreBroken): Promise<void>
+  /** As this process has met it; never fails. */
+  health(): Promise<StoreHealth>
   /** Finishes the writes under way, checkpoints and closes. */
   close(): Promise<void>
 }

@@ -67,7 +67,7 @@ test('the operator is told once when mail begins to be refused for want of room,
   const { sends, context } = hub.running.hub
   // a small write succeeds all the same
   await context.store.putSetting('small', '1')
-  expect([context.store.health().full, sends.isShortOfRoom]).toEqual([false, true])
+  expect([(await context.store.health()).full, sends.isShortOfRoom]).toEqual([false, true])
   const { messages } = await agent.poll({ limit: 256 })
   const items = messages.map(({ id }) => ({
     id,
@@ -101,7 +101,7 @@ test('that there is room again is told without further mail, and not before ther
   await agent.call('relayAck', { items: messages.map(({ id }) => ({ id })) })
   await sends.lookForRoom()
   expect(told()).toBe(1)
-  expect(context.store.health().full).toBe(false)
+  expect((await context.store.health()).full).toBe(false)
   await sends.lookForRoom()
   expect(told()).toBe(1)
   await hub.close()

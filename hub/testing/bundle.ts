@@ -27,7 +27,7 @@ async function bundle(): Promise<string> {
       'svc-hub': at('../cli/program.ts'),
       'store-writer': at('../store/sqlite/writer.ts'),
       'verify-worker': at('../core/verify-worker.ts'),
-      'epoch-worker': at('../core/supply/epoch-worker.ts'),
+      'epoch-worker': at('../epochs/worker.ts'),
     },
     outdir: KEPT,
     bundle: true,

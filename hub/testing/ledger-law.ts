@@ -1,4 +1,5 @@
 /** For tests: so many random operations, and after each what must hold of the ledger. */
+import { join } from 'node:path'
 import { expect } from 'vitest'
 import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
 import { openReader } from '../store/sqlite/database.ts'
@@ -11,7 +12,7 @@ const RECOUNT_EVERY = 500
 export async function keepsTheLaw(steps: number, crashEvery: number): Promise<void> {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
   const model: Model = await openModel(seed, crashEvery)
-  const reader = openReader(model.core.context.store.path)
+  const reader = openReader(join(model.core.directory, 'hub.db'))
   try {
     for (let at = 1; at <= steps; at++) {
       const done = await step(model)

@@ -469,7 +469,7 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     test('finds itself in order', async () => {
       await enqueueAll([item(box, 1)])
       expect(await store.check()).toEqual([])
-      expect(store.health()).toEqual({ full: false, locked: false, broken: false })
+      expect(await store.health()).toEqual({ full: false, locked: false, broken: false })
     })
   })
 }

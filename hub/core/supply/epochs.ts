@@ -49,6 +49,22 @@ export const judged = (
 
 export type EpochOf = { day: number; fromDay: number; secret: Uint8Array }
 
+export type MadeEpoch = { built: Built } | { agree: true } | { disagree: Record<string, unknown> }
+/** Makes an epoch from one read of the ledger; without a day the books are recounted and no more. */
+export type EpochMaker = (of?: EpochOf) => Promise<MadeEpoch>
+
+/** What becomes of a snapshot: an epoch where one is asked for and the books agree. */
+export function madeFrom(snapshot: LedgerSnapshot, of: EpochOf | undefined): MadeEpoch {
+  const verdict = judged(snapshot)
+  return 'agree' in verdict && of !== undefined ? { built: buildEpoch(snapshot, of) } : verdict
+}
+
+/** Makes epochs in this thread, where no other one can read the store. */
+export const epochsHere =
+  (store: Pick<LedgerStore, 'snapshot'>): EpochMaker =>
+  async of =>
+    madeFrom(await store.snapshot(), of)
+
 /** The epoch of a snapshot whose books agree. */
 export function buildEpoch(
   { totals, ledgerHw, head, owed }: LedgerSnapshot,

@@ -2,7 +2,6 @@
  * Keeps the books of the hub: each day's epoch at the first turn after midnight, trial credits that are due, holds that
  * have lapsed. What a stopped hub missed comes at the next start.
  */
-import { Worker } from 'node:worker_threads'
 import type { SupplyHead } from '../../store/ledger-port.ts'
 import type { SignerClocks } from '../clocks.ts'
 import type { HubContext } from '../context.ts'
@@ -10,8 +9,7 @@ import type { Credits } from '../ledger/credits.ts'
 import type { Issuance } from '../ledger/issuance.ts'
 import { DAY_MS, HOUR_MS } from '../limits.ts'
 import type { SupplyChain } from './chain.ts'
-import type { EpochGiven, FromEpochWorker } from './epoch-worker.ts'
-import { type Built, type EpochOf, judged } from './epochs.ts'
+import { type Built, type EpochMaker, type EpochOf, epochsHere } from './epochs.ts'
 import { chainHeld, heldSentence } from './held.ts'
 import type { Publication, PublishedEpoch } from './publication.ts'
 import { liabilitySecret } from './secret.ts'
@@ -20,10 +18,6 @@ const LOOK_EVERY_MS = 60_000
 const TRIALS_AT_ONCE = 200
 /** Transfers whose sums take no time that anybody notices. */
 const RECOUNTED_IN_PLACE_MAX = 2_000
-const WORKER_FILE = new URL(
-  import.meta.url.endsWith('.ts') ? './epoch-worker.ts' : './epoch-worker.js',
-  import.meta.url,
-)
 
 type Parts = {
   supply: SupplyChain
@@ -31,6 +25,8 @@ type Parts = {
   issuance: Issuance
   publication: Publication
   clocks: Pick<SignerClocks, 'note'>
+  /** Reads the whole ledger and holds up nobody. */
+  makeEpoch: EpochMaker
 }
 
 export class BookKeeper {
@@ -40,6 +36,7 @@ export class BookKeeper {
   readonly #issuance: Issuance
   readonly #publication: Publication
   readonly #clocks: Parts['clocks']
+  readonly #makeEpoch: EpochMaker
   readonly #timer: NodeJS.Timeout
   #running: Promise<void> = Promise.resolve()
   #trialsAtMs = 0
@@ -48,13 +45,14 @@ export class BookKeeper {
   #disagreeing = false
   #heldWhy: string | undefined
 
-  constructor(context: HubContext, { supply, credits, issuance, publication, clocks }: Parts) {
+  constructor(context: HubContext, { supply, credits, issuance, publication, clocks, makeEpoch }: Parts) {
     this.#context = context
     this.#supply = supply
     this.#credits = credits
     this.#issuance = issuance
     this.#publication = publication
     this.#clocks = clocks
+    this.#makeEpoch = makeEpoch
     this.#timer = setInterval(() => void this.turn(), LOOK_EVERY_MS)
     this.#timer.unref()
     this.#running = this.#told('the recount of the books', () => this.#recount())
@@ -107,8 +105,7 @@ export class BookKeeper {
     const { store, now } = this.#context
     this.#recountedAtMs = now()
     const isSmall = (await store.ledgerHw()) <= RECOUNTED_IN_PLACE_MAX
-    const snapshot = isSmall ? await store.snapshot() : undefined
-    const answer = snapshot === undefined ? await this.#apart({ path: store.path }) : judged(snapshot)
+    const answer = await (isSmall ? epochsHere(store) : this.#makeEpoch)()
     this.#judge('disagree' in answer ? answer.disagree : undefined)
   }
 
@@ -163,22 +160,12 @@ export class BookKeeper {
     return head.seq > last.seq || (await this.#context.store.ledgerHw()) > last.epoch.ledger_hw
   }
 
-  /** On a thread of its own with its own reader: a hundred thousand accounts hold up no send. */
   async #build(of: EpochOf): Promise<Built | undefined> {
-    const answer = await this.#apart({ path: this.#context.store.path, of })
+    const answer = await this.#makeEpoch(of)
     if ('disagree' in answer) this.#judge(answer.disagree)
     if (!('built' in answer)) return undefined
     this.#judge(undefined)
     return answer.built
-  }
-
-  async #apart(given: EpochGiven): Promise<FromEpochWorker> {
-    const worker = new Worker(WORKER_FILE, { name: 'svc-hub-epoch', workerData: given })
-    const { promise, resolve, reject } = Promise.withResolvers<FromEpochWorker>()
-    worker.once('message', resolve)
-    worker.once('error', reject)
-    worker.once('exit', () => reject(new Error('the thread that makes epochs ended')))
-    return await promise
   }
 
   async stop(): Promise<void> {

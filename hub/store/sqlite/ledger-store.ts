@@ -5,7 +5,7 @@ import type { Database } from './database.ts'
 import * as ledger from './ledger-reads.ts'
 import type { WriterClient } from './writer-client.ts'
 
-export function ledgerOver(reader: Database, writer: WriterClient): Omit<LedgerStore, 'path'> {
+export function ledgerOver(reader: Database, writer: WriterClient): LedgerStore {
   return {
     post: posting => writer.write('post', posting),
     transfer: async id => ledger.readTransfer(reader, id),

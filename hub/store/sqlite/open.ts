@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, rmSync, type Stats, statSync, writeSyn
 import { join } from 'node:path'
 import { systemCode, wordsOf } from '../../../protocol/encoding/errors.ts'
 import { freeBytes } from '../../files.ts'
-import { type GroupCommitted, type Store, StoreBroken } from '../port.ts'
+import { type GroupCommitted, type LocalStore, type Store, StoreBroken } from '../port.ts'
 import type { WitnessStore } from '../witness-port.ts'
 import { type Database, faultClass, openReader, openWriter, usedBytes } from './database.ts'
 import { ledgerOver } from './ledger-store.ts'
@@ -71,13 +71,14 @@ export function openStore(options: StoreOptions): Store {
   // without its lock a second hub could open the directory
   const watched = [path, join(options.directory, LOCK_FILE)].filter(file => existsSync(file))
   const watches = watched.map(file => watchFile(file, error => writer.fail(error)))
-  const room = () => roomOf(options.directory, reader, bytesMax)
+  const room: LocalStore['room'] = () => roomOf(options.directory, reader, bytesMax)
   const store = { ...storeOver(reader, writer, reserve), ...witnessesOver(path, reader, writer) }
   const close = async () => {
     for (const stop of watches) stop()
     await store.close()
   }
-  return { ...store, path, room, close }
+  const giveUpReserve = async () => giveUp(reserve)
+  return { ...store, local: { path, room, giveUpReserve }, close }
 }
 
 /** Tells when the file at a path is no longer the one that is open: whatever is written then is gone with the process. */
@@ -127,13 +128,12 @@ function storeOver(
   reader: ReturnType<typeof openReader>,
   writer: WriterClient,
   reserve: string,
-): Omit<Store, 'path' | 'room' | keyof WitnessStore> {
+): Omit<Store, 'local' | keyof WitnessStore> {
   const freeingRoom = async <T>(change: () => Promise<T>): Promise<T> => {
     try {
       return await change()
     } catch (error) {
-      if (!writer.full || !existsSync(reserve)) throw error
-      rmSync(reserve)
+      if (!writer.full || !giveUp(reserve)) throw error
       return await change()
     }
   }
@@ -201,18 +201,20 @@ function storeOver(
       const rows = reader.all<{ quick_check: string }>('PRAGMA quick_check')
       return rows.map(row => row.quick_check).filter(line => line !== 'ok')
     },
-    giveUpReserve() {
-      if (!existsSync(reserve)) return false
-      rmSync(reserve)
-      return true
-    },
-    fail: error => writer.fail(error),
-    health: () => writer.health,
+    fail: async error => writer.fail(error),
+    health: async () => writer.health,
     async close() {
       reader.close()
       await writer.close()
     },
   }
+}
+
+/** Whether there was a reserve to give up. */
+function giveUp(reserve: string): boolean {
+  if (!existsSync(reserve)) return false
+  rmSync(reserve)
+  return true
 }
 
 /** Room that is given up when the disk is full, so that collecting mail can go on and make more; whether it is there. */

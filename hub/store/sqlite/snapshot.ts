@@ -1,7 +1,7 @@
 /** The ledger of one moment, for a thread that has nothing of the store but its path. */
-import type { LedgerSnapshot } from './ledger-port.ts'
-import { openReader } from './sqlite/database.ts'
-import { readSnapshot } from './sqlite/ledger-reads.ts'
+import type { LedgerSnapshot } from '../ledger-port.ts'
+import { openReader } from './database.ts'
+import { readSnapshot } from './ledger-reads.ts'
 
 export function snapshotAt(path: string): LedgerSnapshot {
   const reader = openReader(path)
