@@ -82,6 +82,11 @@ export class Mailboxes {
     })
   }
 
+  /** By id, the bytes of waiting envelopes that lie in no file. */
+  async contents(agent: Agent, ids: readonly number[]): Promise<ReadonlyMap<number, Uint8Array>> {
+    return await this.#context.store.contents({ mailbox: agent.row.number, ids })
+  }
+
   /** Removes collected envelopes and keeps the confirmations for their senders. */
   async ack(agent: Agent, items: AckItem[]): Promise<{ acked: number; stored: number }> {
     const wellFormed = items.length >= 1 && items.length <= ACK_ITEMS_MAX && items.every(isAckItem)

@@ -164,8 +164,7 @@ export type WaitingEnvelope = {
   id: number
   acceptedMs: number
   size: number
-  /** Read from the row when it is asked for; nothing once the envelope was collected. */
-  readonly content: Uint8Array | undefined
+  /** The blob that holds its bytes; those of others are asked for by id. */
   file: string | undefined
 }
 
@@ -255,6 +254,8 @@ export interface Store extends LedgerStore, WitnessStore {
     bytesMax: number
     nowMs: number
   }): Promise<{ envelopes: WaitingEnvelope[]; more: boolean }>
+  /** By id, the bytes of envelopes that lie in their rows; one that is gone or lies in a file has none here. */
+  contents(of: { mailbox: number; ids: readonly number[] }): Promise<ReadonlyMap<number, Uint8Array>>
   status(rids: Uint8Array[]): Promise<DeliveryState[]>
   /**
    * Whether this digest waits in the mailbox, and under which rid, for those of strangers or in a file; another may be

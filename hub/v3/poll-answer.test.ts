@@ -19,8 +19,9 @@ test('a file is closed though the client went before its first byte was written'
   const opened = vi.spyOn(blobs, 'open')
   const response = new ServerResponse(new IncomingMessage(new Socket()))
   response.destroy()
-  const envelope = { id: 1, acceptedMs: 0, size: 1000, content: undefined, file: name }
-  await expect(writePollAnswer(response, [envelope], { more: false, notice: '' }, blobs)).rejects.toThrow()
+  const envelope = { id: 1, acceptedMs: 0, size: 1000, file: name }
+  const sources = { contents: async () => new Map(), blobs }
+  await expect(writePollAnswer(response, [envelope], { more: false, notice: '' }, sources)).rejects.toThrow()
   const file = await opened.mock.results[0]?.value
   await expect(file?.fill(new Uint8Array(1))).rejects.toThrow(/closed/)
   rmSync(folder, { recursive: true })

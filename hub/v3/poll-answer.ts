@@ -11,6 +11,12 @@ const PIECE_BYTES = 192 * 1024
 /** The members of the answer beside `messages`. */
 export type PollTail = { more: boolean; notice: string }
 
+/** Where the bytes of envelopes are read. */
+export type EnvelopeSources = {
+  contents: (ids: readonly number[]) => Promise<ReadonlyMap<number, Uint8Array>>
+  blobs: Pick<Blobs, 'open'>
+}
+
 /** Answers on their way, one for each mailbox: a newer one ends the older, whose reader has gone or does not read. */
 export class PollAnswers {
   readonly #writing = new Map<number, ServerResponse>()
@@ -31,19 +37,16 @@ export async function writePollAnswer(
   response: ServerResponse,
   envelopes: WaitingEnvelope[],
   tail: PollTail,
-  blobs: Blobs,
+  sources: EnvelopeSources,
 ): Promise<void> {
   let text = '{"messages":['
   let separator = ''
-  for (const envelope of envelopes) {
-    const file = envelope.file === undefined ? undefined : await blobs.open(envelope.file)
-    const { content } = envelope
-    if (file === undefined && content === undefined) continue
+  for await (const { envelope, bytes } of opened(envelopes, sources)) {
     text += `${separator}{"id":${envelope.id},"accepted_at":${envelope.acceptedMs},"envelope":"`
     separator = ','
-    if (content !== undefined) text += base64url(content)
-    else if (file !== undefined) {
-      await writeFile(response, text, file)
+    if (bytes instanceof Uint8Array) text += base64url(bytes)
+    else {
+      await writeFile(response, text, bytes)
       text = ''
     }
     text += '"}'
@@ -53,6 +56,38 @@ export async function writePollAnswer(
     }
   }
   await write(response, `${text}],"more":${tail.more},"key_state_notice":"${tail.notice}"}`)
+}
+
+/** Envelopes that were not collected meanwhile, each with its bytes or the file that has them. */
+async function* opened(
+  envelopes: WaitingEnvelope[],
+  { contents, blobs }: EnvelopeSources,
+): AsyncGenerator<{ envelope: WaitingEnvelope; bytes: Uint8Array | BlobReader }> {
+  for (const piece of piecesOf(envelopes)) {
+    const held = await contents(piece.filter(({ file }) => file === undefined).map(({ id }) => id))
+    for (const envelope of piece) {
+      const { id, file } = envelope
+      const bytes = file === undefined ? held.get(id) : await blobs.open(file)
+      if (bytes !== undefined) yield { envelope, bytes }
+    }
+  }
+}
+
+/** Envelopes whose contents are read together: no more than a piece, or one of them. */
+function* piecesOf(envelopes: WaitingEnvelope[]): Generator<WaitingEnvelope[]> {
+  let piece: WaitingEnvelope[] = []
+  let bytes = 0
+  for (const envelope of envelopes) {
+    const size = envelope.file === undefined ? envelope.size : 0
+    if (piece.length > 0 && bytes + size > PIECE_BYTES) {
+      yield piece
+      piece = []
+      bytes = 0
+    }
+    piece.push(envelope)
+    bytes += size
+  }
+  if (piece.length > 0) yield piece
 }
 
 /** What stands before a file, and the file, which is closed however this ends. */

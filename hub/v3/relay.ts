@@ -112,9 +112,13 @@ async function poll(hub: Hub, answers: PollAnswers, incoming: Incoming<'relayPol
   const notice = toBase64url(KeyStateNotice.encode(hub.agents.notice(signer)))
   const named: Record<string, string> = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
   if (waitedSeconds !== undefined) named['Preference-Applied'] = `wait=${waitedSeconds}`
+  const sources = {
+    contents: (ids: readonly number[]) => hub.mailboxes.contents(signer, ids),
+    blobs: hub.context.blobs,
+  }
   return new Streamed(named, response =>
     answers.write(signer.row.number, response, () =>
-      writePollAnswer(response, envelopes, { more, notice }, hub.context.blobs),
+      writePollAnswer(response, envelopes, { more, notice }, sources),
     ),
   )
 }

@@ -145,6 +145,7 @@ function storeOver(
     },
     ack: change => freeingRoom(() => writer.write('ack', change)),
     poll: async query => reads.readPoll(reader, query),
+    contents: async of => reads.readContents(reader, of),
     status: async rids => rids.map(rid => reads.readStatus(reader, rid)),
     findQueued: async (mailbox, digest) => reads.readQueued(reader, mailbox, digest),
     strangersWaiting: async mailbox => reads.readStrangersWaiting(reader, mailbox),

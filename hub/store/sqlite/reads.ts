@@ -60,18 +60,25 @@ export function readPoll(
     if (count === query.limit || (count > 0 && bytes > query.bytesMax)) break
     count += 1
   }
-  const contentOf = (id: number): Uint8Array | undefined =>
-    db.one<{ content: Uint8Array | null }>(hotQueries.content, query.mailbox, id)?.content ?? undefined
   const envelopes = heads.slice(0, count).map(head => ({
     id: head.id,
     acceptedMs: head.accepted_ms,
     size: head.size,
-    get content() {
-      return head.file === null ? contentOf(head.id) : undefined
-    },
     file: head.file ?? undefined,
   }))
   return { envelopes, more: heads.length > count }
+}
+
+export function readContents(
+  db: Database,
+  { mailbox, ids }: { mailbox: number; ids: readonly number[] },
+): ReadonlyMap<number, Uint8Array> {
+  const contents = new Map<number, Uint8Array>()
+  for (const id of ids) {
+    const row = db.one<{ content: Uint8Array | null }>(hotQueries.content, mailbox, id)
+    if (row?.content != null) contents.set(id, row.content)
+  }
+  return contents
 }
 
 export function readStatus(db: Database, rid: Uint8Array): DeliveryState {
