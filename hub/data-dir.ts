@@ -23,14 +23,21 @@ import {
   NEXT_FILE,
   settleRotation,
 } from './core/identity.ts'
+import { LOCK_FILE, lockDirectory } from './directory-lock.ts'
+import { engine } from './engine.ts'
 import { givingBack, makeFolder } from './files.ts'
 import type { Blobs } from './store/blob-port.ts'
 import { BlobFolder } from './store/blobs/folder.ts'
-import { type GroupCommitted, type Store, type StoreBroken, StoreFull, StoreRefused } from './store/port.ts'
-import { isFull, isOfEngine } from './store/sqlite/database.ts'
-import { LOCK_FILE, lockDirectory } from './store/sqlite/lock.ts'
-import type { Migrated } from './store/sqlite/migrate.ts'
-import { DATABASE_FILE, openStore } from './store/sqlite/open.ts'
+import type { Migrated } from './store/engine-port.ts'
+import {
+  EngineFault,
+  type GroupCommitted,
+  isFull,
+  type Store,
+  type StoreBroken,
+  StoreFull,
+  StoreRefused,
+} from './store/port.ts'
 
 const SECRET_SETTING = 'pow_secret'
 /** Lies in a data directory while a backup is being restored into it. */
@@ -38,8 +45,9 @@ export const RESTORE_MARKER = 'restoring'
 /** Lies in a data directory until everything of a new hub is on the disk. */
 const CREATING_MARKER = 'creating'
 /** Without these a hub cannot go on; what another hub would be made of. */
-const NEEDED = [IDENTITY_FILE, DATABASE_FILE]
-const TRACES = [...NEEDED, NEXT_FILE, `${DATABASE_FILE}-wal`, 'blobs']
+const { rows: ROWS_FILE, beside: BESIDE_ROWS } = engine.files
+const NEEDED = [IDENTITY_FILE, ROWS_FILE]
+const TRACES = [...NEEDED, NEXT_FILE, ...BESIDE_ROWS, 'blobs']
 const SECRET_BYTES = 32
 const UNWRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ENOENT'])
 
@@ -96,7 +104,9 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     }
     const { identity, created } = ensureIdentity(directory, now, random)
     settleRotation(directory, identity.kel)
-    const opened = openStore({ ...options, needsHeld: parts.state === 'whole', release: RELEASE })
+    const needsHeld = parts.state === 'whole'
+    const watched = [join(directory, LOCK_FILE)]
+    const opened = await engine.open({ ...options, needsHeld, release: RELEASE, watched })
     store = opened
     const blobs = new BlobFolder(directory, error => void opened.fail(error))
     const secret = await ensureSecret(opened, random)
@@ -140,7 +150,7 @@ export function partsOf(directory: string): Parts {
   if (!TRACES.some(name => existsSync(join(directory, name)))) return { state: 'none' }
   const verb = missing.length === 1 ? 'is' : 'are'
   const found = `${missing.join(' and ')} ${verb} missing from ${directory}, which holds the rest of a hub`
-  const next = missing.includes(DATABASE_FILE)
+  const next = missing.includes(ROWS_FILE)
     ? 'restore a backup, because a new store would be another hub: svc-hub restore <backup> --data-dir <new folder>'
     : `copy ${IDENTITY_FILE} there from a backup; without it this would be another hub`
   return { state: 'unusable', found, next }
@@ -169,9 +179,9 @@ export function refuseUnusable(parts: Parts): void {
 /** What the engine says of a store that does not open, with what to do. */
 function inWords(error: unknown, directory: string): unknown {
   if (isFull(error)) return new StoreFull(`the disk of ${directory} is full; free some room, then try again`)
-  if (!isOfEngine(error)) return error
+  if (!(error instanceof EngineFault)) return error
   return new StoreRefused(
-    `${join(directory, DATABASE_FILE)} cannot be used: ${error.message}; keep this directory aside, and restore a backup: svc-hub restore <backup> --data-dir <new folder>`,
+    `${join(directory, ROWS_FILE)} cannot be used: ${error.message}; keep this directory aside, and restore a backup: svc-hub restore <backup> --data-dir <new folder>`,
     { cause: error },
   )
 }
@@ -179,9 +189,7 @@ function inWords(error: unknown, directory: string): unknown {
 /** What each file of a hub must allow to the user that works on it. */
 const ACCESS: Record<string, number> = {
   [LOCK_FILE]: constants.R_OK | constants.W_OK,
-  [DATABASE_FILE]: constants.R_OK | constants.W_OK,
-  [`${DATABASE_FILE}-wal`]: constants.R_OK | constants.W_OK,
-  [`${DATABASE_FILE}-shm`]: constants.R_OK | constants.W_OK,
+  ...Object.fromEntries([ROWS_FILE, ...BESIDE_ROWS].map(name => [name, constants.R_OK | constants.W_OK])),
   [IDENTITY_FILE]: constants.R_OK,
   [NEXT_FILE]: constants.R_OK,
   blobs: constants.R_OK | constants.W_OK | constants.X_OK,

@@ -6,7 +6,7 @@ import { isShell, type OfferedFlag, shells } from '../../protocol/completion.ts'
 import { Failure, Refusal, systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { nearest } from '../../protocol/shell.ts'
 import { AddressRefused, ConfigRefused } from '../config-refused.ts'
-import { isOfEngine } from '../store/sqlite/database.ts'
+import { EngineFault } from '../store/port.ts'
 import { asCalled, EXIT_CONFIG, EXIT_FAILED, EXIT_USAGE, say } from '../terminal.ts'
 import { type Flags, UsageError } from './commands.ts'
 import { type Command, commands, flagTable, shown, type Terminal } from './table.ts'
@@ -127,17 +127,17 @@ function checkFlag({ name, rawName, value, inlineValue }: GivenFlag, { flags, nu
 }
 
 function fail(error: unknown, command: Command, { err }: Terminal): number {
-  const message = isOfEngine(error)
-    ? `the store cannot be read or written: ${error.message}; find out more with: svc-hub doctor`
-    : wordsOf(error)
+  const message =
+    error instanceof EngineFault
+      ? `the store cannot be read or written: ${error.message}; find out more with: svc-hub doctor`
+      : wordsOf(error)
   err(`svc-hub: ${asCalled(message)}\n`)
   if (error instanceof UsageError) {
     err(`${asCalled(`usage: svc-hub ${withFlags(command)}`)}\n`)
     return EXIT_USAGE
   }
   if (error instanceof ConfigRefused && !(error instanceof AddressRefused)) return EXIT_CONFIG
-  const expected =
-    error instanceof Refusal || error instanceof Failure || isOfEngine(error) || isOfSystem(error)
+  const expected = error instanceof Refusal || error instanceof Failure || isOfSystem(error)
   if (!expected && error instanceof Error) err(`${error.stack ?? ''}\n`)
   return EXIT_FAILED
 }

@@ -8,11 +8,10 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
 import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
+import { engine } from '../engine.ts'
 import { syncFolder } from '../files.ts'
-import { StoreRefused } from '../store/port.ts'
-import { copyLive, isFull } from '../store/sqlite/database.ts'
-import { inspectDatabase } from '../store/sqlite/inspect.ts'
-import { newerStore } from '../store/sqlite/migrate.ts'
+import { newerStore } from '../store/engine-port.ts'
+import { isFull, StoreRefused } from '../store/port.ts'
 import {
   copyFile,
   DATABASE_COPY,
@@ -92,11 +91,15 @@ async function fill(draft: string, options: BackupOptions): Promise<Manifest> {
       files.push({ path, ...(await copyFile(join(directory, path), join(draft, path))) })
   }
   const database = join(draft, DATABASE_COPY)
-  await copyLive(join(directory, DATABASE_COPY), database, alone)
-  const { schema, newestSchema, release, blobs } = inspectDatabase(database, { deep: false, alone: true })
+  const rows = join(directory, engine.files.rows)
+  await engine.copy(rows, database, { alone })
+  const { schema, newestSchema, release, blobs } = await engine.inspect(database, {
+    deep: false,
+    alone: true,
+  })
   if (schema > newestSchema) {
     const schemas = { held: schema, newest: newestSchema, release: RELEASE, wrote: release }
-    throw newerStore(join(directory, DATABASE_COPY), schemas)
+    throw newerStore(rows, schemas)
   }
   await syncFile(database)
   files.push({ path: DATABASE_COPY, ...(await digestFile(database)) })

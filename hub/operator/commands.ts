@@ -5,11 +5,10 @@ import { present } from '../../protocol/encoding/present.ts'
 import type { Config } from '../config.ts'
 import { type HubIdentity, readIdentity, settleRotation } from '../core/identity.ts'
 import { partsOf, refuseForeign, refuseUnusable } from '../data-dir.ts'
+import { lockDirectory, whenFree } from '../directory-lock.ts'
+import { engine } from '../engine.ts'
 import { makeFolder } from '../files.ts'
 import { StoreRefused } from '../store/port.ts'
-import { openReader } from '../store/sqlite/database.ts'
-import { lockDirectory, whenFree } from '../store/sqlite/lock.ts'
-import { DATABASE_FILE } from '../store/sqlite/open.ts'
 import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
 import { writeBackup } from './backup.ts'
 import { nameOfNow, ofFuture, removeOlder } from './kept-backups.ts'
@@ -127,7 +126,7 @@ export async function restore(folder: string, { dataDir }: Config): Promise<numb
       ...(notesOn(manifest) ?? []),
       floorNote(manifest, nowMs),
       ordersNote(manifest),
-      chainNote(hasWitness(dataDir)),
+      chainNote(await hasWitness(dataDir)),
     ],
     next: `svc-hub serve --data-dir ${dataDir}`,
   })
@@ -154,13 +153,13 @@ const chainNote = (isWitnessed: boolean): string =>
     ? 'the supply chain ends where the backup was made; before you serve, take the rest back from a witness: svc-hub restore --from-witness <url>'
     : 'the supply chain ends where the backup was made, and this backup names no witness; if credits were granted or redeemed since, nodes that saw it pay nothing more here until their person accepts (svc audit-hub --accept), so before you serve take the rest back from any witness that followed this hub: svc-hub restore --from-witness <url> – then name that witness: svc-hub witness add <AID>'
 
-function hasWitness(dataDir: string): boolean {
-  const db = openReader(join(dataDir, DATABASE_FILE))
-  try {
-    return db.one('SELECT 1 AS found FROM witness LIMIT 1') !== undefined
-  } finally {
-    db.close()
-  }
+async function hasWitness(dataDir: string): Promise<boolean> {
+  const named = await engine.inspectSupply(
+    join(dataDir, engine.files.rows),
+    { alone: false },
+    async store => (await store.witnesses()).length,
+  )
+  return (named ?? 0) > 0
 }
 
 function facts(manifest: Manifest): Record<string, unknown> {

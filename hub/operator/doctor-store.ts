@@ -6,25 +6,23 @@ import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { heldFinding } from '../core/supply/held.ts'
-import { type Inspection, inspectDatabase, inspectSupply } from '../store/sqlite/inspect.ts'
-import { newerBuild } from '../store/sqlite/migrate.ts'
-import { RESERVE_FILE } from '../store/sqlite/open.ts'
-import { DATABASE_COPY } from './manifest.ts'
+import { engine } from '../engine.ts'
+import { type Inspection, newerBuild } from '../store/engine-port.ts'
 import { standstill } from './witness-orders.ts'
 
 /** A file whose row is on its way to the disk is younger than this. */
 const ORPHAN_AFTER_MS = 3_600_000
 
 /** Reads the whole store; `alone` says that no hub has it open. */
-export function checkStore(
+export async function checkStore(
   directory: string,
   alone: boolean,
-): { findings: Finding[]; clockMs: number | undefined } {
+): Promise<{ findings: Finding[]; clockMs: number | undefined }> {
   let seen: Inspection
   const mend =
     'stop the hub, keep this directory aside, and: svc-hub restore <backup> --data-dir <new folder>'
   try {
-    seen = inspectDatabase(join(directory, DATABASE_COPY), { deep: true, alone })
+    seen = await engine.inspect(join(directory, engine.files.rows), { deep: true, alone })
   } catch (error) {
     const why = wordsOf(error)
     return { findings: [wrong('store', `hub.db cannot be read: ${why}`, mend)], clockMs: undefined }
@@ -42,7 +40,7 @@ export function checkStore(
 /** Whether the supply chain may go on. */
 export async function checkSupply(directory: string, alone: boolean): Promise<Finding[]> {
   try {
-    const held = await inspectSupply(join(directory, DATABASE_COPY), { alone }, async store => {
+    const held = await engine.inspectSupply(join(directory, engine.files.rows), { alone }, async store => {
       const seen = await standstill({ store })
       return seen && heldFinding(seen)
     })
@@ -96,7 +94,8 @@ function isOld(path: string): boolean {
 }
 
 function checkReserve(directory: string, alone: boolean): Finding {
-  if (existsSync(join(directory, RESERVE_FILE))) return ok('reserve', 'space is reserved for a full disk')
+  if (existsSync(join(directory, engine.files.reserve)))
+    return ok('reserve', 'space is reserved for a full disk')
   if (alone)
     return note(
       'reserve',

@@ -9,8 +9,8 @@ import { present } from '../../protocol/encoding/present.ts'
 import type { Config } from '../config.ts'
 import { ConfigRefused } from '../config-refused.ts'
 import { foreignFile, isWritable, partsOf, unwritable } from '../data-dir.ts'
+import { DirectoryBusy, LOCK_FILE, lockDirectory, whenFree } from '../directory-lock.ts'
 import { StoreRefused } from '../store/port.ts'
-import { DirectoryBusy, LOCK_FILE, lockDirectory, whenFree } from '../store/sqlite/lock.ts'
 import { asCalled, EXIT_FAILED, keepPrivate, say } from '../terminal.ts'
 import { checkDirectory } from './doctor-directory.ts'
 import {
@@ -74,7 +74,7 @@ async function examineHub(config: Config, given: GivenAddresses): Promise<Findin
   const { running, alone, lock, finding } = await findRunning(dataDir)
   try {
     const { findings: ofDirectory, aid } = checkDirectory(dataDir, alone)
-    const { findings: ofStore, clockMs } = checkStore(dataDir, alone)
+    const { findings: ofStore, clockMs } = await checkStore(dataDir, alone)
     const clock = checkClock(clockMs, Date.now())
     const clockBehind = clock.state === 'wrong'
     return [

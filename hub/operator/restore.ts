@@ -10,12 +10,11 @@ import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { hasNextKey, IDENTITY_FILE, IdentityRefused, NEXT_FILE, readIdentity } from '../core/identity.ts'
 import { RESTORE_MARKER, refuseRoot } from '../data-dir.ts'
+import { LOCK_FILE, lockDirectory } from '../directory-lock.ts'
+import { engine } from '../engine.ts'
 import { makeFolder, syncFolder } from '../files.ts'
-import { StoreRefused } from '../store/port.ts'
-import { isFull } from '../store/sqlite/database.ts'
-import { type Inspection, inspectDatabase, raiseRestored } from '../store/sqlite/inspect.ts'
-import { LOCK_FILE, lockDirectory } from '../store/sqlite/lock.ts'
-import { newerBuild, readMigrations } from '../store/sqlite/migrate.ts'
+import { type Inspection, newerBuild } from '../store/engine-port.ts'
+import { isFull, StoreRefused } from '../store/port.ts'
 import {
   copyFile,
   DATABASE_COPY,
@@ -30,12 +29,12 @@ const NEEDED_FILES = ['identity.kel', 'identity.next', DATABASE_COPY]
 /** Everything that is wrong with a backup, each as a sentence; empty when it can be restored. */
 export async function backupFaults(folder: string): Promise<{ manifest: Manifest; faults: string[] }> {
   const manifest = readManifest(folder)
-  checkSchema(manifest)
+  await checkSchema(manifest)
   const faults: string[] = []
   for (const entry of manifest.files) faults.push(...(await fileFaults(folder, entry)))
   const listed = new Set(manifest.files.map(({ path }) => path))
   for (const path of NEEDED_FILES) if (!listed.has(path)) faults.push(`the manifest does not list ${path}`)
-  if (faults.length === 0) faults.push(...contentFaults(folder, manifest, listed))
+  if (faults.length === 0) faults.push(...(await contentFaults(folder, manifest, listed)))
   return { manifest, faults }
 }
 
@@ -50,8 +49,8 @@ async function fileFaults(folder: string, { path, bytes, sha256 }: FileEntry): P
   }
 }
 
-function checkSchema(manifest: Manifest): void {
-  const newest = readMigrations().length
+async function checkSchema(manifest: Manifest): Promise<void> {
+  const newest = await engine.newestSchema()
   if (manifest.schema > newest)
     throw new StoreRefused(
       `the backup was made by a newer svc-hub: it has schema ${manifest.schema}, and svc-hub ${RELEASE} knows up to ${newest}; ${newerBuild(manifest.release, RELEASE)}`,
@@ -59,9 +58,9 @@ function checkSchema(manifest: Manifest): void {
 }
 
 /** Every file is as it was saved; whether it was worth saving is seen inside. */
-function contentFaults(folder: string, manifest: Manifest, listed: Set<string>): string[] {
+async function contentFaults(folder: string, manifest: Manifest, listed: Set<string>): Promise<string[]> {
   const faults = identityFaults(folder, manifest.hub)
-  const inspected = inspect(join(folder, DATABASE_COPY))
+  const inspected = await inspect(join(folder, DATABASE_COPY))
   if (inspected === undefined) return [...faults, `${DATABASE_COPY} can not be read`]
   if (inspected.schema !== manifest.schema) faults.push('the schema differs from the one that was saved')
   faults.push(...inspected.faults.map(fault => `${DATABASE_COPY}: ${fault}`))
@@ -83,13 +82,8 @@ function identityFaults(folder: string, hub: string): string[] {
   }
 }
 
-function inspect(path: string): Inspection | undefined {
-  try {
-    return inspectDatabase(path, { deep: true, alone: false })
-  } catch {
-    return undefined
-  }
-}
+const inspect = (path: string): Promise<Inspection | undefined> =>
+  engine.inspect(path, { deep: true, alone: false }).catch(() => undefined)
 
 export type RestoreOptions = { backup: string; directory: string; now: () => number; release: string }
 
@@ -151,7 +145,7 @@ async function place(manifest: Manifest, options: RestoreOptions): Promise<void>
     if (copied.sha256 !== sha256) throw new StoreRefused(`${path} changed while it was being read; try again`)
   }
   const nowMs = floorOf(manifest, now())
-  raiseRestored(join(directory, DATABASE_COPY), { nowMs, release, clockSetting: CLOCK_SETTING })
+  await engine.raiseRestored(join(directory, DATABASE_COPY), { nowMs, release, clockSetting: CLOCK_SETTING })
   for (const folder of folders) await syncFolder(folder)
   await syncFolder(directory)
   await rm(marker)

@@ -2,7 +2,7 @@
  * What the hub asks of its store: operations that are each atomic and may be repeated when their outcome is unknown;
  * an engine commits what arrives together as one transaction, in which each fails alone. The store reads no clock and draws no randomness; times and ids are passed in.
  */
-import { Failure, Refusal } from '../../protocol/encoding/errors.ts'
+import { Failure, Refusal, systemCode } from '../../protocol/encoding/errors.ts'
 import type { LedgerStore } from './ledger-port.ts'
 import type { WitnessStore } from './witness-port.ts'
 
@@ -21,12 +21,23 @@ export class StoreBroken extends Failure {
   override name = 'StoreBroken'
 }
 
+/** The engine refused something; its own words are the message. */
+export class EngineFault extends Failure {
+  override name = 'EngineFault'
+}
+
 /** The store was written by a newer release, or its directory is in use. */
 export class StoreRefused extends Refusal<'store'> {
   override name = 'StoreRefused'
   constructor(sentence: string, options?: ErrorOptions) {
     super('store', sentence, options)
   }
+}
+
+/** Whether there was no room: the system and the store say so each in its own way. */
+export function isFull(error: unknown): boolean {
+  const code = systemCode(error)
+  return code === 'ENOSPC' || code === 'EDQUOT' || error instanceof StoreFull
 }
 
 /** Whether the latest write failed for want of room or because another program locked the store, or all do for good. */

@@ -33,3 +33,18 @@ export interface WitnessStore {
   /** Records of another hub's chain that is watched from this data directory; undefined where it is not. */
   watchedRecords(of: { hub: string; from: number; limit: number }): Promise<WatchedPart | undefined>
 }
+
+/** A chain as far as it was followed; `statement` was signed about its last record. */
+export type WatchedChain = { kel: Uint8Array; length: number; place: string; statement: Uint8Array }
+export type Followed = WatchedChain & { hub: string; before: number; records: readonly Uint8Array[] }
+
+/** The supply chains of other hubs that a witness follows from one data directory. */
+export interface WatchedChains {
+  chain(hub: string): Promise<WatchedChain | undefined>
+  records(hub: string, from: number): Promise<Uint8Array[]>
+  /** Keeps what was followed and signed; false where somebody else followed the chain meanwhile. */
+  keep(followed: Followed): Promise<boolean>
+  /** Keeps what a hub showed that does not go on from there. */
+  keepConflict(hub: string, seenMs: number, why: string, record: Uint8Array | undefined): Promise<void>
+  close(): Promise<void>
+}

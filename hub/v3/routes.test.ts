@@ -5,7 +5,7 @@ import type { RouteRow } from '../../protocol/contract/route.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
-import { WatchedChains } from '../store/sqlite/watched-chains.ts'
+import { engine } from '../engine.ts'
 import {
   random,
   registeredAgent,
@@ -240,11 +240,11 @@ describe('every GET route', () => {
     // proofs are of days that have ended
     hub.clock.advance(DAY_MS)
     await hub.running.hub.books.turn()
-    const chains = WatchedChains.open(hub.directory)
+    const chains = await engine.watchedChains(hub.directory)
     const statement = fromBase64url(statementOf(witness).attestation)
     const [before, place, kel] = [0, '', random(9)]
-    chains.keep({ hub: agent.aid, before, records: [random(99)], kel, length: 1, place, statement })
-    chains.close()
+    await chains.keep({ hub: agent.aid, before, records: [random(99)], kel, length: 1, place, statement })
+    await chains.close()
   })
 
   const shown = of(row => row.method === 'GET' && (row.reply ?? row.produces) !== undefined)

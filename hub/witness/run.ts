@@ -4,8 +4,9 @@ import { Failure, Refusal, wordsOf } from '../../protocol/encoding/errors.ts'
 import { readIdentity } from '../core/identity.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import { partsOf, refuseForeign, refuseUnusable } from '../data-dir.ts'
+import { engine } from '../engine.ts'
 import { StoreRefused } from '../store/port.ts'
-import { WatchedChains } from '../store/sqlite/watched-chains.ts'
+import type { WatchedChains } from '../store/witness-port.ts'
 import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
 import { OtherHub } from './other-hub.ts'
 import { lookAt } from './watch.ts'
@@ -15,7 +16,7 @@ type Given = { url: string; directory: string; isOnce: boolean; ended: Promise<u
 export async function runWitness({ url, directory, isOnce, ended }: Given): Promise<number> {
   keepPrivate()
   requireIdentity(directory)
-  const chains = WatchedChains.open(directory)
+  const chains = await engine.watchedChains(directory)
   const other = new OtherHub(url)
   try {
     if (isOnce) return await lookOnce(other, directory, chains)
@@ -27,7 +28,7 @@ export async function runWitness({ url, directory, isOnce, ended }: Given): Prom
     }
     return 0
   } finally {
-    chains.close()
+    await chains.close()
   }
 }
 

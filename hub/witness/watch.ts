@@ -11,7 +11,7 @@ import { SupplyFault, type SupplyPlace, SupplyReader } from '../../protocol/proo
 import { statementHolds, type WitnessBody, WitnessStatement } from '../../protocol/proof/witness.ts'
 import type { HubIdentity } from '../core/identity.ts'
 import { faultPoint } from '../faults.ts'
-import type { WatchedChain, WatchedChains } from '../store/sqlite/watched-chains.ts'
+import type { WatchedChain, WatchedChains } from '../store/witness-port.ts'
 import type { OtherHub } from './other-hub.ts'
 
 /** What a hub shows does not go on from what was signed: nothing is signed any more. */
@@ -32,7 +32,7 @@ export async function lookAt(other: OtherHub, witness: Witness): Promise<Looked>
   const hub = log.aid
   if (hub === identity.aid)
     throw new ChainContradicted(hub, 'it is this hub itself, which cannot be its own witness')
-  const held = chains.chain(hub)
+  const held = await chains.chain(hub)
   try {
     requireSameHub(log, held)
     const { reader, records } = await follow(other, log, held, witness)
@@ -50,7 +50,7 @@ export async function lookAt(other: OtherHub, witness: Witness): Promise<Looked>
     const before = held?.length ?? 0
     const place = placeText(reader.place)
     const followed = { hub, before, records, kel: encodeKel(log.events), length, place, statement }
-    if (!chains.keep(followed))
+    if (!(await chains.keep(followed)))
       throw new ChainContradicted(hub, 'another command of this witness follows the same hub; run one')
     faultPoint('witness.stored')
     const status = await other.submit(identity.aid, statement, identity.kelBytes)
@@ -60,7 +60,7 @@ export async function lookAt(other: OtherHub, witness: Witness): Promise<Looked>
     if (held !== undefined && isContradiction(error))
       await other.submit(identity.aid, held.statement, identity.kelBytes).catch(() => undefined)
     if (!isContradiction(error)) throw error
-    if (error instanceof Shown) chains.keepConflict(hub, now(), error.message, error.record)
+    if (error instanceof Shown) await chains.keepConflict(hub, now(), error.message, error.record)
     throw error instanceof ChainContradicted ? error : new ChainContradicted(hub, error.message)
   }
 }
@@ -94,7 +94,8 @@ async function follow(
   const place = held && placeOf(held.place)
   const reader = new SupplyReader(log, { own: undefined, ...(place && { from: place }) })
   const floors = held === undefined ? await ownStatements(other, log, identity) : []
-  if (place !== undefined) for (const record of chains.records(log.aid, place.length)) add(reader, record)
+  if (place !== undefined)
+    for (const record of await chains.records(log.aid, place.length)) add(reader, record)
   const records: Uint8Array[] = []
   for (let isLast = false; !isLast; ) {
     const page = await other.supplyPage(log.aid, reader.head.length)

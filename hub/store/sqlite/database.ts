@@ -1,7 +1,6 @@
 /** The one place that imports node:sqlite: opening with the hub's pragmas, prepared statements, error classes. */
 import * as sqlite from 'node:sqlite'
-import { systemCode } from '../../../protocol/encoding/errors.ts'
-import { StoreFull } from '../port.ts'
+import { EngineFault, StoreFull } from '../port.ts'
 
 type Engine = sqlite.DatabaseSync
 type Statement = sqlite.StatementSync
@@ -174,15 +173,11 @@ export function faultClass(error: unknown): FaultClass {
   return 'other'
 }
 
-/** Whether the engine refused something, as it does with what is no database or a damaged one. */
-export function isOfEngine(error: unknown): error is Error {
-  return error instanceof Error && 'errcode' in error
-}
-
-/** Whether there was no room: system, engine and store say so each in its own way. */
-export function isFull(error: unknown): boolean {
-  const code = systemCode(error)
-  return code === 'ENOSPC' || code === 'EDQUOT' || error instanceof StoreFull || faultClass(error) === 'full'
+/** An error of the engine as the port says it: want of room, or the engine's own words. */
+export function inWords(error: unknown): unknown {
+  if (!(error instanceof Error) || !('errcode' in error)) return error
+  const Told = faultClass(error) === 'full' ? StoreFull : EngineFault
+  return new Told(error.message, { cause: error })
 }
 
 /** Copies a whole database into a new file in one consistent step. */

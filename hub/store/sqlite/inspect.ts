@@ -1,7 +1,8 @@
 /** Looking at a database that no store of this process has open, and making one that was restored safe to serve from. */
 
 import { booksAgree } from '../books.ts'
-import { AWAITED_SETTING, type LedgerStore, RESTORED_SETTING } from '../ledger-port.ts'
+import type { Inspection, SupplyReads } from '../engine-port.ts'
+import { AWAITED_SETTING, RESTORED_SETTING } from '../ledger-port.ts'
 import { putSetting, raiseFloors } from './account-writes.ts'
 import { type Database, integrityFaults, openAlone, openReader, openWriter } from './database.ts'
 import { readSnapshot, readSupplyHead, readSupplyRecords } from './ledger-reads.ts'
@@ -15,19 +16,6 @@ const LEDGER_SCHEMA = 7
 const WITNESS_SCHEMA = 8
 /** Ids that the lost days of a hub may have given out lie below the next one by at least so much. */
 const IDS_SKIPPED = 4_294_967_296
-
-export type Inspection = {
-  schema: number
-  /** The newest schema that this build knows. */
-  newestSchema: number
-  /** The release that wrote the schema. */
-  release: string
-  /** What the engine finds wrong, and books that do not agree; empty where the check was not asked for. */
-  faults: string[]
-  /** Names of the blobs that waiting envelopes have. */
-  blobs: string[]
-  setting(name: string): string | undefined
-}
 
 /** Reads what a database says of itself; `deep` reads every page, `alone` says that no process has it open. */
 export function inspectDatabase(path: string, options: { deep: boolean; alone: boolean }): Inspection {
@@ -52,9 +40,6 @@ export function inspectDatabase(path: string, options: { deep: boolean; alone: b
     db.close()
   }
 }
-
-export type SupplyReads = Pick<LedgerStore, 'supplyHead' | 'supplyRecords'> &
-  ReturnType<typeof witnessReads> & { setting(name: string): Promise<string | undefined> }
 
 /** Reads what a database keeps of its supply chain and of the witnesses of it; nothing under an older schema. */
 export async function inspectSupply<T>(

@@ -1,6 +1,7 @@
 /** Bringing a database to the schema of this build: numbered SQL files, one transaction, a copy before it. */
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { type Migrated, newerStore } from '../engine-port.ts'
 import { StoreRefused } from '../port.ts'
 import { putSetting } from './account-writes.ts'
 import { copyDatabase, type Database, rollBack } from './database.ts'
@@ -30,9 +31,6 @@ export type MigrateOptions = {
   /** An older store is left as it is, and refused. */
   keepsOlder?: boolean | undefined
 }
-
-/** What a migration did, and the copy that it made before. */
-export type Migrated = { from: number; to: number; copy: string }
 
 /** Migrates in one transaction; refuses a database that a newer release wrote. Undefined where nothing was to do. */
 export function migrate(database: Database, path: string, options: MigrateOptions): Migrated | undefined {
@@ -79,21 +77,7 @@ function backUp(database: Database, copy: string): void {
   copyDatabase(database, copy)
 }
 
-type Schemas = { held: number; newest: number; release: string; wrote: string }
-
-/** The refusal of a store that a newer release wrote. */
-export function newerStore(path: string, { held, newest, release, wrote }: Schemas): StoreRefused {
-  return new StoreRefused(
-    `${path} was written by a newer svc-hub: it has schema ${held}, and svc-hub ${release} knows up to ${newest}; ${newerBuild(wrote, release)}, or restore a backup from before the upgrade to a new folder`,
-  )
-}
-
 function writerOf(database: Database): string {
   const row = database.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', 'release')
   return row?.value ?? ''
-}
-
-/** What to install for a store or a backup of a newer schema. */
-export function newerBuild(wrote: string, release: string): string {
-  return `install svc-hub ${wrote === '' || wrote === release ? `newer than this build of ${release}` : `${wrote} or newer`}`
 }

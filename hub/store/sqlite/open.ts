@@ -3,14 +3,14 @@ import { closeSync, existsSync, openSync, rmSync, type Stats, statSync, writeSyn
 import { join } from 'node:path'
 import { systemCode, wordsOf } from '../../../protocol/encoding/errors.ts'
 import { freeBytes } from '../../files.ts'
-import { type GroupCommitted, type LocalStore, type Store, StoreBroken } from '../port.ts'
+import type { StoreOptions } from '../engine-port.ts'
+import { type LocalStore, type Store, StoreBroken } from '../port.ts'
 import type { WitnessStore } from '../witness-port.ts'
-import { type Database, faultClass, openReader, openWriter, usedBytes } from './database.ts'
+import { type Database, faultClass, inWords, openReader, openWriter, usedBytes } from './database.ts'
 import { ledgerOver } from './ledger-store.ts'
 import { readList } from './listings.ts'
-import { LOCK_FILE } from './lock.ts'
 import { isRevoked } from './mail-writes.ts'
-import { type Migrated, migrate } from './migrate.ts'
+import { migrate } from './migrate.ts'
 import { readOverview, readOverviewOf, readRefusedRanges } from './operator-reads.ts'
 import * as reads from './reads.ts'
 import { hasReview, readReputation } from './review-store.ts'
@@ -25,24 +25,6 @@ const RESERVE_BYTES = 16 * 1024 * 1024
 const FILE_LOOK_MS = 1000
 /** Changes that one transaction takes at most. */
 const GROUP_MAX = 512
-
-export type StoreOptions = {
-  directory: string
-  release: string
-  onBroken: (error: StoreBroken) => void
-  onLocked?: ((isLocked: boolean) => void) | undefined
-  /** There was a store before: an empty one is not taken for it. */
-  needsHeld?: boolean
-  /** A store of an older schema is refused, not migrated. */
-  keepsOlder?: boolean | undefined
-  onMigrated?: ((migrated: Migrated) => void) | undefined
-  /** The room that is kept for a full disk, in bytes, is not there. */
-  onNoReserve?: ((bytes: number) => void) | undefined
-  groupMax?: number
-  /** The database file grows no further. */
-  bytesMax?: number | undefined
-  onGroup?: ((group: GroupCommitted) => void) | undefined
-}
 
 /** Opens, and where needed migrates, the store of a data directory. */
 export function openStore(options: StoreOptions): Store {
@@ -63,13 +45,12 @@ export function openStore(options: StoreOptions): Store {
   const { groupMax = GROUP_MAX, bytesMax } = options
   const writer = new WriterClient({ path, groupMax, bytesMax }, options)
   reader.onFault = error => {
-    if (faultClass(error) !== 'broken') return error
+    if (faultClass(error) !== 'broken') return inWords(error)
     const broken = new StoreBroken(wordsOf(error))
     writer.fail(broken)
     return broken
   }
-  // without its lock a second hub could open the directory
-  const watched = [path, join(options.directory, LOCK_FILE)].filter(file => existsSync(file))
+  const watched = [path, ...(options.watched ?? [])].filter(file => existsSync(file))
   const watches = watched.map(file => watchFile(file, error => writer.fail(error)))
   const room: LocalStore['room'] = () => roomOf(options.directory, reader, bytesMax)
   const store = { ...storeOver(reader, writer, reserve), ...witnessesOver(path, reader, writer) }

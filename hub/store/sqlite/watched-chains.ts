@@ -4,8 +4,8 @@
  */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { WatchedPart } from '../witness-port.ts'
-import { type Database, openReader, openWriter, rollBack } from './database.ts'
+import type { Followed, WatchedChain, WatchedChains, WatchedPart } from '../witness-port.ts'
+import { type Database, inWords, openReader, openWriter, rollBack } from './database.ts'
 
 const FILE = 'witness.db'
 
@@ -33,39 +33,35 @@ CREATE TABLE IF NOT EXISTS watched_conflict (
 ) STRICT;
 `
 
-/** A chain as far as it was followed; `statement` was signed about its last record. */
-export type WatchedChain = { kel: Uint8Array; length: number; place: string; statement: Uint8Array }
-export type Followed = WatchedChain & { hub: string; before: number; records: readonly Uint8Array[] }
-
 const COLUMNS = 'kel, length, place, statement'
 
-export class WatchedChains {
+export class ChainsFile implements WatchedChains {
   readonly #db: Database
 
   private constructor(db: Database) {
     this.#db = db
   }
 
-  static open(directory: string): WatchedChains {
+  static open(directory: string): ChainsFile {
     const db = openWriter(join(directory, FILE))
+    db.onFault = inWords
     db.exec(SCHEMA)
-    return new WatchedChains(db)
+    return new ChainsFile(db)
   }
 
-  chain(hub: string): WatchedChain | undefined {
-    return this.#db.one<WatchedChain>(`SELECT ${COLUMNS} FROM watched_chain WHERE hub = ?`, hub)
+  async chain(hub: string): Promise<WatchedChain | undefined> {
+    return readChain(this.#db, hub)
   }
 
-  records(hub: string, from: number): Uint8Array[] {
+  async records(hub: string, from: number): Promise<Uint8Array[]> {
     return readRecords(this.#db, hub, from, Number.MAX_SAFE_INTEGER)
   }
 
-  /** Keeps what was followed and signed; false where somebody else followed the chain meanwhile. */
-  keep({ hub, before, records, kel, length, place, statement }: Followed): boolean {
+  async keep({ hub, before, records, kel, length, place, statement }: Followed): Promise<boolean> {
     const db = this.#db
     db.exec('BEGIN IMMEDIATE')
     try {
-      if ((this.chain(hub)?.length ?? 0) !== before) {
+      if ((readChain(db, hub)?.length ?? 0) !== before) {
         rollBack(db)
         return false
       }
@@ -87,15 +83,23 @@ export class WatchedChains {
     }
   }
 
-  keepConflict(hub: string, seenMs: number, why: string, record: Uint8Array | undefined): void {
+  async keepConflict(
+    hub: string,
+    seenMs: number,
+    why: string,
+    record: Uint8Array | undefined,
+  ): Promise<void> {
     const sql = 'INSERT INTO watched_conflict (hub, seen_ms, why, record) VALUES (?, ?, ?, ?)'
     this.#db.run(sql, hub, seenMs, why, record ?? null)
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#db.close()
   }
 }
+
+const readChain = (db: Database, hub: string): WatchedChain | undefined =>
+  db.one<WatchedChain>(`SELECT ${COLUMNS} FROM watched_chain WHERE hub = ?`, hub)
 
 function readRecords(db: Database, hub: string, from: number, limit: number): Uint8Array[] {
   const sql = 'SELECT record FROM watched_record WHERE hub = ? AND seq >= ? ORDER BY seq LIMIT ?'
@@ -111,7 +115,7 @@ export function readWatched(
   if (!existsSync(path)) return undefined
   const db = openReader(path)
   try {
-    const chain = db.one<WatchedChain>(`SELECT ${COLUMNS} FROM watched_chain WHERE hub = ?`, hub)
+    const chain = readChain(db, hub)
     if (chain === undefined) return undefined
     const { length, statement } = chain
     return { length, statement, records: readRecords(db, hub, from, limit) }

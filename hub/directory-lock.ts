@@ -1,8 +1,8 @@
 /** One process a data directory: a lock of the operating system, which ends with the process however it ends. */
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { StoreRefused } from '../port.ts'
-import { faultClass, openLock } from './database.ts'
+import { StoreRefused } from './store/port.ts'
+import { faultClass, inWords, openLock } from './store/sqlite/database.ts'
 
 export const LOCK_FILE = 'lock'
 
@@ -42,7 +42,7 @@ function takeLock(path: string, directory: string): ReturnType<typeof openLock> 
   } catch (error) {
     if (faultClass(error) === 'broken')
       throw new StoreRefused(`${path} is damaged; remove it while no svc-hub uses ${directory}`)
-    if (faultClass(error) !== 'busy') throw error
+    if (faultClass(error) !== 'busy') throw inWords(error)
     throw new DirectoryBusy(
       `another svc-hub is using ${directory}, a hub or a command such as backup; wait for it or stop it, or give another --data-dir`,
     )
