@@ -262,7 +262,7 @@ describe('lint', () => {
   }
   /** How many files may still break a rule; the numbers only fall. */
   const open: Record<string, number> = {
-    'complexity/noExcessiveLinesPerFunction': 3,
+    'complexity/noExcessiveLinesPerFunction': 2,
     'complexity/noExcessiveCognitiveComplexity': 4,
   }
   const listed = (rule: string) => {

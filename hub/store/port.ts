@@ -130,7 +130,7 @@ export type Overview = {
   bytes: number
 }
 
-/** One envelope to be queued. `content` holds its bytes, or `file` names the blob that does. */
+/** One envelope to be queued. `content` holds its bytes, which the engine may take along, or `file` names the blob that does. */
 export type Enqueue = {
   mailbox: number
   digest: Uint8Array

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { lockDirectory } from '../../directory-lock.ts'
-import { storeContract } from '../../testing/store-contract.ts'
 import { StoreRefused } from '../port.ts'
 import { openReader, openWriter } from './database.ts'
 import { migrate, readMigrations, schemaNumber } from './migrate.ts'
@@ -23,20 +22,6 @@ afterEach(() => {
 })
 
 const open = (directory: string) => openStore({ directory, release: 'test', onBroken: () => undefined })
-
-storeContract('SQLite', async () => {
-  const directory = folder()
-  let store = open(directory)
-  return {
-    store,
-    async reopen() {
-      await store.close()
-      store = open(directory)
-      return store
-    },
-    end: () => store.close(),
-  }
-})
 
 describe('schema', () => {
   test('carries a number from the first release on', () => {

@@ -1,0 +1,65 @@
+/** SQLite keeps the contract of the store, and the contract refuses engines that were made wrong. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Opened } from '../../testing/contract/world.ts'
+import { brokenBy, contract, storeContract } from '../../testing/store-contract.ts'
+import { withChanges, wrongEngines } from '../../testing/wrong-engines.ts'
+import { openStore } from './open.ts'
+
+const TIMEOUT_MS = 120_000
+
+async function open(): Promise<Opened> {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-hub-contract-'))
+  const start = () => openStore({ directory, release: 'test', onBroken: () => undefined })
+  let store = start()
+  return {
+    store,
+    async reopen() {
+      await store.close()
+      store = start()
+      return store
+    },
+    async end() {
+      await store.close()
+      rmSync(directory, { recursive: true })
+    },
+  }
+}
+
+storeContract('SQLite', open)
+
+test.each(Object.entries(wrongEngines))(
+  'the contract suite refuses an engine %s',
+  async (_, { rules, breaks, changes }) => {
+    const broken = await brokenBy(withChanges(open, changes), contract[rules])
+    expect(broken).toMatch(new RegExp(`^${breaks}`))
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'behind the same wrapping, an engine that changes nothing keeps every rule; no operation goes unasked',
+  async () => {
+    const unasked = new Set<string>()
+    let hasBegun = false
+    const noted = withChanges(open, store => {
+      const operations = Object.entries(store).filter(([, one]) => typeof one === 'function')
+      if (!hasBegun) for (const [name] of operations) unasked.add(name)
+      hasBegun = true
+      return Object.fromEntries(
+        operations.map(([name, operation]) => [
+          name,
+          (...given: unknown[]) => {
+            unasked.delete(name)
+            return operation(...given)
+          },
+        ]),
+      )
+    })
+    expect(await brokenBy(noted, Object.values(contract).flat())).toBeUndefined()
+    expect([...unasked]).toEqual(['close'])
+  },
+  TIMEOUT_MS,
+)

@@ -1,0 +1,205 @@
+/**
+ * For tests: engines that each break one promise of the store, as a real one might. They show that the contract has a
+ * rule for it.
+ */
+import { setTimeout } from 'node:timers/promises'
+import type { Enqueue, EnqueueResult, Store } from '../store/port.ts'
+import type { Open } from './contract/world.ts'
+import type { contract } from './store-contract.ts'
+
+type Changes = Partial<Store>
+/** Rules of its subject, how the name of the one that it breaks begins, and what it does instead. */
+type Wrong = { rules: keyof typeof contract; breaks: string; changes: (store: Store) => Changes }
+
+/** An engine with some operations in place of its own, again after each start. */
+export function withChanges(open: Open, changes: Wrong['changes']): Open {
+  return async () => {
+    const opened = await open()
+    const changed = (store: Store): Store => ({ ...store, ...changes(store) })
+    return { ...opened, store: changed(opened.store), reopen: async () => changed(await opened.reopen()) }
+  }
+}
+
+/** Every third envelope has its id at once and is seen some milliseconds later, as behind a sequence. */
+function lateIds(store: Store): Changes {
+  const hidden = new Set<string>()
+  let count = 0
+  return {
+    async enqueue(item) {
+      const isLate = count++ % 3 === 0
+      const result = await store.enqueue(item)
+      if (!isLate || result.outcome !== 'queued') return result
+      const key = `${item.mailbox} ${result.id}`
+      hidden.add(key)
+      await setTimeout(5)
+      hidden.delete(key)
+      return result
+    },
+    async poll(query) {
+      const { envelopes, more } = await store.poll(query)
+      return { envelopes: envelopes.filter(({ id }) => !hidden.has(`${query.mailbox} ${id}`)), more }
+    },
+  }
+}
+
+type Waiting = { item: Enqueue; answer: PromiseWithResolvers<EnqueueResult> }
+
+/** What arrives together is taken or refused together. */
+function oneForAll(store: Store): Changes {
+  let group: Waiting[] = []
+  async function commit(): Promise<void> {
+    const waiting = group
+    group = []
+    const settled = await Promise.allSettled(waiting.map(({ item }) => store.enqueue(item)))
+    const broken = settled.find(one => one.status === 'rejected')
+    for (const [at, { answer }] of waiting.entries()) {
+      const one = settled[at]
+      if (broken !== undefined) answer.reject(broken.reason)
+      else if (one?.status === 'fulfilled') answer.resolve(one.value)
+    }
+  }
+  return {
+    enqueue(item) {
+      const answer = Promise.withResolvers<EnqueueResult>()
+      group.push({ item, answer })
+      if (group.length === 1) setImmediate(() => void commit())
+      return answer.promise
+    },
+  }
+}
+
+/** A repeat is queued once more, under a digest that nothing has. */
+const lostDuplicates = (store: Store): Changes => ({
+  async enqueue(item) {
+    const result = await store.enqueue({ ...item, content: item.content?.slice() })
+    if (result.outcome !== 'duplicate') return result
+    return await store.enqueue({ ...item, digest: item.digest.map(byte => byte ^ 255) })
+  },
+})
+
+export const wrongEngines: Readonly<Record<string, Wrong>> = {
+  'whose ids commit late': { rules: 'mail', breaks: 'shows mail in the order of its ids', changes: lateIds },
+  'of which one item fails its neighbours': {
+    rules: 'mail',
+    breaks: 'rolls an item back whose change breaks half-way',
+    changes: oneForAll,
+  },
+  'that loses a duplicate': {
+    rules: 'mail',
+    breaks: 'answers a repeat that still waits as duplicate',
+    changes: lostDuplicates,
+  },
+  'that shows what has expired': {
+    rules: 'mail',
+    breaks: 'does not return an envelope whose expiry',
+    changes: store => ({ poll: query => store.poll({ ...query, nowMs: 0 }) }),
+  },
+  'that takes the last page for all of them': {
+    rules: 'mail',
+    breaks: 'polls in id order after an id',
+    changes: store => ({ poll: async query => ({ ...(await store.poll(query)), more: false }) }),
+  },
+  'that reads contents of any mailbox': {
+    rules: 'mail',
+    breaks: 'reads contents of the mailbox alone',
+    changes: store => ({ contents: ({ ids }) => store.contents({ mailbox: 1, ids }) }),
+  },
+  'that forgets revocations': {
+    rules: 'mail',
+    breaks: 'keeps revocations',
+    changes: store => ({
+      async enqueue(item) {
+        const result = await store.enqueue({ ...item, content: item.content?.slice() })
+        return result.outcome === 'capabilityRevoked'
+          ? await store.enqueue({ ...item, use: undefined })
+          : result
+      },
+    }),
+  },
+  'that keeps a confirmation for as long as it is fetched': {
+    rules: 'mail',
+    breaks: 'tells the state of a delivery',
+    changes: store => ({ markFetched: async () => void (await store.totals()) }),
+  },
+  'of which the last writer wins': {
+    rules: 'registry',
+    breaks: 'writes an agent only over the version',
+    changes: store => ({
+      async putAgent(change) {
+        for (;;) {
+          const { version = 0, number = 0 } = (await store.findAgent(change.row.aid)) ?? {}
+          const put = await store.putAgent({ ...change, row: { ...change.row, version, number } })
+          if (put.outcome !== 'conflict') return put
+        }
+      },
+    }),
+  },
+  'that takes a proof of work twice': {
+    rules: 'registry',
+    breaks: 'counts the accounts of a range',
+    changes: store => ({ putAgent: change => store.putAgent({ ...change, signUp: undefined }) }),
+  },
+  'that lists whom nobody may see': {
+    rules: 'registry',
+    breaks: 'finds by capability',
+    changes: store => ({ listAgents: query => store.listAgents({ ...query, onlyPublic: false }) }),
+  },
+  'whose floors fall': {
+    rules: 'operator',
+    breaks: 'keeps accounts, floors that only rise',
+    changes: store => {
+      const given = new Map<string, number>()
+      return {
+        raiseFloor: async (aid, floorMs) => void given.set(aid, floorMs),
+        account: async aid => ({ ...(await store.account(aid)), floorMs: given.get(aid) ?? 0 }),
+      }
+    },
+  },
+  'that writes on after its disk has failed': {
+    rules: 'operator',
+    breaks: 'refuses every write once',
+    changes: () => ({ fail: async () => undefined }),
+  },
+  'that posts a transfer twice': {
+    rules: 'ledger',
+    breaks: 'posts a transfer once for ever',
+    changes: store => ({
+      async post(posting) {
+        const posted = await store.post(posting)
+        if (posted.outcome !== 'held') return posted
+        return await store.post({ ...posting, id: posting.id.map(byte => byte ^ 255) })
+      },
+    }),
+  },
+  'whose supply chain goes on from anywhere': {
+    rules: 'ledger',
+    breaks: 'lets the supply chain go on',
+    changes: store => ({
+      async post(posting) {
+        const posted = await store.post(posting)
+        return posted.outcome === 'headMoved' ? await store.post({ ...posting, supply: undefined }) : posted
+      },
+    }),
+  },
+  'that takes back what fits and leaves the rest': {
+    rules: 'ledger',
+    breaks: 'takes back records with their transfers',
+    changes: store => ({
+      async returnSupply(given) {
+        await store.returnSupply({ ...given, postings: [] })
+        for (const posting of given.postings) {
+          const { outcome } = await store.post(posting)
+          if (outcome !== 'posted') throw new Error(outcome)
+        }
+      },
+    }),
+  },
+  'that takes statements of the past': {
+    rules: 'witness',
+    breaks: 'takes only statements that go on',
+    changes: store => ({
+      keepStatement: async given =>
+        (await store.keepStatement(given)) || (await store.witness(given.witness)) !== undefined,
+    }),
+  },
+}
