@@ -1,6 +1,22 @@
-/** The lines of the wire that this hub speaks, by version; one listener speaks one of them. */
+/** The lines of the wire that this hub speaks, by version. */
 import type { Wire } from './config.ts'
-import type { Line, LineOptions } from './http/line.ts'
-import { createApp } from './v3/app.ts'
+import { choosing } from './http/choice.ts'
+import type { Line, LineKind, LineOptions } from './http/line.ts'
+import { Shares } from './http/shares.ts'
+import { wire3 } from './v3/line.ts'
 
-export const lines: Record<Wire, (options: LineOptions) => Line> = { 3: createApp }
+const kinds: Readonly<Record<Wire, LineKind>> = { 3: wire3 }
+
+/** What one listener speaks, and what its lines share. */
+export type Lines = { line: Line; shares: Shares }
+
+/** Opens lines for one listener; a request that says nothing is for the first. */
+export function openLines([first, ...others]: readonly [Wire, ...Wire[]], options: LineOptions): Lines {
+  const { limits } = options.hub.context
+  const shares = new Shares(
+    limits,
+    [first, ...others].map(wire => kinds[wire].rows),
+  )
+  const open = (wire: Wire): Line => kinds[wire].open(options, shares)
+  return { line: choosing([open(first), ...others.map(open)]), shares }
+}

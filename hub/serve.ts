@@ -19,9 +19,10 @@ import type { Line } from './http/line.ts'
 import { ownNames } from './http/own-names.ts'
 import { AS_NAMED } from './http/reply.ts'
 import { PublicServer } from './http/server.ts'
+import type { Shares } from './http/shares.ts'
 import type { StaticFolder } from './http/static-folder.ts'
 import { Surplus } from './http/surplus.ts'
-import { lines } from './lines.ts'
+import { openLines } from './lines.ts'
 import type { Log } from './log.ts'
 import { FileLeases } from './operator/leases.ts'
 import type { OperatorListener } from './operator/listener.ts'
@@ -50,6 +51,8 @@ export type ServeOptions = {
 export type RunningHub = {
   hub: Hub
   line: Line
+  /** What all requests of its listener share. */
+  shares: Shares
   listener: PublicServer
   offers: CheckpointOffers
   aid: string
@@ -143,7 +146,7 @@ async function serve(
   const clock = new ClockWatch(now, Number((await store.setting(CLOCK_SETTING)) ?? 0), log.warn)
   let baseUrl = config.baseUrl ?? ''
   const nameFault = ownNames({ baseUrl: config.baseUrl, listen: config.listen.host })
-  const line = lines[config.wire]({
+  const { line, shares } = openLines([config.wire], {
     hub,
     baseUrl: () => baseUrl,
     nameFault,
@@ -163,7 +166,7 @@ async function serve(
   const addresses = { url, baseUrl, operatorUrl }
   const operatorContext = contextOfOrders({ config, log, now, hub, leases, addresses })
   const operator = await listenForOperator(config.dataDir, operatorContext)
-  if (watched !== undefined) showFigures(watched, { config, hub, line, clock })
+  if (watched !== undefined) showFigures(watched, { config, hub, shares, clock })
   const close = async (): Promise<void> => {
     if (watched !== undefined) watched.phase = 'stopping'
     clock.close()
@@ -173,7 +176,7 @@ async function serve(
     hub.polls.endAll()
     await listener.close()
     surplus.tell()
-    line.close()
+    shares.close()
     await offers.stop()
     await hub.stop()
     await verifier.close()
@@ -183,6 +186,7 @@ async function serve(
   return {
     hub,
     line,
+    shares,
     listener,
     offers,
     aid: identity.aid,
@@ -289,7 +293,7 @@ function counted(handle: Line['handle'], { metrics }: OperatorListener): Line['h
 
 function showFigures(
   watched: OperatorListener,
-  { config, hub, line, clock }: { config: Config; hub: Hub; line: Line; clock: ClockWatch },
+  { config, hub, shares, clock }: { config: Config; hub: Hub; shares: Shares; clock: ClockWatch },
 ): void {
   const { store, now, verifier } = hub.context
   watched.trouble = async () => {
@@ -305,7 +309,7 @@ function showFigures(
     release: buildInfo.version,
     commit: buildInfo.commit,
     now,
-    bytesInFlight: line.bytesInFlight,
+    bytesInFlight: () => shares.bytesInFlight,
     heldPolls: () => hub.polls.size,
     health: () => healthOf(hub),
     engine: async () => (await verifier.engine()).name,

@@ -117,20 +117,12 @@ export const rooms: Record<string, Room> = {
     uses: ['hub/store/sqlite', 'hub/core'],
   },
   'hub/http': {
-    purpose: 'HTTP without a word of a wire: bodies, rate watch, router, HTML, sending',
-    uses: ['protocol/encoding', 'protocol/contract', 'hub/core'],
+    purpose: 'HTTP without a word of a wire: the way of a request, bodies, rates, HTML, sending',
+    uses: ['protocol/encoding', 'protocol/contract', 'hub/faults.ts', 'hub/core'],
   },
   'hub/v3': {
-    purpose: 'wire 3 over HTTP',
-    uses: [
-      ...formats,
-      'protocol/build-info.ts',
-      'protocol/wire3',
-      'hub/faults.ts',
-      'hub/store',
-      'hub/core',
-      'hub/http',
-    ],
+    purpose: 'wire 3 over HTTP: its routes, and its hooks on the way of a request',
+    uses: [...formats, 'protocol/build-info.ts', 'protocol/wire3', 'hub/store', 'hub/core', 'hub/http'],
   },
   'hub/limits-config.ts': { purpose: 'the limits with their bounds', uses: ['hub/core'] },
   'hub/config-refused.ts': {
@@ -198,7 +190,7 @@ export const rooms: Record<string, Room> = {
   },
   'hub/log.ts': { purpose: 'the log: JSON lines on stderr', uses: ['hub/core'] },
   'hub/lines.ts': {
-    purpose: 'the wires that this hub speaks',
+    purpose: 'the wires that this hub speaks, and which of them a listener does',
     uses: ['hub/http', 'hub/v3', 'hub/config.ts'],
   },
   'hub/witness': {

@@ -1,7 +1,9 @@
 /** What the process needs of a line of the wire, whichever one it is. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { RouteRow } from '../../protocol/contract/route.ts'
 import type { About } from '../core/about.ts'
 import type { Hub } from '../core/hub.ts'
+import type { Shares } from './shares.ts'
 
 export type LineOptions = {
   hub: Hub
@@ -23,10 +25,16 @@ export type Answered = { route: string; code: string | undefined }
 export type Unparsed = 'malformed' | 'headTooLarge' | 'headTooSlow'
 
 export type Line = {
+  /** Whether a request says that it is for this line. */
+  speaks(request: IncomingMessage): boolean
   /** Answers one request; never rejects. */
   handle(request: IncomingMessage, response: ServerResponse): Promise<Answered>
   /** The whole answer to what the parser refused. */
   answerUnparsed(fault: Unparsed): string
-  bytesInFlight(): number
-  close(): void
+}
+
+/** A line that can be opened over a hub, beside others of one listener. */
+export type LineKind = {
+  readonly rows: Readonly<Record<string, RouteRow>>
+  open(options: LineOptions, shares: Shares): Line
 }

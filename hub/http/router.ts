@@ -4,13 +4,16 @@ import { matchPath, type RouteRow } from '../../protocol/contract/route.ts'
 export type Found<Name extends string> = { name: Name; params: Record<string, string> }
 
 export class Router<Name extends string> {
-  readonly #table: Record<Name, RouteRow>
+  readonly #table: Readonly<Record<Name, RouteRow>>
   readonly #literal = new Map<string, Name>()
   readonly #literalPaths = new Set<string>()
   readonly #patterns: Name[] = []
+  /** Methods that any route has. */
+  readonly methods: ReadonlySet<string>
 
-  constructor(table: Record<Name, RouteRow>) {
+  constructor(table: Readonly<Record<Name, RouteRow>>) {
     this.#table = table
+    this.methods = new Set(Object.values<RouteRow>(table).map(({ method }) => method))
     for (const name of Object.keys(table) as Name[]) {
       const { method, path } = table[name]
       if (path.includes('{')) this.#patterns.push(name)

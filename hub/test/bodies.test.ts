@@ -59,7 +59,7 @@ async function begun(
   return sockets
 }
 
-const held = (): number => hub.running.line.bytesInFlight()
+const held = (): number => hub.running.shares.bytesInFlight
 
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise(resolve => setTimeout(resolve, 2))
@@ -105,7 +105,7 @@ describe('a body that is begun and never finished', () => {
       open: true,
     })
     const [one, other] = [await registeredAgent(full), await registeredAgent(full)]
-    const room = (): number => max - full.running.line.bytesInFlight()
+    const room = (): number => max - full.running.shares.bytesInFlight
     const sockets: Socket[] = []
     /** Each of these bodies has an IPv6 /64 of its own, claims a signature and has no end. */
     const fill = async (): Promise<void> => {
@@ -153,7 +153,7 @@ describe('a body that is begun and never finished', () => {
       return { socket, rest: envelope.bytes.subarray(290 * KIB) }
     }
     const first = await begin(one, '127.0.0.2')
-    await until(() => narrow.running.line.bytesInFlight() >= 290 * KIB)
+    await until(() => narrow.running.shares.bytesInFlight >= 290 * KIB)
     const second = await begin(one, '127.0.0.3')
     expect((await nextReply(second.socket))?.json['reason']).toBe('rate_limited')
     const third = await begin(two, '127.0.0.2')

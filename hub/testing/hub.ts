@@ -21,8 +21,8 @@ import { signRequest } from '../../protocol/wire3/signed-request.ts'
 import type { Config } from '../config.ts'
 import type { About } from '../core/about.ts'
 import { DAY_MS, defaultLimits, HOUR_MS, type Limits } from '../core/limits.ts'
+import { UNNAMED_CODE } from '../http/pipeline.ts'
 import { type RunningHub, startHub } from '../serve.ts'
-import { UNNAMED_CODE } from '../v3/app.ts'
 
 /** After a start every signing time must lie above start + 2 s. */
 const PAST_START_FLOOR_MS = 3000

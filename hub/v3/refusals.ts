@@ -7,6 +7,7 @@ import { networkOf } from '../../protocol/proof/payment.ts'
 import { type Code, type CodeRow, codes } from '../../protocol/wire3/codes.ts'
 import { headers, WIRE, WIRE_RELEASE } from '../../protocol/wire3/headers.ts'
 import { type Facts, type RefusalReason, refusalOf } from '../core/refusal.ts'
+import type { RefusalAnswer } from '../http/pipeline.ts'
 
 const MS_PER_SECOND = 1000
 const JITTER_SECONDS = 5
@@ -65,8 +66,6 @@ export class WireRefusal extends AnyRefusal<Code> {
     this.facts = facts
   }
 }
-
-export type RefusalAnswer = { status: number; headers: Record<string, string>; body: Record<string, unknown> }
 
 /** The code of anything thrown; what has no name of its own is a bug and stays `undefined`. */
 export function refusalCode(thrown: unknown): { code: Code; facts: Facts } | undefined {

@@ -178,7 +178,7 @@ describe('every signed route', () => {
           const reply = await nextReply(socket)
           socket.destroy()
           expect([reply?.status, reply?.json['reason']]).toEqual([401, 'unauthorized'])
-          expect(hub.running.line.bytesInFlight()).toBe(0)
+          expect(hub.running.shares.bytesInFlight).toBe(0)
         }
     },
   )

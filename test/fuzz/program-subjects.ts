@@ -3,8 +3,8 @@
 import { splitWords } from '../../autoreply/program.ts'
 import { jsonLine, recordOfJsonLine } from '../../daemon/chain/json-lines.ts'
 import { Refusal } from '../../hub/core/refusal.ts'
+import { decodeBody, decodeQuery } from '../../hub/http/decode.ts'
 import { readSignedHeaders } from '../../hub/v3/auth.ts'
-import { decodeBody, decodeQuery } from '../../hub/v3/decode.ts'
 import type { Wire3Row } from '../../hub/v3/handler.ts'
 import { WireRefusal } from '../../hub/v3/refusals.ts'
 import type { RouteRow } from '../../protocol/contract/route.ts'
@@ -15,6 +15,7 @@ import { fileName } from '../../protocol/encoding/file-names.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { ChainRecord } from '../../protocol/proof/evidence.ts'
 import { fixture } from '../../protocol/testing/agents.ts'
+import type { Code } from '../../protocol/wire3/codes.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 import { bodies, queries } from './route-samples.ts'
@@ -32,7 +33,7 @@ function routeSubjects(): Subject[] {
       reader(
         `body of ${row.method} ${row.path}`,
         [utf8(JSON.stringify(bodies[name]))],
-        bytes => decodeBody(row, bytes),
+        bytes => decodeBody(row, bytes, code => new WireRefusal(code as Code)),
         refused,
       ),
     ),

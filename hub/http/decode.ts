@@ -1,25 +1,25 @@
-/** Strict decoding of queries and JSON bodies against the shapes of a row (hub API §2.1). */
+/** Strict decoding of queries and JSON bodies against the shapes of a row. */
 import type * as z from 'zod'
 import { faultIn, isMissing } from '../../protocol/contract/fault.ts'
 import { BODY_VALUES_DEFAULT, type RouteRow } from '../../protocol/contract/route.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { Wire3Row } from './handler.ts'
-import { WireRefusal } from './refusals.ts'
+
+/** Makes what is thrown for a code that a row itself names. */
+type Named = (code: string) => Error
 
 /** The body of a JSON route, exactly of the row's shape. */
-export function decodeBody(row: Wire3Row, bytes: Uint8Array): unknown {
+export function decodeBody(row: RouteRow, bytes: Uint8Array, named: Named): unknown {
   if (row.request === undefined) return undefined
   const json = parse(bytes, row.limits['values'] ?? BODY_VALUES_DEFAULT)
-  refuseRemoved(row, json)
-  refuseLongList(row, json)
+  refuseRemoved(row, json, named)
+  refuseLongList(row, json, named)
   const read = row.request.safeParse(json)
   if (read.success) return read.data
   const [issue] = read.error.issues
   const { itemCode } = row
-  if (issue !== undefined && itemCode !== undefined && isMissingInItem(json, issue))
-    throw new WireRefusal(itemCode)
+  if (issue !== undefined && itemCode !== undefined && isMissingInItem(json, issue)) throw named(itemCode)
   throw malformed(issue, json)
 }
 
@@ -54,19 +54,18 @@ function parse(bytes: Uint8Array, valuesMax: number): unknown {
 }
 
 /** Clients of earlier releases are told that a member is gone, instead of "unknown member". */
-function refuseRemoved({ removed = {} }: Wire3Row, json: unknown): void {
+function refuseRemoved({ removed = {} }: RouteRow, json: unknown, named: Named): void {
   if (typeof json !== 'object' || json === null) return
-  for (const [member, code] of Object.entries(removed))
-    if (Object.hasOwn(json, member)) throw new WireRefusal(code)
+  for (const [member, code] of Object.entries(removed)) if (Object.hasOwn(json, member)) throw named(code)
 }
 
 /** A list that is too long is not looked into. */
-function refuseLongList({ limits, itemCode }: Wire3Row, json: unknown): void {
+function refuseLongList({ limits, itemCode }: RouteRow, json: unknown, named: Named): void {
   const itemsMax = limits['items']
   if (itemsMax === undefined || typeof json !== 'object' || json === null) return
   for (const [member, list] of Object.entries(json)) {
     if (!Array.isArray(list) || list.length <= itemsMax) continue
-    if (itemCode !== undefined) throw new WireRefusal(itemCode)
+    if (itemCode !== undefined) throw named(itemCode)
     throw new Refusal('requestMalformed', { why: `${member}: expected at most ${itemsMax} items` })
   }
 }

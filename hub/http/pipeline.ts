@@ -1,0 +1,304 @@
+/**
+ * The way of every request, whichever line it is for. Its steps stand in one list, {@link steps}, in the order in which
+ * they are taken; of several faults the first in this order is told. Cheap checks come first. What a line has of its own
+ * is a hook: versions, headers, who signed, and the words of its refusals.
+ */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { addressBucket, clientAddress, isProxy } from '../core/address.ts'
+import type { HubContext } from '../core/context.ts'
+import { type Facts, Refusal, refusalOf } from '../core/refusal.ts'
+import { faultPoint } from '../faults.ts'
+import { BodyCut, BodySource, declaredLength, readBody } from './body.ts'
+import { decodeBody, decodeQuery } from './decode.ts'
+import { Exchange, type Kinds, type Rows } from './exchange.ts'
+import { hasManyHosts, mayBeJson, mediaType, preferredWait } from './headers.ts'
+import type { Line, LineOptions, Unparsed } from './line.ts'
+import { finishUnread, rawJson, sendJson, sendReply, whenClosed } from './reply.ts'
+import { Router } from './router.ts'
+import { HEADER_BYTES_MAX } from './server.ts'
+import type { Shares } from './shares.ts'
+
+/** So much of a JSON body weighs as much as a request in the bucket of its address. */
+const BYTES_OF_A_REQUEST = 64 * 1024
+const SLOW_REFUSAL_MS = 1000
+
+/** Stands where the id of an error would: a refusal with a code that its row does not name. */
+export const UNNAMED_CODE = 'unnamed-code'
+
+/** A refusal as a line tells it. */
+export type Told<K extends Kinds> = { code: K['code']; facts: Facts }
+export type RefusalAnswer = { status: number; headers: Record<string, string>; body: Record<string, unknown> }
+
+/** What the handler of a route is given by every line. */
+export type Incoming = {
+  params: Record<string, string>
+  query: unknown
+  body: unknown
+  headers: IncomingHttpHeaders
+  /** The client's address as far as it can be known. */
+  address: string
+  signer: unknown
+  /** The unread body of a raw route, and its length where the client said it. */
+  openBody: () => { source: BodySource; declared: number | undefined }
+  /** How long the client would wait for its answer, on routes that may hold it. */
+  waitSeconds: number
+  /** Calls back once when the client has gone; returns how to stop listening. */
+  onGone: (callback: () => void) => () => void
+}
+
+/** What a line has of its own. */
+export interface Hooks<K extends Kinds> {
+  readonly rows: Rows<K>
+  readonly handlers: Readonly<Record<K['name'], (incoming: never) => Promise<unknown>>>
+  /** Headers of every answer. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The code of what has none: a bug. */
+  readonly internal: K['code']
+  /** Whether a request says that it is for this line. */
+  speaks(request: IncomingMessage): boolean
+  /** Refuses a version that the line does not speak; no route may have been found. */
+  checkVersion(exchange: Exchange<K>): void
+  /** Refuses headers that the route does not take. */
+  checkHeaders(exchange: Exchange<K>): void
+  /** What a request says of its signer, before its body is read. */
+  readSigner(exchange: Exchange<K>): K['signed'] | undefined
+  /** Who signed it, once that is certain. */
+  authenticate(exchange: Exchange<K>): Promise<K['signer'] | undefined>
+  /** What its handlers are given besides. */
+  incoming(exchange: Exchange<K>): Record<string, unknown>
+  /** What is thrown for a code that a row itself names. */
+  refusal(code: K['code']): Error
+  /** The code of anything thrown; undefined for a bug. */
+  told(thrown: unknown): Told<K> | undefined
+  namesCode(row: K['row'], code: K['code']): boolean
+  /** The whole answer; `spread` in [0, 1) moves retries of an overloaded hub apart. */
+  answer(told: Told<K>, row: K['row'] | undefined, spread: number): RefusalAnswer
+}
+
+/** What the steps of all requests work with. */
+type Parts<K extends Kinds> = Pick<LineOptions, 'nameFault'> & {
+  hooks: Hooks<K>
+  shares: Shares
+  context: Pick<HubContext, 'limits' | 'now' | 'random'>
+}
+
+type Step = <K extends Kinds>(exchange: Exchange<K>, parts: Parts<K>) => void | Promise<void>
+
+/** Every request takes these steps in this order; the first that refuses ends it. */
+const steps: readonly Step[] = [
+  checkHost,
+  checkVersion,
+  checkKnown,
+  checkHeaders,
+  takeFromBucket,
+  readQuery,
+  openRoom,
+  readSigner,
+  receiveBody,
+  readJson,
+  authenticate,
+  carryOut,
+]
+
+/** What is told where no request was read. */
+const unparsed: Record<Unparsed, Refusal> = {
+  malformed: new Refusal('requestMalformed', { why: 'it is not an HTTP request that this hub reads' }),
+  headTooLarge: new Refusal('tooLarge', { limitBytes: HEADER_BYTES_MAX, part: 'head' }),
+  headTooSlow: new Refusal('requestMalformed', { why: 'its head did not come in time' }),
+}
+
+/** A line over what its listener shares. */
+export function openLine<K extends Kinds>(parts: Parts<K>, onError: LineOptions['onError']): Line {
+  const { hooks, context } = parts
+  const table = { rows: hooks.rows, router: new Router<K['name']>(hooks.rows) }
+
+  /** A code that its row does not name is a fault of the hub: clients are told nothing of it beforehand. */
+  function codeOf({ request, found }: Exchange<K>, thrown: unknown): Told<K> {
+    const known = hooks.told(thrown)
+    if (known === undefined) onError(Buffer.from(context.random(6)).toString('hex'), thrown)
+    const told = known ?? { code: hooks.internal, facts: {} }
+    if (found !== undefined && !hooks.namesCode(hooks.rows[found.name], told.code))
+      onError(UNNAMED_CODE, new Error(`${request.method} ${found.name} answered ${told.code}`))
+    return told
+  }
+
+  function refuse(exchange: Exchange<K>, thrown: unknown): K['code'] | undefined {
+    const { request, response, found } = exchange
+    if (thrown instanceof BodyCut || response.destroyed) {
+      response.destroy()
+      return undefined
+    }
+    const told = codeOf(exchange, thrown)
+    if (response.headersSent) {
+      response.destroy()
+      return told.code
+    }
+    const spread = (context.random(1)[0] ?? 0) / 256
+    const { status, headers, body } = hooks.answer(told, found && hooks.rows[found.name], spread)
+    if (losesConnection(thrown, request)) response.shouldKeepAlive = false
+    finishUnread(request, response)
+    sendJson(response, status, headers, body)
+    return told.code
+  }
+
+  return {
+    speaks: request => hooks.speaks(request),
+    async handle(request, response) {
+      for (const [name, value] of Object.entries(hooks.headers)) response.setHeader(name, value)
+      const exchange = new Exchange<K>(request, response, table)
+      const route = routeLabel(exchange)
+      try {
+        for (const step of steps) await step(exchange, parts)
+        return { route, code: undefined }
+      } catch (thrown) {
+        return { route, code: refuse(exchange, thrown) }
+      } finally {
+        exchange.room?.release()
+      }
+    },
+    answerUnparsed(fault) {
+      const told = hooks.told(unparsed[fault]) ?? { code: hooks.internal, facts: {} }
+      const { status, body } = hooks.answer(told, undefined, 0)
+      return rawJson(status, hooks.headers, body)
+    },
+  }
+}
+
+function routeLabel<K extends Kinds>(exchange: Exchange<K>): string {
+  if (exchange.found === undefined) return 'none'
+  const { method, path } = exchange.row
+  return `${method} ${path}`
+}
+
+function checkHost<K extends Kinds>({ request }: Exchange<K>, { nameFault }: Parts<K>): void {
+  const { httpVersion, headers, rawHeaders } = request
+  if (httpVersion !== '1.0' && headers.host === undefined)
+    throw new Refusal('requestMalformed', { why: 'it has no Host header' })
+  if (hasManyHosts(rawHeaders))
+    throw new Refusal('requestMalformed', { why: 'it has more than one Host header' })
+  const why = nameFault(headers.host)
+  if (why !== undefined) throw new Refusal('requestMalformed', { why })
+}
+
+function checkVersion<K extends Kinds>(exchange: Exchange<K>, { hooks }: Parts<K>): void {
+  hooks.checkVersion(exchange)
+}
+
+function checkKnown<K extends Kinds>({ found }: Exchange<K>): void {
+  if (found === undefined) throw new Refusal('resourceUnknown')
+}
+
+function checkHeaders<K extends Kinds>(exchange: Exchange<K>, { hooks }: Parts<K>): void {
+  hooks.checkHeaders(exchange)
+  const { raw, request } = exchange.row
+  if (mediaType(exchange.header('content-encoding') ?? 'identity') !== 'identity')
+    throw new Refusal('requestMalformed', { why: 'bodies are taken as they are, without Content-Encoding' })
+  const type = mediaType(exchange.header('content-type'))
+  if (raw !== undefined && type !== raw)
+    throw new Refusal('requestMalformed', { why: `Content-Type must be ${raw}` })
+  if (request !== undefined && !mayBeJson(type))
+    throw new Refusal('requestMalformed', { why: 'Content-Type must be application/json' })
+}
+
+async function takeFromBucket<K extends Kinds>(
+  exchange: Exchange<K>,
+  { shares, context }: Parts<K>,
+): Promise<void> {
+  const socketAddress = exchange.request.socket.remoteAddress ?? ''
+  exchange.address = clientAddress(socketAddress, exchange.header('x-forwarded-for'))
+  if (isProxy(exchange.address)) return
+  const weight = Math.min(weightOf(exchange), context.limits.requestRate.burst)
+  const bucket = addressBucket(exchange.address)
+  const retryAfterMs = shares.buckets.take(bucket, context.now(), weight)
+  if (retryAfterMs === 0) return
+  if (shares.refusals.take(bucket, context.now()) > 0) await heldBack(exchange.response)
+  throw new Refusal('rateLimited', { retryAfterMs })
+}
+
+/** Refusing costs the hub more than asking costs a flood: each socket of one gets a refusal a second. */
+function heldBack(response: ServerResponse): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(go, SLOW_REFUSAL_MS).unref()
+    const stop = whenClosed(response, go)
+    function go(): void {
+      clearTimeout(timer)
+      stop()
+      resolve()
+    }
+  })
+}
+
+/** A body that is read before its sender is known counts as several requests, and so does what its row says. */
+function weightOf<K extends Kinds>({ row, request }: Exchange<K>): number {
+  if (row.request === undefined) return row.limits['weight'] ?? 1
+  const bytes = Math.min(declaredLength(request) ?? row.limits.bodyBytes, row.limits.bodyBytes)
+  return 1 + Math.floor(bytes / BYTES_OF_A_REQUEST)
+}
+
+function readQuery<K extends Kinds>(exchange: Exchange<K>): void {
+  exchange.query = decodeQuery(exchange.row, exchange.queryText)
+}
+
+/** A declared length that is too much is refused; room itself is taken as bytes arrive. */
+function openRoom<K extends Kinds>(exchange: Exchange<K>, { shares, context }: Parts<K>): void {
+  const { raw, limits } = exchange.row
+  if (limits.bodyBytes === 0) return
+  const limitBytes = raw === undefined ? limits.bodyBytes : context.limits.envelopeBytesMax
+  const declared = declaredLength(exchange.request)
+  if (declared !== undefined && declared > limitBytes) throw new Refusal('tooLarge', { limitBytes })
+  const owner = isProxy(exchange.address) ? undefined : addressBucket(exchange.address)
+  exchange.room = (raw === undefined ? shares.pools.json : shares.pools.envelopes).open(owner)
+}
+
+/** Nothing is read for a request that nobody claims to have signed. */
+function readSigner<K extends Kinds>(exchange: Exchange<K>, { hooks }: Parts<K>): void {
+  exchange.signed = hooks.readSigner(exchange)
+}
+
+async function receiveBody<K extends Kinds>(exchange: Exchange<K>, { shares }: Parts<K>): Promise<void> {
+  const { request, limits } = exchange.row
+  if (request === undefined || exchange.room === undefined) return
+  const source = new BodySource(exchange.request, shares.watch, exchange.room)
+  exchange.bytes = await readBody(exchange.request, limits.bodyBytes, source)
+}
+
+function readJson<K extends Kinds>(exchange: Exchange<K>, { hooks }: Parts<K>): void {
+  exchange.body = decodeBody(exchange.row, exchange.bytes, code => hooks.refusal(code))
+}
+
+async function authenticate<K extends Kinds>(exchange: Exchange<K>, { hooks }: Parts<K>): Promise<void> {
+  exchange.signer = await hooks.authenticate(exchange)
+}
+
+async function carryOut<K extends Kinds>(exchange: Exchange<K>, { hooks, shares }: Parts<K>): Promise<void> {
+  const { name, params, row, query, body, address, signer, request, response } = exchange
+  const incoming: Incoming = {
+    params,
+    query,
+    body,
+    headers: request.headers,
+    address,
+    signer,
+    openBody: () => ({ source: bodyOf(exchange, shares), declared: declaredLength(request) }),
+    waitSeconds: row.held === true ? preferredWait(request.headers) : 0,
+    onGone: callback => whenClosed(response, callback),
+    ...hooks.incoming(exchange),
+  }
+  if (response.destroyed) throw new BodyCut('the client has gone')
+  const handle = hooks.handlers[name as K['name']] as (given: Incoming) => Promise<unknown>
+  const reply = await handle(incoming)
+  faultPoint(`hub.${name}.before-answer`)
+  finishUnread(request, response)
+  await sendReply(response, reply)
+  faultPoint(`hub.${name}.after-answer`)
+}
+
+function bodyOf<K extends Kinds>({ request, room }: Exchange<K>, { watch }: Shares): BodySource {
+  if (room === undefined) throw new Error('a route that takes no body')
+  return new BodySource(request, watch, room)
+}
+
+/** Who asks too often gives up its place as well; a proxy's connection is not the client's. */
+function losesConnection(thrown: unknown, { socket }: IncomingMessage): boolean {
+  return refusalOf(thrown)?.code === 'rateLimited' && !isProxy(socket.remoteAddress ?? '')
+}

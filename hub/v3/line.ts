@@ -1,0 +1,127 @@
+/** What wire 3 has of its own on the way of a request: its versions, headers, signatures, codes and sentences. */
+import type { IncomingMessage } from 'node:http'
+import type { RouteRow } from '../../protocol/contract/route.ts'
+import { authCodes, type Code, commonCodes } from '../../protocol/wire3/codes.ts'
+import { headers, identityHeaders, versionedPrefixes, WIRE } from '../../protocol/wire3/headers.ts'
+import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
+import type { Agent } from '../core/agents.ts'
+import type { Hub } from '../core/hub.ts'
+import type { Exchange } from '../http/exchange.ts'
+import { header } from '../http/headers.ts'
+import type { LineKind, LineOptions } from '../http/line.ts'
+import { type Hooks, openLine } from '../http/pipeline.ts'
+import {
+  Authenticator,
+  type RequestLine,
+  readSignedHeaders,
+  type SignedHeaders,
+  unauthorized,
+} from './auth.ts'
+import type { Wire3Row } from './handler.ts'
+import { handlersOf } from './handlers.ts'
+import { refusalAnswer, refusalCode, refusedMembers, WireRefusal } from './refusals.ts'
+
+type Wire3 = { name: Wire3RouteName; row: Wire3Row; code: Code; signed: SignedHeaders; signer: Agent }
+
+/** Wire 3 over a hub. */
+export const wire3: LineKind = {
+  rows: wire3Routes,
+  open: (options, shares) =>
+    openLine<Wire3>(
+      {
+        hooks: hooksOf(options),
+        shares,
+        context: options.hub.context,
+        nameFault: options.nameFault,
+      },
+      options.onError,
+    ),
+}
+
+function hooksOf({ hub, baseUrl, about, hasDocuments }: LineOptions): Hooks<Wire3> {
+  const { identity, now, verifier } = hub.context
+  const authenticator = new Authenticator({ hub: identity.aid, clocks: hub.clocks, now, verifier })
+  return {
+    rows: wire3Routes,
+    handlers: handlersOf(hub, baseUrl, { about, hasDocuments }),
+    headers: { [headers.wire]: String(WIRE) },
+    internal: 'internal',
+    speaks: request => versionOf(request) >= WIRE,
+    checkVersion,
+    checkHeaders,
+    readSigner: ({ row, request }) =>
+      row.auth === 'signed' ? readSignedHeaders(request.headers) : undefined,
+    authenticate: exchange => authenticate(exchange, hub, authenticator),
+    incoming: exchange => ({
+      verifySigner: (log: Agent['log']) =>
+        authenticator.verify(readSignedHeaders(exchange.request.headers), lineOf(exchange), log),
+    }),
+    refusal: code => new WireRefusal(code),
+    told: refusalCode,
+    namesCode,
+    answer({ code, facts }, row, spread) {
+      const answer = refusalAnswer(code, facts, baseUrl(), spread)
+      return { ...answer, body: { ...answer.body, ...(row && refusedMembers(row, code, identity.aid)) } }
+    },
+  }
+}
+
+/** The version that a request declares; 0 where it declares none. */
+function versionOf({ headers: given }: IncomingMessage): number {
+  const declared = header(given, headers.wire)
+  return declared !== undefined && /^[0-9]+$/.test(declared) ? Number(declared) : 0
+}
+
+/** Versions above are refused everywhere; below, none or no number where no browser reads (hub API §9). */
+function checkVersion(exchange: Exchange<Wire3>): void {
+  const version = versionOf(exchange.request)
+  if (version > WIRE) throw new WireRefusal('wire_too_new')
+  // nothing is there for it in any version
+  exchange.requireMethod()
+  const versioned = versionedPrefixes.some(prefix => exchange.target.startsWith(prefix))
+  const readable = exchange.method === 'GET' && !versioned
+  if (version < WIRE && !readable) throw new WireRefusal('wire_too_old')
+}
+
+function checkHeaders(exchange: Exchange<Wire3>): void {
+  if (exchange.row.auth !== 'signed' && identityHeaders.some(name => exchange.header(name) !== undefined))
+    throw new WireRefusal('identity_headers_not_allowed')
+}
+
+/** What a signature of this request covers. */
+function lineOf({ row, target, bytes }: Exchange<Wire3>): RequestLine {
+  const { method, action = '' } = row
+  return { method, path: target, body: bytes, action }
+}
+
+async function authenticate(
+  exchange: Exchange<Wire3>,
+  hub: Hub,
+  authenticator: Authenticator,
+): Promise<Agent | undefined> {
+  const { row, params, signed } = exchange
+  if (signed === undefined || row.signer === 'core') return undefined
+  if (params['aid'] !== undefined && params['aid'] !== signed.aid)
+    throw unauthorized('the signer is not the agent of this path')
+  const agent = await signerOf(row, signed.aid, hub)
+  if (agent === undefined) {
+    if (row.unknownSigner === 'admission') await hub.registry.checkOpen(signed.aid)
+    throw unauthorized('the signer is not registered here', 'register it again, or ask the operator')
+  }
+  await authenticator.verify(signed, lineOf(exchange), agent.log)
+  return agent
+}
+
+/** An agent registered here now; of its account also one that has left and whose identity has not ended. */
+async function signerOf({ signer }: Wire3Row, aid: string, { agents }: Hub): Promise<Agent | undefined> {
+  if (signer !== 'account') return await agents.findRegistered(aid)
+  const agent = await agents.find(aid)
+  return agent?.log.deactivated === true ? undefined : agent
+}
+
+/** Whether a row, its kind of authentication or every route names a code. */
+function namesCode(row: RouteRow, code: Code): boolean {
+  const common: readonly string[] = commonCodes
+  const ofAuth: readonly string[] = row.auth in authCodes ? authCodes[row.auth as keyof typeof authCodes] : []
+  return row.codes.includes(code) || common.includes(code) || ofAuth.includes(code)
+}
