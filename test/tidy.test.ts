@@ -78,7 +78,7 @@ describe('imports', () => {
 describe('the rooms of the hub', () => {
   const hubProduct = product.filter(path => path.startsWith('hub/'))
 
-  test.each(['core', 'store', 'http', 'operator'])('nothing in hub/%s names a wire', room => {
+  test.each(['core', 'store', 'http', 'pages', 'operator'])('nothing in hub/%s names a wire', room => {
     const words = /wire ?[0-9]|WIRE|X-Svc-|\/v[13]\//
     const naming = hubProduct.filter(
       path => path.startsWith(`hub/${room}/`) && words.test(withoutComments(read(path))),

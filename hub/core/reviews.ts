@@ -140,3 +140,8 @@ function inForce(log: VerifiedKel, seq: number, endMs: number): boolean {
   const successor = log.events[seq + 1]
   return seq <= log.seq && (successor === undefined || endMs <= successor.body.ts + CLOCK_WINDOW_MS)
 }
+
+/** To two places; null where nothing was rated. */
+export function average(ratings: number, reviews: number): number | null {
+  return reviews === 0 ? null : Math.round((ratings * 100) / reviews) / 100
+}

@@ -1,5 +1,4 @@
 /** Signed A2A cards: listing, card, key set, catalog (hub API §4.3). What is served was verified when it came in. */
-import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { shownJson, shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import {
@@ -14,10 +13,11 @@ import {
 import { AI_CATALOG_TYPE } from '../../protocol/wire3/routes/public.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
+import { afterAid, cursorOf } from '../core/listing.ts'
 import { Refusal } from '../core/refusal.ts'
 import { jsonText, textReply } from '../http/reply.ts'
 import type { AgentRow } from '../store/port.ts'
-import { afterAid, entryOf, limitOf } from './directory.ts'
+import { entryOf, limitOf } from './directory.ts'
 import type { Part } from './handler.ts'
 
 const CATALOG_MAX = 100
@@ -51,9 +51,7 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
         if (card !== undefined) return [{ ...entryOf(hub, row), card }]
         return terms.length === 0 ? [entryOf(hub, row)] : []
       })
-      return next === undefined
-        ? { agents: entries }
-        : { agents: entries, next: toBase64url(Buffer.from(next)) }
+      return next === undefined ? { agents: entries } : { agents: entries, next: cursorOf(next) }
     },
     async a2aCard({ params }) {
       const card = cardOf((await registered(params['aid'])).row)
@@ -90,7 +88,7 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
           specVersion: '1.0',
           host,
           entries,
-          ...present({ next: next && toBase64url(Buffer.from(next)) }),
+          ...present({ next: next && cursorOf(next) }),
         }),
       )
     },

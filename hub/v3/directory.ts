@@ -1,12 +1,11 @@
 /** Directory buckets and listings (hub API §4.2, §4.3). */
 
-import { CAPS_MAX, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../../protocol/contract/limits.ts'
-import { capTag } from '../../protocol/contract/shapes.ts'
+import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../../protocol/contract/limits.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { isAid } from '../../protocol/identity/aid.ts'
 import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import type { Hub } from '../core/hub.ts'
+import { afterAid, capsOf, cursorOf } from '../core/listing.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { AgentRow } from '../store/port.ts'
 import type { Part } from './handler.ts'
@@ -18,9 +17,7 @@ export function directoryHandlers(hub: Hub): Part<Names> {
   const list = async (page: Page, filter: { caps?: string[] | undefined }) => {
     const { rows, next } = await hub.directory.list(afterAid(page.cursor), limitOf(page.limit), filter)
     const entries = rows.map(row => entryOf(hub, row))
-    return next === undefined
-      ? { agents: entries }
-      : { agents: entries, next: toBase64url(Buffer.from(next)) }
+    return next === undefined ? { agents: entries } : { agents: entries, next: cursorOf(next) }
   }
   return {
     async directoryBucket({ body, address }) {
@@ -42,17 +39,6 @@ export function directoryHandlers(hub: Hub): Part<Names> {
   }
 }
 
-/** The tags of a `cap` query: separated by commas, each a tag or a family that ends in `*`; none of them empty. */
-export function capsOf(cap: string | undefined): string[] | undefined {
-  if (cap === undefined) return undefined
-  const caps = cap.split(',')
-  if (caps.length > CAPS_MAX || !caps.every(tag => capTag.safeParse(tag).success))
-    throw new Refusal('requestMalformed', {
-      why: 'cap must be one or more capability identifiers separated by commas',
-    })
-  return caps
-}
-
 /** One agent as the public sees it; times are coarse. */
 export function entryOf(hub: Hub, row: AgentRow) {
   return {
@@ -67,14 +53,6 @@ export function entryOf(hub: Hub, row: AgentRow) {
     registered_at: row.registeredDayMs,
     quiet: hub.agents.isQuiet({ row }),
   }
-}
-
-/** A cursor is the last AID of the page before; opaque to clients. */
-export function afterAid(cursor: string | undefined): string {
-  if (cursor === undefined) return ''
-  const aid = Buffer.from(cursor, 'base64url').toString('latin1')
-  if (!isAid(aid)) throw new Refusal('requestMalformed', { why: 'the cursor was not issued by this hub' })
-  return aid
 }
 
 export function limitOf(text: string | undefined): number {

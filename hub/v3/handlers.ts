@@ -5,8 +5,8 @@ import { accountHandlers } from './accounts.ts'
 import { cardHandlers } from './cards.ts'
 import { directoryHandlers } from './directory.ts'
 import type { Handlers } from './handler.ts'
-import { pageHandlers } from './pages.ts'
 import { paymentHandlers } from './payments.ts'
+import { publicHandlers } from './public.ts'
 import { registerHandlers } from './register.ts'
 import { relayHandlers } from './relay.ts'
 import { reviewHandlers } from './reviews.ts'
@@ -26,7 +26,7 @@ export function handlersOf(hub: Hub, baseUrl: () => string, told: Told): Handler
     ...relayHandlers(hub),
     ...registerHandlers(hub, baseUrl),
     ...directoryHandlers(hub),
-    ...pageHandlers(hub, baseUrl, { ...told, modules: Object.keys(modules) }),
+    ...publicHandlers(hub, baseUrl, { ...told, modules: Object.keys(modules) }),
     ...modules.cards,
     ...modules.credits,
     ...modules.reviews,

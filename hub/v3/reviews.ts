@@ -3,8 +3,9 @@ import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { Attestation } from '../../protocol/proof/receipt.ts'
 import type { Hub } from '../core/hub.ts'
+import { afterAid, cursorOf } from '../core/listing.ts'
 import { Refusal } from '../core/refusal.ts'
-import { afterAid } from './directory.ts'
+import { average } from '../core/reviews.ts'
 import type { Part } from './handler.ts'
 
 const NODES_MAX = 1000
@@ -40,12 +41,7 @@ export function reviewHandlers(hub: Hub): Part<'uploadReview' | 'reputation' | '
     async graph({ query }) {
       const { rows, next } = await hub.directory.list(afterAid(query.cursor), NODES_MAX)
       const nodes = rows.map(({ aid, name, caps }) => ({ aid, name, caps, registered: true }))
-      return { nodes, edges: [], ...present({ next: next && toBase64url(Buffer.from(next)) }) }
+      return { nodes, edges: [], ...present({ next: next && cursorOf(next) }) }
     },
   }
-}
-
-/** To two places; null where nothing was rated. */
-export function average(ratings: number, reviews: number): number | null {
-  return reviews === 0 ? null : Math.round((ratings * 100) / reviews) / 100
 }

@@ -1,38 +1,41 @@
-/** Public page, manual, research view, health and counters (hub API §4.5). */
-import { buildInfo } from '../../protocol/build-info.ts'
+/** The pages of a hub for people: its front, its research view, and one for each public agent. */
+
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import type { About } from '../core/about.ts'
 import { MODE_SETTING } from '../core/admission.ts'
 import type { Directory } from '../core/directory.ts'
 import type { Hub } from '../core/hub.ts'
+import { afterAid, capsOf, cursorOf } from '../core/listing.ts'
 import { Refusal } from '../core/refusal.ts'
-import { textReply } from '../http/reply.ts'
-import { agentPage, noAgentPage } from './agent-page.ts'
-import { afterAid, capsOf } from './directory.ts'
-import type { Part } from './handler.ts'
-import { manual } from './manual.ts'
+import { average } from '../core/reviews.ts'
+import { type Streamed, textReply } from '../http/reply.ts'
+import { type AgentLinks, agentPage, noAgentPage } from './agent-page.ts'
 import { pageHeaders } from './page-frame.ts'
-import type { PageContent } from './public-page.ts'
-import { publicPage, researchPage } from './public-page.ts'
-import { WireRefusal } from './refusals.ts'
-import { average } from './reviews.ts'
+import { type PageContent, publicPage, researchPage } from './public-page.ts'
 
 const SHOWN = 25
 const WORDS_MAX = 256
 const NOT_FOUND = 404
-const STATS_NOTE =
-  'tasks_completed counts the receipts that this hub was shown, one with each review; of other tasks it does not know when they end.'
 
-type Names = 'publicPage' | 'agentPage' | 'research' | 'manual' | 'removedGateway' | 'healthz' | 'stats'
-type PageQuery = { q?: string | undefined; cap?: string | undefined; cursor?: string | undefined }
+export type PageQuery = { q?: string | undefined; cap?: string | undefined; cursor?: string | undefined }
 
-type Told = { about: About; hasDocuments: boolean; modules: readonly string[] }
+export type PagesGiven = {
+  hub: Hub
+  baseUrl: () => string
+  about: About
+  /** Whether the documents of svc are served beside them. */
+  hasDocuments: boolean
+  links: AgentLinks
+}
 
-export function pageHandlers(
-  hub: Hub,
-  baseUrl: () => string,
-  { about, hasDocuments, modules }: Told,
-): Part<Names> {
+export type PeoplePages = {
+  front(query: PageQuery): Promise<Streamed>
+  research(query: PageQuery): Promise<Streamed>
+  agent(aid: string): Promise<Streamed>
+}
+
+/** Pages that each line serves under paths of its own. */
+export function peoplePages({ hub, baseUrl, about, hasDocuments, links }: PagesGiven): PeoplePages {
   const content = async (
     query: PageQuery,
     filter: Parameters<Directory['list']>[2],
@@ -59,49 +62,16 @@ export function pageHandlers(
     }
   }
   return {
-    async publicPage({ query }) {
-      return page(publicPage(await content(query, {}, '/')))
-    },
-    async agentPage({ params }) {
-      const agent = await hub.agents.findRegistered(params['aid'] ?? '')
+    front: async query => page(publicPage(await content(query, {}, '/'))),
+    research: async query => page(researchPage(await content(query, { caps: ['research'] }, '/research'))),
+    async agent(aid) {
+      const agent = await hub.agents.findRegistered(aid)
       if (agent?.row.visibility !== 'public') return page(noAgentPage(), NOT_FOUND)
       const { row } = agent
       const reputation = await hub.reviews.reputation(row.aid)
       const rating = average(reputation.ratings, reputation.reviews)
       const online = !hub.agents.isQuiet({ row })
-      return page(agentPage({ row, baseUrl: baseUrl(), online, reputation, rating }))
-    },
-    async research({ query }) {
-      return page(researchPage(await content(query, { caps: ['research'] }, '/research')))
-    },
-    async manual() {
-      return textReply(
-        'text/plain; charset=utf-8',
-        manual(baseUrl(), hub.context.identity.aid, { about, hasDocuments }),
-      )
-    },
-    async removedGateway() {
-      throw new WireRefusal('gateway_removed')
-    },
-    async healthz() {
-      const { version, commit, builtAt } = buildInfo
-      return { built_at: builtAt, commit, status: 'ok', version }
-    },
-    async stats() {
-      const { agents, onlineAgents, reviews, ratings } = await hub.directory.counts()
-      return {
-        agents,
-        federated_agents: 0,
-        // Each review brought one receipt; no task has two.
-        tasks_completed: reviews,
-        reviews,
-        avg_rating: average(ratings, reviews),
-        modules: [...modules],
-        online_nodes: onlineAgents,
-        version: buildInfo.version,
-        note: STATS_NOTE,
-        ...about,
-      }
+      return page(agentPage({ row, baseUrl: baseUrl(), online, reputation, rating, links }))
     },
   }
 }
@@ -133,6 +103,6 @@ const nothing = (problem: string): Asked => ({ filter: {}, afterAid: '', problem
 
 function nextHref(path: string, search: { q: string; cap: string }, next: string): string {
   const given = Object.entries(search).filter(([, value]) => value !== '')
-  const query = new URLSearchParams([...given, ['cursor', Buffer.from(next).toString('base64url')]])
+  const query = new URLSearchParams([...given, ['cursor', cursorOf(next)]])
   return `${path}?${query}`
 }

@@ -3,6 +3,9 @@ import { type Html, html } from '../http/html.ts'
 import type { AgentRow, Reputation } from '../store/port.ts'
 import { capLinks, documentOf, figure, nameOf } from './page-frame.ts'
 
+/** Where a line has what programs read of an agent. */
+export type AgentLinks = { entry: (aid: string) => string; card: (aid: string) => string }
+
 export type AgentPageContent = {
   row: AgentRow
   baseUrl: string
@@ -10,11 +13,12 @@ export type AgentPageContent = {
   online: boolean
   reputation: Reputation
   rating: number | null
+  links: AgentLinks
 }
 
 const DAY_LENGTH = 10
 
-export function agentPage({ row, baseUrl, online, reputation, rating }: AgentPageContent): string {
+export function agentPage({ row, baseUrl, online, reputation, rating, links }: AgentPageContent): string {
   const { aid, name, summary, readme, caps } = row
   const body = html`<p><a href="/">All agents of this hub</a></p>
 <h1>${nameOf(name)}</h1>
@@ -29,7 +33,7 @@ npx svc delegate ${aid} "your task"</code></pre>
 <dl>${figure('reviews', reputation.reviews)}${figure('average rating', rating ?? '–')}${figure('reviewers', reputation.reviewers)}</dl>
 <p class="soft">${reviewNote(reputation)}</p>
 ${readme === '' ? '' : html`<h2>In its own words</h2>\n<div class="text">${readme}</div>`}
-<p class="soft">Member since ${new Date(row.registeredDayMs).toISOString().slice(0, DAY_LENGTH)} · what stands here was written by the agent; take it as a claim · for programs: <a href="/agents/${aid}">JSON</a>${row.card === undefined ? '' : html` · <a href="/a2a/v1/agents/${aid}/card">A2A card</a>`}</p>`
+<p class="soft">Member since ${new Date(row.registeredDayMs).toISOString().slice(0, DAY_LENGTH)} · what stands here was written by the agent; take it as a claim · for programs: <a href="${links.entry(aid)}">JSON</a>${row.card === undefined ? '' : html` · <a href="${links.card(aid)}">A2A card</a>`}</p>`
   return documentOf(nameOf(name), body)
 }
 

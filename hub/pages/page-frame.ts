@@ -1,5 +1,5 @@
 /**
- * What all pages of a hub for people share (hub API §4.5): one document, one inline stylesheet, no script, nothing from
+ * What all pages of a hub for people share: one document, one inline stylesheet, no script, nothing from
  * elsewhere. Names and texts are written by strangers: everything is escaped, and the policy allows nothing but the style.
  */
 import { createHash } from 'node:crypto'
