@@ -67,6 +67,15 @@ export const operatorRules: readonly Rule[] = [
     expect(await world.store.setting('one')).toBe('second')
   }),
 
+  rule('where it is local, says what room there is, and gives its reserve up once', async world => {
+    const { local } = world.store
+    if (local === undefined) return
+    const { disk, rows } = await local.room()
+    expect([disk > 0, rows > 0, rows <= disk]).toEqual([true, true, true])
+    expect([await local.giveUpReserve(), await local.giveUpReserve()]).toEqual([true, false])
+    expect(await world.outcomes([item(world.box, 1)])).toEqual(['queued'])
+  }),
+
   rule('refuses every write once it was told that the disk failed, and says so', async world => {
     await world.store.fail(new StoreBroken('the disk failed'))
     await expect(world.store.putSetting('one', 'value')).rejects.toBeInstanceOf(StoreBroken)
