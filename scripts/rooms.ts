@@ -114,7 +114,7 @@ export const rooms: Record<string, Room> = {
   },
   'hub/epochs': {
     purpose: 'epochs made on a thread of their own, with its own reader of the store',
-    uses: ['hub/store/sqlite', 'hub/core'],
+    uses: ['hub/engine.ts', 'hub/core'],
   },
   'hub/http': {
     purpose: 'HTTP without a word of a wire: the way of a request, bodies, rates, HTML, sending',

@@ -358,7 +358,9 @@ test('a hub that was restored under a clock that ran ahead is restored once more
   const nowMs = hub.clock.now() + 1
   await restoreTo(target, again, () => nowMs)
   const known = (directory: string) =>
-    Number(inspectDatabase(join(directory, 'hub.db'), { deep: false, alone: true }).setting(CLOCK_SETTING))
+    Number(
+      inspectDatabase(join(directory, 'hub.db'), { deep: false, alone: true }).settings.get(CLOCK_SETTING),
+    )
   expect(checkClock(known(ahead), nowMs)).toMatchObject({
     state: 'wrong',
     found: expect.stringMatching(/docs\/host\/problems\.md has the way out/),
@@ -375,8 +377,8 @@ test('a restore under a clock behind the backup sets no floor in the past: it li
   const { lowest } = db.one<{ lowest: number }>('SELECT min(floor_ms) AS lowest FROM account') ?? {}
   db.close()
   expect(lowest).toBe(madeMs)
-  const { setting } = inspectDatabase(join(directory, 'hub.db'), { deep: false, alone: true })
-  expect(Number(setting(CLOCK_SETTING))).toBeGreaterThanOrEqual(madeMs)
+  const { settings } = inspectDatabase(join(directory, 'hub.db'), { deep: false, alone: true })
+  expect(Number(settings.get(CLOCK_SETTING))).toBeGreaterThanOrEqual(madeMs)
 })
 
 test('a backup of an older schema is migrated when it is restored', async () => {

@@ -33,7 +33,7 @@ export async function checkStore(
       : wrong('store', `hub.db is damaged: ${seen.faults[0]}`, mend)
   return {
     findings: [checkSchema(seen), whole, ...checkBlobs(directory, seen), checkReserve(directory, alone)],
-    clockMs: Number(seen.setting(CLOCK_SETTING) ?? 0),
+    clockMs: Number(seen.settings.get(CLOCK_SETTING) ?? 0),
   }
 }
 

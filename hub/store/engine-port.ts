@@ -2,7 +2,7 @@
  * What whoever works on a whole data directory asks of the engine that keeps its rows there: to open them as a store,
  * and, while no store of this process has them open, to look at them, copy them and make a copy safe to serve from.
  */
-import type { LedgerStore } from './ledger-port.ts'
+import type { LedgerSnapshot, LedgerStore } from './ledger-port.ts'
 import { type GroupCommitted, type Store, type StoreBroken, StoreRefused } from './port.ts'
 import type { WatchedChains, WitnessStore } from './witness-port.ts'
 
@@ -39,7 +39,7 @@ export type Inspection = {
   faults: string[]
   /** Names of the blobs that waiting envelopes have. */
   blobs: string[]
-  setting(name: string): string | undefined
+  settings: ReadonlyMap<string, string>
 }
 
 export type SupplyReads = Pick<LedgerStore, 'supplyHead' | 'supplyRecords'> &
@@ -53,6 +53,8 @@ export interface StoreEngine {
   /** Opens, and where needed migrates, the store of a data directory. */
   open(options: StoreOptions): Promise<Store>
   newestSchema(): Promise<number>
+  /** The ledger of one moment, for a thread that has nothing of a store but its path. */
+  snapshot(path: string): Promise<LedgerSnapshot>
   /** Reads what the rows at a path say of themselves; `deep` reads all of them, `alone` says that no process has them open. */
   inspect(path: string, options: { deep: boolean; alone: boolean }): Promise<Inspection>
   /** Reads what rows keep of their supply chain and of its witnesses; nothing under a schema that has neither. */

@@ -4,6 +4,7 @@ import { copyLive, inWords } from './database.ts'
 import { inspectDatabase, inspectSupply, raiseRestored } from './inspect.ts'
 import { readMigrations } from './migrate.ts'
 import { DATABASE_FILE, openStore, RESERVE_FILE } from './open.ts'
+import { snapshotAt } from './snapshot.ts'
 import { ChainsFile } from './watched-chains.ts'
 
 async function told<T>(work: () => T | Promise<T>): Promise<T> {
@@ -22,6 +23,7 @@ export const sqliteEngine: StoreEngine = {
   },
   open: options => told(() => openStore(options)),
   newestSchema: async () => readMigrations().length,
+  snapshot: path => told(() => snapshotAt(path)),
   inspect: (path, options) => told(() => inspectDatabase(path, options)),
   inspectSupply: (path, options, read) => told(() => inspectSupply(path, options, read)),
   copy: (path, target, { alone }) => told(() => copyLive(path, target, alone)),

@@ -34,7 +34,7 @@ export function inspectDatabase(path: string, options: { deep: boolean; alone: b
       release: settings.get('release') ?? 'unknown',
       faults,
       blobs: files.map(({ file }) => file),
-      setting: name => settings.get(name),
+      settings,
     }
   } finally {
     db.close()
