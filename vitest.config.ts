@@ -10,7 +10,7 @@ const programs = [
   'test/matrix/{former-hub,restored-money,restored-price}.test.ts',
   'test/{canary,conformance,console,second-client,tui,x402}/*.test.ts',
   'daemon/platform/stream-memory.test.ts',
-  'test/a2a/{door,payments,surface}.test.ts',
+  'test/a2a/{access,payments,surface}.test.ts',
   'test/fuzz/{programs,protocol,routes}.test.ts',
   'test/two-nodes/*.test.ts',
   'test/agents/stories.test.ts',

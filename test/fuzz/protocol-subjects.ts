@@ -157,7 +157,10 @@ function framesOf(...contents: string[]): Uint8Array {
 function framesAgain(bytes: Uint8Array): Uint8Array {
   const sealer = new FrameSealer(new Uint8Array(32))
   const frames = [...new FrameOpener(new Uint8Array(32)).open(bytes)]
-  return concat(...frames.map(({ kind, content }) => sealer.seal(kind, content)))
+  const again = concat(...frames.map(({ kind, content }) => sealer.seal(kind, content)))
+  // the rest may still come
+  if (again.length < bytes.length) throw new Malformed('the last frame is cut off')
+  return again
 }
 
 function cursorAgain(text: string): string {
