@@ -21,7 +21,8 @@ import { gone, plainFetch } from './plain-fetch.ts'
 import { type Call, NotOpen, sealedCall } from './sealed-call.ts'
 
 export type Session = { session: string; key: Uint8Array }
-type Opened = { challenge: string; tabs: Uint8Array; time(): NodeTime }
+type Opened = { challenge: string; time(): NodeTime }
+export type Tabs = { key: Uint8Array; now(): number }
 /** `isOrder`: it changes something, so that it is not given twice by itself. */
 type Wanted = Partial<Omit<Call, 'target'>> & { isOrder?: boolean }
 
@@ -47,6 +48,8 @@ export const newAsked = (): Asked => ({
 export class Peer {
   readonly #session: Session
   #opened: Promise<Opened> | undefined
+  /** It outlives the node that gave it: tabs tell each other that the node went. */
+  #tabs: Tabs | undefined
   #counter = 0
 
   constructor(session: Session) {
@@ -59,9 +62,9 @@ export class Peer {
   }
 
   /** The key that seals what pages of this host tell each other, and what the node's clock says. */
-  async tabs(): Promise<{ key: Uint8Array; now(): number }> {
-    const { tabs, time } = await this.#open()
-    return { key: tabs, now: () => time().now }
+  async tabs(): Promise<Tabs> {
+    if (this.#tabs === undefined) await this.#open()
+    return this.#tabs ?? Promise.reject(gone())
   }
 
   /**
@@ -136,8 +139,8 @@ export class Peer {
       const passed = performance.now() - start
       return { now: opening.now + passed, up: opening.up + passed }
     }
-    const tabs = maskedTabs(key, asked, keyFrom(opening.masked_tabs))
-    return { challenge: opening.challenge, tabs, time }
+    this.#tabs = { key: maskedTabs(key, asked, keyFrom(opening.masked_tabs)), now: () => time().now }
+    return { challenge: opening.challenge, time }
   }
 }
 

@@ -3,8 +3,8 @@
  * another program left at this address reads and forges nothing. What is older than some seconds counts for nothing.
  */
 import { chachaOpen, chachaSeal, randomBytes } from '#crypto'
-import { concat, fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
-import type { Peer } from './peer.ts'
+import { concat, fromUtf8, toHex, utf8 } from '../../protocol/encoding/bytes.ts'
+import type { Peer, Tabs } from './peer.ts'
 
 const NONCE_BYTES = 12
 const LABEL = utf8('svc-console/tabs')
@@ -12,7 +12,8 @@ const LABEL = utf8('svc-console/tabs')
 export const FRESH_MS = 20_000
 export const SAID_EVERY_MS = 5_000
 
-type Key = { key: Uint8Array; now(): number }
+/** This tab, which hears nothing of what it tells itself. */
+const ME = toHex(randomBytes(NONCE_BYTES))
 
 export class TabChannel<Told> implements Disposable {
   readonly #channel: BroadcastChannel
@@ -23,8 +24,8 @@ export class TabChannel<Told> implements Disposable {
     this.#channel = new BroadcastChannel(name)
     this.#peer = peer
     this.#channel.onmessage = ({ data }: MessageEvent<unknown>) =>
-      this.#inTurn(key => {
-        const told = opened<Told>(data, key)
+      this.#inTurn(tabs => {
+        const told = opened<Told>(data, tabs)
         if (told !== undefined) hear(told)
       })
   }
@@ -32,7 +33,7 @@ export class TabChannel<Told> implements Disposable {
   tell(told: Told): void {
     this.#inTurn(({ key, now }) => {
       const nonce = randomBytes(NONCE_BYTES)
-      const sealed = chachaSeal(key, nonce, LABEL, utf8(JSON.stringify({ at: now(), told })))
+      const sealed = chachaSeal(key, nonce, LABEL, utf8(JSON.stringify({ at: now(), by: ME, told })))
       this.#channel.postMessage(concat(nonce, sealed))
     })
   }
@@ -44,20 +45,20 @@ export class TabChannel<Told> implements Disposable {
   }
 
   /** Without a node nobody tells anything. */
-  #inTurn(then: (key: Key) => void): void {
+  #inTurn(then: (tabs: Tabs) => void): void {
     this.#last = this.#last.then(async () => {
-      const key = await this.#peer.tabs().catch(() => undefined)
-      if (key !== undefined) then(key)
+      const tabs = await this.#peer.tabs().catch(() => undefined)
+      if (tabs !== undefined) then(tabs)
     })
   }
 }
 
-function opened<Told>(data: unknown, { key, now }: Key): Told | undefined {
+function opened<Told>(data: unknown, { key, now }: Tabs): Told | undefined {
   if (!(data instanceof Uint8Array) || data.length < NONCE_BYTES) return undefined
   try {
     const plain = chachaOpen(key, data.subarray(0, NONCE_BYTES), LABEL, data.subarray(NONCE_BYTES))
-    const { at, told } = JSON.parse(fromUtf8(plain)) as { at: number; told: Told }
-    return Math.abs(now() - at) <= FRESH_MS ? told : undefined
+    const { at, by, told } = JSON.parse(fromUtf8(plain)) as { at: number; by: string; told: Told }
+    return by !== ME && Math.abs(now() - at) <= FRESH_MS ? told : undefined
   } catch {
     return undefined
   }
