@@ -1,5 +1,6 @@
 /** Who gets the console, and who gets a session with it: over real sockets, as browsers and others of the machine ask. */
 import { execFile, execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import * as http from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -16,7 +17,7 @@ import { type Answer, askedOf, OpenPage, type Session, send, trade, tradeBody } 
 import { ControlAddress } from './address.ts'
 import { ALONE, tradeTicket } from './console.ts'
 import { ONCE_LIFE_MS } from './once.ts'
-import { PageSessions } from './page-sessions.ts'
+import { PAGES_MAX, PageSessions } from './page-sessions.ts'
 import { Lookups } from './peer-table.ts'
 import { peerUser } from './peer-user.ts'
 import { Tickets } from './tickets.ts'
@@ -462,6 +463,28 @@ describe('the console needs a ticket', () => {
     const { console_url } = await node.handlers.consoleTicket({}, never)
     expect(console_url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console#t=/)
   })
+})
+
+test('a call of a page that was forgotten while its body came is not counted, also where the page opens again', () => {
+  const pages = new PageSessions(
+    'the token',
+    n => randomBytes(n),
+    () => ({ now: 0, up: 0 }),
+  )
+  const { session, key } = pages.issue()
+  const open = (given: { session: string; key: Uint8Array }) => {
+    const asked = askedOf('here')
+    return pages.open(
+      { session: given.session, nonce: asked.nonce, proof: pageProof(given.key, asked) },
+      'here',
+    )
+  }
+  open({ session, key })
+  const call = pages.call({ session, counter: 1 }, 'here')
+  for (let n = 0; n < PAGES_MAX; n++) open(pages.issue())
+  open({ session, key })
+  expect(call?.count()).toBe(false)
+  expect(pages.call({ session, counter: 1 }, 'here')?.count()).toBe(true)
 })
 
 test.each([
