@@ -275,6 +275,23 @@ describe('whoever holds a connection of an open page', () => {
     await expect(peer.fetch('/inbox')).rejects.toThrow('no node answers')
   })
 
+  test('and answers with what is no frame of the node keeps no connection with it', async () => {
+    const peer = opened()
+    const real = answer
+    await peer.fetch('/inbox')
+    const ends: Promise<unknown>[] = []
+    answer = (request, response) => {
+      if (!isCall(request)) return real(request, response)
+      request.resume()
+      ends.push(new Promise(resolve => response.on('close', resolve)))
+      response.writeHead(200)
+      response.write(new Uint8Array(64))
+    }
+    await expect(peer.fetch('/inbox')).rejects.toThrow('no node answers')
+    expect(ends).toHaveLength(2)
+    await Promise.all(ends)
+  })
+
   test('who gives old words of the node out late is seen by their time', async () => {
     const peer = opened()
     beforeAnswer = () => new Promise(() => undefined)

@@ -14,6 +14,7 @@ import {
   nodeProof,
   pageProof,
   sameHex,
+  TOO_LATE,
 } from '../../protocol/control/page-key.ts'
 import { toHex } from '../../protocol/encoding/bytes.ts'
 import { NodeGone, NodeRefused } from '../../view/node-client.ts'
@@ -31,8 +32,6 @@ const OPENING_MS = 10_000
 const OPENING_CHARACTERS_MAX = 4096
 /** A browser holds six to one place, and one of them carries the events. */
 const CONNECTIONS = 5
-/** The node says so of a call that came too late: it was not carried out. */
-const LATE = 408
 
 const unsure = () =>
   new NodeGone('the node did not say whether it took this; look before you do it again', 'svc status')
@@ -74,7 +73,8 @@ export class Peer {
   async fetch(path: string, { isOrder = false, ...wanted }: Wanted = {}): Promise<Response> {
     const call = { method: 'GET', ...wanted, target: targetOf(path) }
     const answer = await this.#try(call, isOrder)
-    if (answer instanceof Response && answer.status !== LATE) return answer
+    if (answer instanceof Response && answer.status !== TOO_LATE) return answer
+    if (answer instanceof Response) void answer.body?.cancel()
     this.lose()
     // whoever stands between may have passed it on, and says that nobody knows the page
     if (answer === 'not open' && isOrder) throw unsure()

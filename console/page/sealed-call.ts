@@ -30,10 +30,20 @@ export class NotOpen extends Error {}
 
 /** Makes a call; throws {@link NotOpen}, or what the browser throws where nobody answers. */
 export async function sealedCall(seal: CallSeal, call: Call): Promise<Response> {
+  const patience = new Patience(call.signal)
+  try {
+    return await answered(seal, call, patience)
+  } catch (error) {
+    // nothing of a call that failed keeps a connection
+    patience.stop()
+    throw error
+  }
+}
+
+async function answered(seal: CallSeal, call: Call, patience: Patience): Promise<Response> {
   const { method, target, body = new Blob() } = call
   const sealer = new FrameSealer(seal.keys.page)
   const opener = new FrameOpener(seal.keys.node)
-  const patience = new Patience(call.signal)
   for (let sent = 0, isFirst = true; ; isFirst = false) {
     const first = sealer.count
     const at = seal.time()
@@ -85,18 +95,23 @@ async function* framesIn(
         else if (seal.time().now - Number(fromUtf8(frame.content)) > BEHIND_MS) throw new NotOpen()
       }
     }
+  } catch (error) {
+    patience.stop()
+    throw error
   } finally {
-    patience.end()
-    // a connection is used again when all of the answer was read
-    void drained(reader)
+    await drained(reader, patience)
   }
 }
 
-async function drained(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+/** A connection is used again when all of the answer was read. */
+async function drained(reader: ReadableStreamDefaultReader<Uint8Array>, patience: Patience): Promise<void> {
+  patience.begin(0)
   try {
     if (!(await reader.read()).done) await reader.cancel()
   } catch {
     // it was called off
+  } finally {
+    patience.end()
   }
 }
 

@@ -8,6 +8,7 @@ import { Readable } from 'node:stream'
 import * as z from 'zod'
 import { controlRoutes } from '../../protocol/control/operations.ts'
 import { type Frame, FrameOpener } from '../../protocol/control/page-frames.ts'
+import { TOO_LATE } from '../../protocol/control/page-key.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { refuse } from '../refusal.ts'
@@ -21,8 +22,6 @@ const NEXT_BODY_MS = 30_000
 const WHOLE_BODY_MS = 60_000
 /** Calls that wait for their next body, of all pages. */
 const WAITING_MAX = 32
-/** The call was sealed too long ago, by the clocks of this node; it was not carried out. */
-const LATE = 408
 
 type Serve = (question: Question, reply: Reply) => Promise<void>
 type Name = { session: string; counter: number; frame: number }
@@ -67,7 +66,7 @@ export class SealedCalls {
     const head = headIn(Head, first)
     if (head === undefined || !isWhole(head.method, frames)) return tellMalformed(reply)
     const { method, target, at } = head
-    if (!this.#pages.isTimely(at, body.length)) return void reply.writeHead(LATE).end()
+    if (!this.#pages.isTimely(at, body.length)) return void reply.writeHead(TOO_LATE).end()
     const content = Readable.from(this.#contentOf(name, frames, { opener, reply }), { objectMode: false })
     // whoever reads it hears of it; a call that was refused before its end is read by nobody
     content.on('error', () => undefined)

@@ -21,6 +21,8 @@ export type NodeOpening = NodeTime & { challenge: string; masked_tabs: string }
 
 /** A call that was sealed longer ago than this is not carried out: whoever held it back has held it for nothing. */
 const CALL_LIFE_MS = 15_000
+/** The status of a call that was sealed longer ago than that: it was not carried out. */
+export const TOO_LATE = 408
 /** A clock that a page has of its node is not ahead by more. */
 const CALL_AHEAD_MS = 2_000
 /** The slowest line on which a body still arrives. */
