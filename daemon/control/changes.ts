@@ -22,6 +22,7 @@ const MOVES = [
   kinds.quote,
   kinds.declined,
   kinds.cancelled,
+  kinds.noReceipt,
 ]
 /** How far a clock may have been set back while somebody has a list. */
 const AHEAD_MAX_MS = 86_400_000

@@ -307,19 +307,18 @@ function endEither(
 type EndView = Awaited<ReturnType<TaskOperations['end']>>
 
 function endView(interaction: Interaction): EndView {
-  const receipt = receiptView(interaction)
-  const waiting = !isCut(interaction)
-    ? 'peer'
-    : receipt === undefined
-      ? 'receipt'
-      : interaction.counterSignature === null
-        ? 'counter_signature'
-        : undefined
   return {
     interaction_id: interaction.id,
     state: interaction.state,
-    ...present({ waiting_for: waiting, receipt }),
+    ...present({ waiting_for: endWaitsFor(interaction), receipt: receiptView(interaction) }),
   }
+}
+
+function endWaitsFor(interaction: Interaction): EndView['waiting_for'] {
+  if (!isCut(interaction)) return 'peer'
+  if (interaction.receiptState === 'none') return undefined
+  if (interaction.receipt === null) return 'receipt'
+  return interaction.counterSignature === null ? 'counter_signature' : undefined
 }
 
 /** The effect of a capability call, once it is there. */

@@ -235,8 +235,10 @@ describe('a task that ended after the backup', () => {
     await minutes(2)
     propose(bob)
     await minutes(2)
-    expect(both().map(({ receiptState }) => receiptState)).toEqual([null, null])
+    expect(both().map(({ receiptState }) => receiptState)).toEqual(['none', 'none'])
     expect(bob.thread(id).reason).toMatch(/no receipt: a copy of this node that is lost said the last answer/)
+    expect(alice.thread(id).reason).toMatch(/^the provider signs no receipt: its node was restored/)
+    expect([alice, bob].map(waiting)).toEqual([undefined, undefined])
   })
 
   test('says no longer that it has no receipt once that comes back', async () => {
@@ -256,7 +258,10 @@ describe('a task that ended after the backup', () => {
     alice.ctx.store.run(late, world.clock.ms + 10 * 60_000, kinds.counterSignature)
     await minutes(2)
     propose(bob)
-    expect(bob.thread(id)).toMatchObject({ receiptState: null, reason: expect.stringMatching(/^no receipt/) })
+    expect(bob.thread(id)).toMatchObject({
+      receiptState: 'none',
+      reason: expect.stringMatching(/^no receipt/),
+    })
     await minutes(20)
     agree()
     expect(bob.thread(id).reason).toBeNull()

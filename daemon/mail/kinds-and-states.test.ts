@@ -4,7 +4,7 @@ import { contentId } from '../../protocol/crypto/hash.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeAccess } from '../../protocol/mail/access.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
-import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { encodePayload, kinds, noReceiptReasons } from '../../protocol/mail/payload.ts'
 import { documentBytes, documentCid } from '../../protocol/proof/documents.ts'
 import { GENESIS } from '../../protocol/proof/evidence.ts'
 import { CounterSignature, Receipt } from '../../protocol/proof/receipt.ts'
@@ -129,6 +129,8 @@ function payloadOf(interaction: Interaction, kind: number, number: number): Uint
       })
     case kinds.settlements:
       return encodePayload(kinds.settlements, { settlements: [Uint8Array.of(1)] })
+    case kinds.noReceipt:
+      return encodePayload(kinds.noReceipt, { reason: noReceiptReasons.answerLost })
     case kinds.declined:
     case kinds.cancelled:
       return encodePayload(kind, { reason: 'enough' })
@@ -172,7 +174,7 @@ function takenAs(body: MessageBody): number {
 describe.each(['provider', 'requester'] as const)('a %s whose interaction is', receiverRole => {
   test.each(standings[receiverRole])('$name answers every kind as the vectors say', standing => {
     const own = cases.filter(one => one.receiver === receiverRole && one.standing === standing.name)
-    expect(own).toHaveLength(26)
+    expect(own).toHaveLength(28)
     const found = own.map(({ kind, number, ...expected }) => {
       const interaction = receiver.within(() => placed(receiverRole, standing))
       const messages = receiver.messages(interaction.id).length

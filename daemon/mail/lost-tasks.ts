@@ -21,6 +21,7 @@ const OF_PROVIDER: ReadonlySet<number> = new Set([
   kinds.receipt,
   kinds.declined,
   kinds.settlements,
+  kinds.noReceipt,
 ])
 const OF_REQUESTER: ReadonlySet<number> = new Set([kinds.counterSignature, kinds.cancelled])
 

@@ -13,7 +13,6 @@ import { type DackCode, dackCodes } from '../../protocol/mail/dack.ts'
 import { isLoose, type MessageBody, messagePayload } from '../../protocol/mail/message.ts'
 import { type AnyPayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentCid } from '../../protocol/proof/documents.ts'
-import { Receipt } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { doubtHead } from '../peers/heads.ts'
 import { genuineGrants } from '../peers/stock.ts'
@@ -26,10 +25,11 @@ import type { Interaction } from '../store/threads.ts'
 import { takeAcceptEnd, takeEnd } from '../tasks/conversation.ts'
 import { reopened } from '../tasks/deadlines.ts'
 import { answeringOf, handOver } from '../tasks/dispatch.ts'
+import { isEndNear, takeNoReceipt } from '../tasks/no-receipt.ts'
 import { admit, dropFiles, mayAdd } from '../tasks/policies.ts'
 import { takeBack, takeLaterSettlements, takeQuote, takeSettlements } from '../tasks/quotes.ts'
 import { takeCounterSignature } from '../tasks/receipt-provider.ts'
-import { isOfProvider, settleWaiting, takeReceipt } from '../tasks/receipt-requester.ts'
+import { isOfProvider, keepReceipt, settleWaiting, takeReceipt } from '../tasks/receipt-requester.ts'
 import { isCut, isOver, isRequester } from '../tasks/standing.ts'
 import { noteClaim } from './claims.ts'
 import { confirmByAnswer, confirmByLists } from './confirming.ts'
@@ -101,10 +101,14 @@ function decide(ctx: Context, received: Received, verdict: () => DackCode): Dack
   }, 'node.receive')
 }
 
-/** Whether the same message would be judged so again: not where its sender mends it, or where its task may still come. */
+/**
+ * Whether the same message would be judged so again: not where its sender mends it, where its task may still come, or where it
+ * is outside of the transcript and came before the end of a task that was restored.
+ */
 function isForGood(ctx: Context, { from, kind, interactionId }: MessageBody, code: DackCode): boolean {
   if (code === dackCodes.retiredKey || code === dackCodes.times) return false
   if (code !== dackCodes.malformed || interactionId === undefined || kind === kinds.delegate) return true
+  if (!isNumbered(kind)) return false
   return threadOf(ctx, from, toBase64url(interactionId)) !== undefined
 }
 
@@ -201,6 +205,7 @@ const PROVIDER_KINDS: ReadonlySet<number> = new Set([
   kinds.quote,
   kinds.declined,
   kinds.settlements,
+  kinds.noReceipt,
 ])
 const REQUESTER_KINDS: ReadonlySet<number> = new Set([kinds.counterSignature, kinds.cancelled])
 
@@ -270,9 +275,14 @@ const isStep = (kind: number): boolean =>
 const bytesOf = (body: MessageBody): number =>
   body.attachments.reduce((sum, { size }) => sum + size, body.payload.length)
 
-/** Receipt, counter-signature and what a hub said later stand outside the transcript. */
-const isNumbered = (kind: number): boolean =>
-  kind !== kinds.receipt && kind !== kinds.counterSignature && kind !== kinds.settlements
+/** What stands outside of the transcript: the receipt or why there is none, its counter-signature, the hub's later word. */
+const UNNUMBERED_KINDS: ReadonlySet<number> = new Set([
+  kinds.receipt,
+  kinds.counterSignature,
+  kinds.settlements,
+  kinds.noReceipt,
+])
+const isNumbered = (kind: number): boolean => !UNNUMBERED_KINDS.has(kind)
 
 /** What the message changes in its interaction; undefined when it may not come now. */
 function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction | undefined {
@@ -292,11 +302,10 @@ function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction 
       if (!isOfProvider(ctx, interaction, message.payload.receipt)) return undefined
       if (isCut(interaction)) return takeReceipt(ctx, interaction, message.payload.receipt)
       // It may overtake the last message of the cut, and is judged when that one is here.
-      if (interaction.state !== 'end_proposed' || interaction.receipt !== null) return undefined
-      return ctx.threads.update(interaction, {
-        receipt: Receipt.encode(message.payload.receipt),
-        receiptState: 'waiting',
-      })
+      if (!isEndNear(interaction) || interaction.receipt !== null) return undefined
+      return keepReceipt(ctx, interaction, message.payload.receipt)
+    case kinds.noReceipt:
+      return takeNoReceipt(ctx, interaction, message.payload)
     case kinds.settlements:
       return takeLaterSettlements(ctx, interaction, message.payload.settlements) ? interaction : undefined
     case kinds.counterSignature:

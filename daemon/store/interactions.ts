@@ -55,7 +55,7 @@ export const interactionsTable = {
     /** JSON list of own numbers that the peer said it lacks. */
     peerLacks: text,
     receipt: orNull(blob),
-    receiptState: orNull(oneOf<'waiting' | 'made' | 'signed' | 'disputed'>(text)),
+    receiptState: orNull(oneOf<'waiting' | 'made' | 'signed' | 'disputed' | 'none'>(text)),
     receiptNote: orNull(text),
     counterSignature: orNull(blob),
     /** A second receipt that the provider signed, and that contradicts the first. */

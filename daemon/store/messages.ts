@@ -296,8 +296,8 @@ export function newestOfKind(
 }
 
 /**
- * Messages of this side that have left: those with a number above one, the newest receipt, and what a hub said later; by
- * key, in their order.
+ * Messages of this side that have left: those with a number above one that were not refused, the newest receipt or why there
+ * is none, and what a hub said later; by key, in their order.
  */
 export function sentAbove(
   store: Store,
@@ -307,10 +307,10 @@ export function sentAbove(
   return store
     .all<{ key: number }>(
       `SELECT key FROM messages AS m WHERE interaction = ?1 AND direction = 'out' AND claimed = 0
-         AND delivery IS NOT 'failed'
+         AND (delivery IS NOT 'failed' OR kind IN (${kinds.receipt}, ${kinds.noReceipt}, ${kinds.settlements}))
          AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.message = m.key AND o.state = 'queued')
          AND (number > ?2 OR kind = ${kinds.settlements} OR key = (SELECT max(r.key) FROM messages AS r
-           WHERE r.interaction = ?1 AND r.direction = 'out' AND r.kind = ${kinds.receipt}))
+           WHERE r.interaction = ?1 AND r.direction = 'out' AND r.kind IN (${kinds.receipt}, ${kinds.noReceipt})))
        ORDER BY key LIMIT ?3`,
       interaction,
       above,

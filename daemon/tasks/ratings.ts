@@ -82,5 +82,6 @@ export function keptRating(
 function whyNotSigned({ state, receiptState }: Interaction): string {
   if (WITHOUT_RECEIPT.includes(state)) return `dropped: the task is ${state}, so there is no receipt to rate`
   if (receiptState === 'disputed') return 'kept, and not signed: the receipt does not hold'
+  if (receiptState === 'none') return 'kept, and not signed: the provider signs no receipt'
   return 'kept: it is signed and goes to the hub once both sides have signed the receipt'
 }

@@ -10,6 +10,7 @@ import {
   encodePayload,
   kinds,
   MISSING_MAX,
+  noReceiptReasons,
   type Payload,
 } from '../../protocol/mail/payload.ts'
 import {
@@ -24,34 +25,33 @@ import {
 import type { Context } from '../context.ts'
 import { noteHead } from '../peers/heads.ts'
 import { isNumberOpen, noteReceiptRecord } from '../store/interactions.ts'
-import { noReason, ownReason } from '../store/reasons.ts'
+import { noReason } from '../store/reasons.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { noteDelivered } from './delivery.ts'
+import { refuseReceipt } from './no-receipt.ts'
 import { paidMarkOf } from './quotes.ts'
 import { coveredMessages, inHubTime, isAnswer, resultOf } from './receipts.ts'
 import { failAbove, isCut, isOver } from './standing.ts'
 
 type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'events' | 'now' | 'hubNow'>
 
-const NO_ANSWER_HERE = 'no receipt: a copy of this node that is lost said the last answer, which is not here'
 /** A receipt is mended for as long as its other side may still sign it. */
 const MENDED_MS = 60 * 86_400_000
 
 /**
- * Signs the receipt of an ended interaction and queues it for the requester. Where more messages are missing than a
- * cover may name there is none, and the interaction says so. `mended`: the digest of the transcript, where the receipt that
+ * Signs the receipt of an ended interaction and queues it for the requester. Where nobody can sign one, both sides are
+ * told why. `mended`: the digest of the transcript, where the receipt that
  * was made first has a wrong one.
  */
 export function makeReceipt(ctx: Needs, interaction: Interaction, mended?: Uint8Array): Interaction {
-  if (ctx.chain.isQuarantined)
-    return ctx.threads.update(interaction, ownReason('no receipt: the evidence chain is quarantined'))
+  if (ctx.chain.isQuarantined) return refuseReceipt(ctx, interaction, noReceiptReasons.chainQuarantined)
   const requesterSide: [number, number[]] = [interaction.peerLast as number, lacking(ctx, interaction)]
   const providerSide: [number, number[]] = [interaction.ownLast as number, undelivered(ctx, interaction)]
   if (requesterSide[1].length > MISSING_MAX || providerSide[1].length > MISSING_MAX)
-    return ctx.threads.update(interaction, ownReason('no receipt: too many messages are missing'))
+    return refuseReceipt(ctx, interaction, noReceiptReasons.tooManyMissing)
   const theirs = coveredMessages(ctx, interaction, 'in', requesterSide)
   const ours = coveredMessages(ctx, interaction, 'out', providerSide)
-  if (isAnswerLost(ours, interaction)) return ctx.threads.update(interaction, ownReason(NO_ANSWER_HERE))
+  if (isAnswerLost(ours, interaction)) return refuseReceipt(ctx, interaction, noReceiptReasons.answerLost)
   const result = resultOf(ours)
   const end = ctx.hubNow()
   const body: ReceiptBody = {
@@ -109,6 +109,17 @@ function recordReceipt(ctx: Needs, { id, key, delegator }: Interaction, resultCi
     result_cid: cidText(resultCid),
   })
   noteReceiptRecord(ctx.store, key, seq)
+}
+
+/** Earlier releases told no requester why a task that ended has no receipt. */
+export function tellMissingReceipts(ctx: Needs): void {
+  const untold = ctx.store.all<{ key: number }>(
+    `SELECT key FROM interactions
+     WHERE side = 'received' AND state = 'ended' AND own_last IS NOT NULL AND peer_last IS NOT NULL
+       AND receipt IS NULL AND receipt_state IS NULL AND updated_at > ?`,
+    ctx.now() - MENDED_MS,
+  )
+  for (const { key } of untold) makeReceipt(ctx, ctx.threads.byKey(key))
 }
 
 /**

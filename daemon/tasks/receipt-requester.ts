@@ -19,6 +19,7 @@ import {
 import type { Context } from '../context.ts'
 import { noteHead } from '../peers/heads.ts'
 import { noteReceiptRecord } from '../store/interactions.ts'
+import { noReason } from '../store/reasons.ts'
 import type { Interaction } from '../store/threads.ts'
 import { paidMarkOf } from './quotes.ts'
 import { signKeptRating } from './ratings.ts'
@@ -45,8 +46,20 @@ export function takeReceipt(ctx: Needs, interaction: Interaction, receipt: Recei
   const encoded = Receipt.encode(receipt)
   const wasDisputed = interaction.receiptState === 'disputed'
   if (wasDisputed && interaction.receipt !== null && equal(interaction.receipt, encoded)) return interaction
-  const held = ctx.threads.update(interaction, { receipt: encoded, receiptState: 'waiting' })
-  return settleReceipt(ctx, held, receipt, wasDisputed)
+  return settleReceipt(ctx, keepReceipt(ctx, interaction, receipt), receipt, wasDisputed)
+}
+
+/** Keeps a receipt until it is judged; why there was none is true no longer. */
+export function keepReceipt(
+  { threads }: Pick<Needs, 'threads'>,
+  interaction: Interaction,
+  receipt: Receipt,
+): Interaction {
+  return threads.update(interaction, {
+    receipt: Receipt.encode(receipt),
+    receiptState: 'waiting',
+    ...(interaction.receiptState === 'none' ? noReason : {}),
+  })
 }
 
 /** Whether the provider signed it: what it did not sign is no receipt, whoever sent it. */

@@ -5,6 +5,9 @@ import { unseenAbove } from '../store/messages.ts'
 import type { Interaction } from '../store/threads.ts'
 
 const OVER_STATES = new Set(['ended', 'declined', 'cancelled', 'failed', 'expired'])
+/** Nobody signs any more: the receipt does not hold, or its provider said why there is none. */
+const isSettled = (receiptState: Interaction['receiptState']): boolean =>
+  receiptState === 'disputed' || receiptState === 'none'
 const OVER_ELSEWHERE =
   'a copy of this node that is lost had ended the task before this was said; start another task'
 
@@ -25,7 +28,7 @@ export function waitingFor(
   const { state, endBy, receipt, receiptState, counterSignature } = interaction
   if (isNumberOpen(interaction)) return 'numbers'
   if (state === 'end_proposed' && endBy === 'me' && !isCut(interaction)) return 'peer'
-  if (state !== 'ended' || !isCut(interaction) || receiptState === 'disputed') return undefined
+  if (state !== 'ended' || !isCut(interaction) || isSettled(receiptState)) return undefined
   if (isRequester(interaction)) return receipt === null ? 'receipt' : undefined
   return receipt !== null && counterSignature === null ? 'counter_signature' : undefined
 }

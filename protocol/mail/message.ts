@@ -152,6 +152,7 @@ function numberFits(message: AnyPayload, number: number): boolean {
     case kinds.heldHead:
     case kinds.numbers:
     case kinds.settlements:
+    case kinds.noReceipt:
       return number === 0
     default:
       return number >= 1

@@ -40,6 +40,7 @@ export const kinds = {
   heldHead: 11,
   numbers: 12,
   settlements: 13,
+  noReceipt: 14,
 } as const
 /** What a person reads; every other kind is a step of the protocol. */
 export const wordKinds: readonly number[] = [
@@ -50,8 +51,13 @@ export const wordKinds: readonly number[] = [
   kinds.declined,
   kinds.cancelled,
 ]
-/** 0 to 13; {@link isKind} says whether a number is one. */
+/** 0 to 14; {@link isKind} says whether a number is one. */
 export type Kind = (typeof kinds)[keyof typeof kinds]
+
+/** Why a provider signs no receipt of a task that ended, objects §7. */
+export const noReceiptReasons = { answerLost: 0, tooManyMissing: 1, chainQuarantined: 2 } as const
+/** 0 to 2, as {@link noReceiptReasons} has them. */
+export type NoReceiptReason = (typeof noReceiptReasons)[keyof typeof noReceiptReasons]
 
 /** Numbers that an end or an acceptance lists as missing at most, objects §7. */
 export const MISSING_MAX = 1024
@@ -67,6 +73,7 @@ const numbers: Field<number[]> = mapped(
 )
 /** The number of a message, or how many there are: nobody is made to count further. */
 const number: Field<number> = mapped(uint, bounded, bounded)
+const noReceiptReason: Field<NoReceiptReason> = mapped(uint, knownReason, knownReason)
 const document = blob(DOCUMENT_BYTES_MAX)
 const reason = required(1, text(REASON_BYTES_MAX))
 const paysFor = {
@@ -139,6 +146,7 @@ export const payloads = {
   13: record('settlements', {
     settlements: required(1, list(blob(SETTLEMENT_BYTES_MAX), SETTLEMENTS_MAX, 1)),
   }),
+  14: record('no receipt', { reason: required(1, noReceiptReason) }),
 } as const satisfies Record<Kind, unknown>
 
 /** Members of the payload of one kind, as {@link payloads} declares them. */
@@ -169,6 +177,12 @@ function codec<K extends Kind>(kind: K): RecordCodec<Payload<K>> {
 function bounded(count: number): number {
   if (count > MESSAGES_MAX) throw new Malformed(`a message number is above ${MESSAGES_MAX}`)
   return count
+}
+
+function knownReason(code: number): NoReceiptReason {
+  const known = Object.values(noReceiptReasons).find(one => one === code)
+  if (known === undefined) throw new Malformed(`unknown reason ${code} for a missing receipt`)
+  return known
 }
 
 function ascending(listed: number[]): number[] {
