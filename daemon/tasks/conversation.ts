@@ -164,11 +164,16 @@ export function takeEnd(
 }
 
 /**
- * Agrees to an end that waited for certain numbers: where this side proposed it too, or has the whole answer. An end that it
- * proposed meanwhile is the one that a lost copy had proposed, where there was one.
+ * Agrees to an end that waited for certain numbers: where this side proposed it too, has the whole answer, or answers a call
+ * that a lost copy had ended. An end that it proposed meanwhile is the one that a lost copy had proposed, where there was one.
  */
 export function agreeIfDue(ctx: ConversationNeeds, interaction: Interaction): void {
   const { key, state, endBy, ownLast } = interaction
+  if (isCallUnderWay(interaction)) {
+    const lost = lostStep(ctx, interaction)
+    if (lost !== undefined) repeatLost(ctx, interaction, lost)
+    return
+  }
   if (state !== 'end_proposed' || isCut(interaction)) return
   if (endBy === 'me') {
     const lost = lostStep(ctx, interaction)
@@ -202,6 +207,10 @@ export function takeAcceptEnd(
     ctx.threads.update(interaction, { peerLast: payload.number, peerLacks: JSON.stringify(payload.missing) }),
   )
 }
+
+/** A call that this node answers: no person ends it, the node does with its answer. */
+const isCallUnderWay = (interaction: Interaction): boolean =>
+  !isRequester(interaction) && interaction.capability !== null && interaction.state === 'open'
 
 /** The step with which a lost copy ended the task, as the other side says: it counts once this side wants the end too. */
 function lostStep({ store }: ConversationNeeds, { key }: Interaction): Message | undefined {

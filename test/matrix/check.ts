@@ -5,7 +5,7 @@ import { allEntries } from '../../daemon/store/outbox.ts'
 import { type PaymentRow, paymentOf } from '../../daemon/store/payments.ts'
 import { quoteOf } from '../../daemon/store/quotes.ts'
 import type { Interaction, Message } from '../../daemon/store/threads.ts'
-import { isOver } from '../../daemon/tasks/standing.ts'
+import { isOver, waitingFor } from '../../daemon/tasks/standing.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
@@ -204,6 +204,8 @@ function disagreements(world: MatrixWorld): string[] {
   return interactionsOf(alice).flatMap(own => {
     const other = bob.ctx.threads.findById(own.id)
     if (other === undefined) return []
+    if (waitingFor(own) === 'receipt')
+      return [`alice waits for ever for the receipt of ${own.preview}, bob says: ${other.reason}`]
     const shown = `${own.preview}: alice ${own.state} ${own.receiptState}, bob ${other.state} ${other.receiptState}`
     const isSigned = (one: Interaction) => one.receiptState === 'signed'
     const isExplained =

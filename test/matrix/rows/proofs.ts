@@ -1,7 +1,8 @@
 /** Ends, receipts and ratings that wait. */
-import { acceptEnd, proposeEnd } from '../../../daemon/tasks/conversation.ts'
+import { acceptEnd, proposeEnd, say } from '../../../daemon/tasks/conversation.ts'
+import { textMessage } from '../../../daemon/tasks/messages.ts'
 import { keepRating } from '../../../daemon/tasks/ratings.ts'
-import { answered, over, type Row, stage, type Waiting } from '../row.ts'
+import { answered, delegate, joined, over, type Row, stage, type Waiting } from '../row.ts'
 import type { MatrixWorld } from '../world.ts'
 
 const taskEnded = stage(async world => {
@@ -25,6 +26,23 @@ const taskSigned = stage(async world => {
   return id
 })
 
+/** Bob's answer is lost with a copy of his node, alice has it, and both have ended the task. */
+const answerLost = stage(async world => {
+  await joined(world)
+  const { alice, bob } = world
+  const id = delegate(world, { to: bob })
+  await world.turns(2)
+  const restore = await bob.backUp()
+  bob.ctx.store.transaction(() => say(bob.ctx, bob.node.thread(id), textMessage('a lost answer', [])))
+  await world.turns(2)
+  await restore()
+  await world.turns(3)
+  alice.ctx.store.transaction(() => proposeEnd(alice.ctx, alice.node.thread(id)))
+  await world.turns(1)
+  bob.ctx.store.transaction(() => acceptEnd(bob.ctx, bob.node.thread(id)))
+  return id
+})
+
 export const proofs: Row[] = [
   {
     name: 'a proposal to end',
@@ -42,6 +60,14 @@ export const proofs: Row[] = [
       const waiting = await ended(world)
       await world.bob.node.send()
       return { ...waiting, here: world.bob, there: world.alice }
+    },
+  },
+  {
+    name: 'why there is no receipt',
+    cannot: over,
+    async begin(world) {
+      const id = await answerLost(world)
+      return { world, here: world.bob, there: world.alice, id }
     },
   },
   {
