@@ -1,6 +1,7 @@
 /** The settings under `limits`: each limit of the hub with its bounds, unit and meaning (hub API §8). */
 import * as z from 'zod'
-import { DAY_MS, defaultLimits, HOUR_MS, type Limits, POW_BITS_MIN, type Rate } from './core/limits.ts'
+import { DAY_MS, defaultLimits, HOUR_MS, type Limits, POW_BITS_MIN } from './core/limits.ts'
+import type { Rate } from './core/ports/rates.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS

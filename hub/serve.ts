@@ -8,6 +8,7 @@ import { ClockWatch } from './core/clock-watch.ts'
 import { CLOCK_SETTING } from './core/clocks.ts'
 import { composeHub, type Hub } from './core/hub.ts'
 import { rotateIdentity } from './core/identity.ts'
+import { memoryInProcess } from './core/in-process/memory.ts'
 import { HOUR_MS } from './core/limits.ts'
 import { systemRandom } from './core/random.ts'
 import { type EpochMaker, epochsHere } from './core/supply/epochs.ts'
@@ -130,7 +131,9 @@ async function serve(
 ): Promise<RunningHub> {
   const { identity, store, blobs, secret } = data
   const verifier = verifierOf(config, log, standardEngine)
+  const memory = memoryInProcess()
   const context = {
+    memory,
     identity,
     store,
     blobs,
@@ -154,7 +157,7 @@ async function serve(
     hasDocuments: site !== undefined,
     onError: (id, error) => log.error('request failed', { id, error: String(error) }),
   })
-  const around = { nameFault, rate: config.limits.requestRate, now }
+  const around = { nameFault, buckets: memory.rates.of('documents', config.limits.requestRate), now }
   const answered = site === undefined ? line.handle : besides(line.handle, new DocumentPages(site, around))
   const handle = watched === undefined ? answered : counted(answered, watched)
   const surplus = new Surplus(log.warn, of => watched?.metrics.closedUnheard(of))

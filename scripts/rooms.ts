@@ -108,9 +108,25 @@ export const rooms: Record<string, Room> = {
     purpose: 'one process a data directory: its lock, and waiting for it',
     uses: ['hub/store', 'hub/store/sqlite'],
   },
+  'hub/core/bounded.ts': { purpose: 'maps and sets in memory that hold a bounded number of keys', uses: [] },
+  'hub/core/ports': {
+    purpose: 'what the processes of one hub remember beside the store, as ports',
+    uses: [],
+  },
+  'hub/core/in-process': {
+    purpose: 'what a hub of one process remembers, in its own memory',
+    uses: ['hub/core/bounded.ts', 'hub/core/ports'],
+  },
   'hub/core': {
     purpose: 'what a hub does, knowing no HTTP and no wire',
-    uses: [...formats, 'hub/faults.ts', 'hub/store'],
+    uses: [
+      ...formats,
+      'hub/faults.ts',
+      'hub/store',
+      'hub/core/bounded.ts',
+      'hub/core/ports',
+      'hub/core/in-process',
+    ],
   },
   'hub/epochs': {
     purpose: 'epochs made on a thread of their own, with its own reader of the store',
@@ -118,7 +134,14 @@ export const rooms: Record<string, Room> = {
   },
   'hub/http': {
     purpose: 'HTTP without a word of a wire: the way of a request, bodies, rates, HTML, sending',
-    uses: ['protocol/encoding', 'protocol/contract', 'hub/faults.ts', 'hub/core'],
+    uses: [
+      'protocol/encoding',
+      'protocol/contract',
+      'hub/faults.ts',
+      'hub/core/bounded.ts',
+      'hub/core/ports',
+      'hub/core',
+    ],
   },
   'hub/config-refused.ts': {
     purpose: 'the refusal of a configuration',
@@ -130,6 +153,7 @@ export const rooms: Record<string, Room> = {
       'protocol/encoding',
       'protocol/build-info.ts',
       'hub/store',
+      'hub/core/ports',
       'hub/core',
       'hub/http',
       'hub/config-refused.ts',
@@ -147,7 +171,7 @@ export const rooms: Record<string, Room> = {
       'hub/pages',
     ],
   },
-  'hub/limits-config.ts': { purpose: 'the limits with their bounds', uses: ['hub/core'] },
+  'hub/limits-config.ts': { purpose: 'the limits with their bounds', uses: ['hub/core/ports', 'hub/core'] },
   'hub/about-config.ts': {
     purpose: 'the settings by which a hub says whose it is',
     uses: ['protocol/encoding', 'hub/core', 'hub/config-refused.ts'],
@@ -233,6 +257,7 @@ export const rooms: Record<string, Room> = {
       'protocol/build-info.ts',
       'hub/files.ts',
       'hub/store',
+      'hub/core/in-process',
       'hub/core',
       'hub/epochs',
       'hub/http',

@@ -8,7 +8,7 @@ import { addressBucket, addressRange } from './address.ts'
 import { RangeList } from './address-ranges.ts'
 import type { HubContext } from './context.ts'
 import { DAY_MS } from './limits.ts'
-import { RateBuckets } from './rate.ts'
+import type { Buckets } from './ports/rates.ts'
 import { Refusal } from './refusal.ts'
 
 export const MODE_SETTING = 'admission'
@@ -24,12 +24,12 @@ export type Newcomer = {
 
 export class Admission {
   readonly #context: HubContext
-  readonly #checks: RateBuckets
+  readonly #checks: Buckets
   readonly #refusedRanges = new RangeList()
 
   constructor(context: HubContext) {
     this.#context = context
-    this.#checks = new RateBuckets(context.limits.checkRate)
+    this.#checks = context.memory.rates.of('admission checks', context.limits.checkRate)
   }
 
   /** Who may become a new account here: those the operator admitted, or in open mode whoever has worked for it. */
@@ -40,7 +40,7 @@ export class Admission {
     if (this.#refusedRanges.holds(await store.refusedRanges(), address))
       throw new Refusal('admissionRequired', { aid: given.aid, keptOut: 'range' })
     if (given.checkOnly) {
-      const retryAfterMs = this.#checks.take(addressBucket(address), now())
+      const retryAfterMs = await this.#checks.take(addressBucket(address), now())
       if (retryAfterMs > 0) throw new Refusal('rateLimited', { retryAfterMs })
       return 'open'
     }

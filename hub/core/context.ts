@@ -3,6 +3,7 @@ import type { Blobs } from '../store/blob-port.ts'
 import type { Store } from '../store/port.ts'
 import type { HubIdentity } from './identity.ts'
 import type { Limits } from './limits.ts'
+import type { Memory } from './ports/memory.ts'
 import type { Verifier } from './verifier.ts'
 
 export type Alert = (event: string, facts: Record<string, unknown>) => void
@@ -11,6 +12,7 @@ export type HubContext = {
   identity: HubIdentity
   store: Store
   blobs: Blobs
+  memory: Memory
   limits: Limits
   verifier: Verifier
   /** Secret behind stateless proof-of-work seeds; stored, so that a restart voids no proof. */

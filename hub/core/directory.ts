@@ -5,19 +5,19 @@ import type { AgentRow, DirectoryEntry, ListQuery, StoreCounts } from '../store/
 import { addressBucket } from './address.ts'
 import type { HubContext } from './context.ts'
 import { BUCKET_BYTES_MAX, BUCKET_ENTRIES_MAX, HOUR_MS, LIST_BYTES_MAX, LIST_ROWS_MAX } from './limits.ts'
-import { RateBuckets } from './rate.ts'
+import type { Buckets } from './ports/rates.ts'
 import { Refusal } from './refusal.ts'
 
 const COUNTS_LIFE_MS = 10_000
 
 export class Directory {
   readonly #context: HubContext
-  readonly #queries: RateBuckets
+  readonly #queries: Buckets
   #counts = { agents: 0, onlineAgents: 0, reviews: 0, ratings: 0, readMs: Number.NEGATIVE_INFINITY }
 
   constructor(context: HubContext) {
     this.#context = context
-    this.#queries = new RateBuckets(context.limits.bucketRate)
+    this.#queries = context.memory.rates.of('buckets', context.limits.bucketRate)
   }
 
   /** How many bits the narrowest bucket may have, so that each hides an agent among 32 at least. */
@@ -40,7 +40,7 @@ export class Directory {
     query: { prefix: string; bits: number; afterH: Uint8Array | undefined },
     address: string,
   ): Promise<{ bitsMax: number; entries: DirectoryEntry[]; next: Uint8Array | undefined }> {
-    const waitMs = this.#queries.take(addressBucket(address), this.#context.now())
+    const waitMs = await this.#queries.take(addressBucket(address), this.#context.now())
     if (waitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: waitMs })
     const bitsMax = await this.bitsMax()
     if (query.bits > bitsMax) throw new Refusal('bucketTooNarrow', { maxBits: bitsMax })

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { encodeKel, type KeyEvent } from '../../protocol/identity/kel.ts'
 import { openCore, refusedWith, type TestCore } from '../testing/core.ts'
 import { random, TestAgent } from '../testing/hub.ts'
+import { ratesInProcess } from './in-process/rates.ts'
 import { eventsOf, KeyLogs, newest } from './key-logs.ts'
 
 const NOW_MS = 1_800_000_000_000
@@ -46,7 +47,8 @@ describe('a log that is new', () => {
   test('holds when every signature does, at the edges of each turn as well', async () => {
     expect((await judge(grown(18))).headDigest).toEqual(agent.log.headDigest)
     for (const place of [0, 7, 8, 15, 16, 17]) {
-      logs = new KeyLogs(core.context)
+      const memory = { ...core.context.memory, rates: ratesInProcess() }
+      logs = new KeyLogs({ ...core.context, memory })
       expect([place, await told(agent, undefined, unsigned(agent, place))]).toEqual([place, 'keyLogInvalid'])
     }
   })

@@ -19,7 +19,7 @@ import {
 import { decodeKelLazily, signedByEvent } from '../../protocol/identity/kel-lazy.ts'
 import { addressBucket, isProxy } from './address.ts'
 import type { HubContext } from './context.ts'
-import { RateBuckets } from './rate.ts'
+import type { Buckets } from './ports/rates.ts'
 import { Refusal } from './refusal.ts'
 
 const VERDICT_LIFE_MS = 10 * 60_000
@@ -32,12 +32,12 @@ export type SubmittedLog = { aid: string; events: KeyEvent[]; address: string }
 
 export class KeyLogs {
   readonly #context: HubContext
-  readonly #checked: RateBuckets
+  readonly #checked: Buckets
   readonly #verdicts = new Map<string, { refusal: Refusal; untilMs: number }>()
 
   constructor(context: HubContext) {
     this.#context = context
-    this.#checked = new RateBuckets(context.limits.keyEventRate)
+    this.#checked = context.memory.rates.of('key events', context.limits.keyEventRate)
   }
 
   /** The log after the submitted one was judged; only verdicts on the bytes themselves are remembered. */
@@ -99,7 +99,7 @@ export class KeyLogs {
   async #extend(base: VerifiedKel | undefined, { aid, events, address }: SubmittedLog): Promise<VerifiedKel> {
     const from = base?.events.length ?? 0
     if (events.length > KEL_EVENTS_MAX) throw new KelInvalid('too_large', KEL_EVENTS_MAX)
-    this.#spend(aid, address, events.length - from)
+    await this.#spend(aid, address, events.length - from)
     let log = base
     for (let seq = from; seq < events.length || log === undefined; seq += EVENTS_PER_TURN) {
       const some = events.slice(seq, seq + EVENTS_PER_TURN)
@@ -114,11 +114,11 @@ export class KeyLogs {
     return log
   }
 
-  #spend(aid: string, address: string, events: number): void {
+  async #spend(aid: string, address: string, events: number): Promise<void> {
     const nowMs = this.#context.now()
     const payers = isProxy(address) ? [aid] : [aid, addressBucket(address)]
     for (const payer of payers) {
-      const retryAfterMs = this.#checked.take(payer, nowMs, events)
+      const retryAfterMs = await this.#checked.take(payer, nowMs, events)
       if (retryAfterMs > 0) throw new Refusal('rateLimited', { retryAfterMs })
     }
   }

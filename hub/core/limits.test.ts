@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { callRoute, random, registeredAgent, request, startTestHub } from '../testing/hub.ts'
 import { addressBucket, addressRange, clientAddress, isProxy } from './address.ts'
-import { RateBuckets, WindowCounts } from './rate.ts'
+import { RateBuckets } from './in-process/rates.ts'
+import { WindowCounts } from './in-process/window-counts.ts'
 
 describe('rate buckets', () => {
   test('give a burst at once and then one an interval', () => {

@@ -1,6 +1,7 @@
 /** Every limit of the hub with its default (hub API §8); the operator's configuration may change each. */
 
 import { KEL_EVENTS_MAX } from '../../protocol/identity/kel.ts'
+import type { Rate } from './ports/rates.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -26,9 +27,6 @@ export const LIST_ROWS_MAX = 1000
 export const BUCKET_ENTRIES_MAX = 256
 export const BUCKET_BYTES_MAX = 512 * KIB
 export const POW_BITS_MIN = 22
-
-/** A bucket that fills at a rate and holds a burst. */
-export type Rate = { perSecond: number; burst: number }
 
 export type Limits = {
   mailboxEnvelopesMax: number

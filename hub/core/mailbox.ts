@@ -8,7 +8,7 @@ import type { Agent, Agents } from './agents.ts'
 import type { HubContext } from './context.ts'
 import type { HeldPolls } from './held-polls.ts'
 import { POLL_BYTES_MAX } from './limits.ts'
-import { RateBuckets } from './rate.ts'
+import type { Buckets } from './ports/rates.ts'
 import { Refusal } from './refusal.ts'
 import type { Strangers } from './strangers.ts'
 
@@ -30,14 +30,14 @@ export type MailboxParts = { agents: Agents; polls: HeldPolls; strangers: Strang
 export class Mailboxes {
   readonly #context: HubContext
   readonly #parts: MailboxParts
-  readonly #revokes: RateBuckets
-  readonly #statusQueries: RateBuckets
+  readonly #revokes: Buckets
+  readonly #statusQueries: Buckets
 
   constructor(context: HubContext, parts: MailboxParts) {
     this.#context = context
     this.#parts = parts
-    this.#revokes = new RateBuckets(context.limits.revokeRate)
-    this.#statusQueries = new RateBuckets(context.limits.statusRate)
+    this.#revokes = context.memory.rates.of('revocations', context.limits.revokeRate)
+    this.#statusQueries = context.memory.rates.of('status queries', context.limits.statusRate)
   }
 
   /** Waiting envelopes at once, or the first that come within the time; `waitedSeconds` where it was granted. */
@@ -105,7 +105,7 @@ export class Mailboxes {
     address: string,
   ): Promise<{ state: DeliveryState['state']; dack: Uint8Array | undefined }[]> {
     const { store, now, limits } = this.#context
-    const waitMs = this.#statusQueries.take(addressBucket(address), now())
+    const waitMs = await this.#statusQueries.take(addressBucket(address), now())
     if (waitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: waitMs })
     const wellFormed =
       items.length >= 1 &&
@@ -129,7 +129,7 @@ export class Mailboxes {
   /** Takes capabilities of an agent back. */
   async revoke(agent: Agent, capabilities: Uint8Array[]): Promise<{ revoked: number; total: number }> {
     const { store, now, limits } = this.#context
-    const waitMs = this.#revokes.take(agent.row.aid, now())
+    const waitMs = await this.#revokes.take(agent.row.aid, now())
     if (waitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: waitMs })
     const result = await store.revoke({
       mailbox: agent.row.number,

@@ -30,7 +30,7 @@ import { eventsOf, type KeyLogs, lastBody, newest } from './key-logs.ts'
 import { leave, required } from './leaving.ts'
 import type { Issuance, Trial } from './ledger/issuance.ts'
 import { CLOCK_WINDOW_MS, DAY_MS } from './limits.ts'
-import { RateBuckets } from './rate.ts'
+import type { Buckets } from './ports/rates.ts'
 import { Refusal } from './refusal.ts'
 import { RefusedNewcomers } from './refused-lately.ts'
 
@@ -72,7 +72,7 @@ export class Registry {
   readonly #context: HubContext
   readonly #agents: Agents
   readonly #endSigner: EndSigner
-  readonly #pushes: RateBuckets
+  readonly #pushes: Buckets
   readonly #admission: Admission
   readonly #keyLogs: KeyLogs
   readonly #issuance: Issuance
@@ -82,7 +82,7 @@ export class Registry {
     this.#context = context
     this.#agents = agents
     this.#endSigner = endSigner
-    this.#pushes = new RateBuckets(context.limits.pushRate)
+    this.#pushes = context.memory.rates.of('pushed logs', context.limits.pushRate)
     this.#admission = new Admission(context)
     this.#keyLogs = keyLogs
     this.#issuance = issuance
@@ -257,7 +257,7 @@ export class Registry {
     kel: Uint8Array,
     address: string,
   ): Promise<{ seq: number; head: Uint8Array; unchanged: boolean }> {
-    const waitMs = this.#pushes.take(addressBucket(address), this.#context.now())
+    const waitMs = await this.#pushes.take(addressBucket(address), this.#context.now())
     if (waitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: waitMs })
     const events = eventsOf(aid, kel)
     const held = await this.#agents.find(aid)

@@ -23,13 +23,13 @@ beforeEach(async () => {
 })
 afterEach(() => core.close())
 
-function open(aid: string) {
+async function open(aid: string) {
   const seed = random(32)
-  const { sid, enc, ciphertext } = sessions.open(aid, xwingPublicKey(seed))
+  const { sid, enc, ciphertext } = await sessions.open(aid, xwingPublicKey(seed))
   const names = { hub: core.context.identity.aid, sid, aid }
   return { sid, ...openSession(seed, names, enc, ciphertext) }
 }
-type Opened = ReturnType<typeof open>
+type Opened = Awaited<ReturnType<typeof open>>
 const use = (
   session: Opened,
   tsMs = core.clock.ms,
@@ -42,7 +42,7 @@ const use = (
   })
 
 test('a session lives until its end, which it names', async () => {
-  const session = open(ONE)
+  const session = await open(ONE)
   expect(session.expMs).toBe(NOW_MS + core.context.limits.sessionLifeMs)
   core.clock.ms = session.expMs - 1
   expect(await use(session)).toBeUndefined()
@@ -51,7 +51,7 @@ test('a session lives until its end, which it names', async () => {
 })
 
 test('its MAC covers envelope, credential and a time within five minutes', async () => {
-  const session = open(ONE)
+  const session = await open(ONE)
   expect([await use(session, NOW_MS - WINDOW_MS), await use(session, NOW_MS + WINDOW_MS)]).toEqual([
     undefined,
     undefined,
@@ -67,8 +67,9 @@ test('its MAC covers envelope, credential and a time within five minutes', async
 })
 
 test('a fifth session ends the oldest of its agent alone', async () => {
-  const other = open(TWO)
-  const own = Array.from({ length: 5 }, () => open(ONE))
+  const other = await open(TWO)
+  const own: Opened[] = []
+  for (let i = 0; i < 5; i++) own.push(await open(ONE))
   expect(await Promise.all(own.map(session => use(session)))).toEqual([
     'sessionInvalid',
     ...Array(4).fill(undefined),
@@ -80,38 +81,38 @@ test('a fifth session ends the oldest of its agent alone', async () => {
 })
 
 test('the end of an agent ends what is left when an older session is over', async () => {
-  open(ONE)
+  await open(ONE)
   core.clock.ms += core.context.limits.sessionLifeMs - 1
-  const left = open(ONE)
+  const left = await open(ONE)
   core.clock.ms += 1
   // over sessions are let go when one is opened
-  open(TWO)
+  await open(TWO)
   expect(await use(left)).toBeUndefined()
   sessions.endAll(ONE)
   expect(await use(left)).toBe('sessionInvalid')
 })
 
 test('an agent opens so many a minute; the quota of the day is told and kept', async () => {
-  for (let i = 0; i < 6; i++) expect(open(ONE).quota).toBe(2)
+  for (let i = 0; i < 6; i++) expect((await open(ONE)).quota).toBe(2)
   expect(await refusedWith(() => open(ONE))).toBe('rateLimited')
   core.clock.ms += 10_000
   sessions.noteSent(ONE)
-  expect([open(ONE).quota, sessions.quotaWaitMs(ONE)]).toEqual([1, 0])
+  expect([(await open(ONE)).quota, sessions.quotaWaitMs(ONE)]).toEqual([1, 0])
   sessions.noteSent(ONE)
   core.clock.ms += 10_000
   const untilDayMs = 86_400_000 - (core.clock.ms % 86_400_000)
-  expect([open(ONE).quota, sessions.quotaWaitMs(ONE)]).toEqual([0, untilDayMs])
+  expect([(await open(ONE)).quota, sessions.quotaWaitMs(ONE)]).toEqual([0, untilDayMs])
   expect(sessions.quotaWaitMs(TWO)).toBe(0)
 })
 
-test('after a start on the same day half of the quota is used, on the next day none', () => {
+test('after a start on the same day half of the quota is used, on the next day none', async () => {
   core.context.limits.sessionQuota = 5
   sessions = new Sessions(core.context, NOW_MS - 1000)
-  expect(open(ONE).quota).toBe(3)
+  expect((await open(ONE)).quota).toBe(3)
   for (let i = 0; i < 3; i++) sessions.noteSent(ONE)
-  expect([open(ONE).quota, sessions.quotaWaitMs(ONE) > 0]).toEqual([0, true])
+  expect([(await open(ONE)).quota, sessions.quotaWaitMs(ONE) > 0]).toEqual([0, true])
   core.clock.ms += 86_400_000
-  expect([open(ONE).quota, sessions.quotaWaitMs(ONE)]).toEqual([5, 0])
+  expect([(await open(ONE)).quota, sessions.quotaWaitMs(ONE)]).toEqual([5, 0])
 })
 
 test('what is no key of the suite opens nothing', async () => {

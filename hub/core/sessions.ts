@@ -5,8 +5,9 @@
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { sealSession, verifySessionMac } from '../../protocol/mail/session.ts'
 import type { HubContext } from './context.ts'
+import { WindowCounts } from './in-process/window-counts.ts'
 import { CLOCK_WINDOW_MS, DAY_MS } from './limits.ts'
-import { RateBuckets, WindowCounts } from './rate.ts'
+import type { Buckets } from './ports/rates.ts'
 import { Refusal } from './refusal.ts'
 
 const SID_BYTES = 16
@@ -19,7 +20,7 @@ export class Sessions {
   readonly #context: HubContext
   readonly #bySid = new Map<string, Session>()
   readonly #byAid = new Map<string, string[]>()
-  readonly #openings: RateBuckets
+  readonly #openings: Buckets
   readonly #sent: WindowCounts
 
   /** `lastMs` is the newest time that the process before this one stored. */
@@ -27,16 +28,19 @@ export class Sessions {
     this.#context = context
     this.#sent = new WindowCounts(DAY_MS, lastMs)
     const perMinute = context.limits.sessionsPerMinute
-    this.#openings = new RateBuckets({ perSecond: perMinute / 60, burst: perMinute })
+    this.#openings = context.memory.rates.of('session openings', {
+      perSecond: perMinute / 60,
+      burst: perMinute,
+    })
   }
 
   /** Opens a session for a registered agent; a fifth one ends its oldest. */
-  open(
+  async open(
     aid: string,
     epk: Uint8Array,
-  ): { sid: Uint8Array; expMs: number; enc: Uint8Array; ciphertext: Uint8Array } {
+  ): Promise<{ sid: Uint8Array; expMs: number; enc: Uint8Array; ciphertext: Uint8Array }> {
     const { now, random, identity, limits } = this.#context
-    const waitMs = this.#openings.take(aid, now())
+    const waitMs = await this.#openings.take(aid, now())
     if (waitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: waitMs })
     const session = {
       sid: random(SID_BYTES),

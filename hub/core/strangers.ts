@@ -6,8 +6,8 @@
 import { hmacSha256 } from '../../protocol/crypto/engine.node.ts'
 import { toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { makeRoom } from './bounded.ts'
+import { WindowCounts } from './in-process/window-counts.ts'
 import { DAY_MS } from './limits.ts'
-import { WindowCounts } from './rate.ts'
 
 const MINUTE_MS = 60_000
 const WAITING_MAX = 200_000

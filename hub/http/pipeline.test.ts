@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { type RouteRow, route } from '../../protocol/contract/route.ts'
+import { ratesInProcess } from '../core/in-process/rates.ts'
 import { defaultLimits } from '../core/limits.ts'
 import { Refusal, refusalOf } from '../core/refusal.ts'
 import { choosing } from './choice.ts'
@@ -57,7 +58,7 @@ function toyLine(name: string, shares: Shares, table: Record<string, RouteRow>):
   return openLine<Toy>({ hooks, shares, context, nameFault: () => undefined }, () => undefined)
 }
 
-const shares = new Shares(limits, [rows])
+const shares = new Shares(limits, [rows], ratesInProcess())
 const line = choosing([toyLine('old', shares, rows), toyLine('new', shares, { ...rows, ...more })])
 const server = createServer((request, response) => void line.handle(request, response))
 let url = ''

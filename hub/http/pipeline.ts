@@ -209,9 +209,9 @@ async function takeFromBucket<K extends Kinds>(
   if (isProxy(exchange.address)) return
   const weight = Math.min(weightOf(exchange), context.limits.requestRate.burst)
   const bucket = addressBucket(exchange.address)
-  const retryAfterMs = shares.buckets.take(bucket, context.now(), weight)
+  const retryAfterMs = await shares.buckets.take(bucket, context.now(), weight)
   if (retryAfterMs === 0) return
-  if (shares.refusals.take(bucket, context.now()) > 0) await heldBack(exchange.response)
+  if ((await shares.refusals.take(bucket, context.now())) > 0) await heldBack(exchange.response)
   throw new Refusal('rateLimited', { retryAfterMs })
 }
 

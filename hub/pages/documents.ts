@@ -3,8 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
 import { ConfigRefused } from '../config-refused.ts'
 import { addressBucket, clientAddress, isProxy } from '../core/address.ts'
-import type { Rate } from '../core/limits.ts'
-import { RateBuckets } from '../core/rate.ts'
+import type { Buckets } from '../core/ports/rates.ts'
 import { hasManyHosts, header } from '../http/headers.ts'
 import type { Answered } from '../http/line.ts'
 import { finishUnread } from '../http/reply.ts'
@@ -22,7 +21,7 @@ type Around = {
   /** Why a hub does not answer to a Host. */
   nameFault: (host: string | undefined) => string | undefined
   /** How often an address may ask. */
-  rate: Rate
+  buckets: Buckets
   now: () => number
 }
 
@@ -53,12 +52,10 @@ export function openSite(folder: string): StaticFolder {
 export class DocumentPages {
   readonly #site: StaticFolder
   readonly #around: Around
-  readonly #buckets: RateBuckets
 
   constructor(site: StaticFolder, around: Around) {
     this.#site = site
     this.#around = around
-    this.#buckets = new RateBuckets(around.rate)
   }
 
   /** Whether a request is for the documents. */
@@ -82,7 +79,7 @@ export class DocumentPages {
       ? 'it has more than one Host header'
       : this.#around.nameFault(headers.host)
     if (why !== undefined) return refuse(request, response, 'bad_request', why)
-    const waitMs = this.#waitOf(request)
+    const waitMs = await this.#waitOf(request)
     if (waitMs > 0) {
       response.setHeader('Retry-After', Math.ceil(waitMs / MS_PER_SECOND))
       return refuse(request, response, 'rate_limited', 'too many requests; try again later')
@@ -100,12 +97,13 @@ export class DocumentPages {
     return refuse(request, response, 'not_found', `there is no such page; ${PREFIX}/ has all of them`)
   }
 
-  #waitOf(request: IncomingMessage): number {
+  async #waitOf(request: IncomingMessage): Promise<number> {
     const address = clientAddress(
       request.socket.remoteAddress ?? '',
       header(request.headers, 'x-forwarded-for'),
     )
-    return isProxy(address) ? 0 : this.#buckets.take(addressBucket(address), this.#around.now())
+    const { buckets, now } = this.#around
+    return isProxy(address) ? 0 : await buckets.take(addressBucket(address), now())
   }
 }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { HubContext } from '../core/context.ts'
+import { memoryInProcess } from '../core/in-process/memory.ts'
 import { defaultLimits, type Limits } from '../core/limits.ts'
 import { Verifier } from '../core/verifier.ts'
 import { openDataDirectory } from '../data-dir.ts'
@@ -35,6 +36,7 @@ async function openCoreIn(
       identity,
       store,
       blobs,
+      memory: memoryInProcess(),
       secret,
       verifier,
       limits: { ...defaultLimits, ...limits },

@@ -24,7 +24,7 @@ export function relayHandlers(hub: Hub): Part<Names> {
   const answers = new PollAnswers()
   return {
     async relaySession({ signer, body }) {
-      const { sid, expMs, enc, ciphertext } = hub.sessions.open(signer.row.aid, fromBase64url(body.epk))
+      const { sid, expMs, enc, ciphertext } = await hub.sessions.open(signer.row.aid, fromBase64url(body.epk))
       return { sid: toBase64url(sid), exp: expMs, enc: toBase64url(enc), ct: toBase64url(ciphertext) }
     },
     relaySend: incoming => send(hub, incoming),

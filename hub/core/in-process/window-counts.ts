@@ -1,38 +1,8 @@
-/** Rate buckets in memory: one number a key, bounded in number. */
-import { makeRoom } from './bounded.ts'
-import type { Rate } from './limits.ts'
+/** Counts of a minute or of a UTC day, in the memory of one process. */
+import { makeRoom } from '../bounded.ts'
 
-const KEYS_MAX = 100_000
 const COUNTS_MAX = 1_000_000
 const NO_WINDOW = -1
-
-export class RateBuckets {
-  readonly #rate: Rate
-  readonly #keysMax: number
-  /** Time at which a key's bucket is full again; the key that was used last stands last. */
-  readonly #fullAt = new Map<string, number>()
-
-  constructor(rate: Rate, keysMax = KEYS_MAX) {
-    this.#rate = rate
-    this.#keysMax = keysMax
-  }
-
-  get size(): number {
-    return this.#fullAt.size
-  }
-
-  /** Takes one or more from the bucket of `key`: 0, or how many milliseconds it takes until there are so many. */
-  take(key: string, nowMs: number, count = 1): number {
-    const perItemMs = 1000 / this.#rate.perSecond
-    const fullAt = Math.max(this.#fullAt.get(key) ?? 0, nowMs)
-    const waitMs = fullAt + count * perItemMs - nowMs - this.#rate.burst * perItemMs
-    if (waitMs > 0) return Math.ceil(waitMs)
-    this.#fullAt.delete(key)
-    makeRoom(this.#fullAt, this.#keysMax)
-    this.#fullAt.set(key, fullAt + count * perItemMs)
-    return 0
-  }
-}
 
 /**
  * How often a key was counted in the present window (a minute, a UTC day); bounded like the buckets. In a window that

@@ -1,0 +1,6 @@
+/** What the processes of one hub remember beside the store. Nothing of it is the truth of a mailbox or of a balance. */
+import type { Rates } from './rates.ts'
+
+export type Memory = {
+  rates: Rates
+}
