@@ -5,7 +5,7 @@ import { present } from '../protocol/encoding/present.ts'
 import { bindServer, checkAddress } from './bind.ts'
 import type { Config } from './config.ts'
 import { ClockWatch } from './core/clock-watch.ts'
-import { CLOCK_SETTING } from './core/clocks.ts'
+import { lastStoredMs } from './core/clocks.ts'
 import { composeHub, type Hub } from './core/hub.ts'
 import { rotateIdentity } from './core/identity.ts'
 import { memoryInProcess } from './core/in-process/memory.ts'
@@ -131,7 +131,8 @@ async function serve(
 ): Promise<RunningHub> {
   const { identity, store, blobs, secret } = data
   const verifier = verifierOf(config, log, standardEngine)
-  const memory = memoryInProcess()
+  const lastMs = await lastStoredMs(store)
+  const memory = memoryInProcess({ store, random, lastMs })
   const context = {
     memory,
     identity,
@@ -146,7 +147,7 @@ async function serve(
   }
   const hub = await composeHub(context, epochsOf(store))
   const offers = new CheckpointOffers(hub.checkpoints, config.checkpointWitnesses ?? [], log.warn)
-  const clock = new ClockWatch(now, Number((await store.setting(CLOCK_SETTING)) ?? 0), log.warn)
+  const clock = new ClockWatch(now, lastMs, log.warn)
   let baseUrl = config.baseUrl ?? ''
   const nameFault = ownNames({ baseUrl: config.baseUrl, listen: config.listen.host })
   const { line, shares } = openLines([config.wire], {

@@ -108,25 +108,17 @@ export const rooms: Record<string, Room> = {
     purpose: 'one process a data directory: its lock, and waiting for it',
     uses: ['hub/store', 'hub/store/sqlite'],
   },
-  'hub/core/bounded.ts': { purpose: 'maps and sets in memory that hold a bounded number of keys', uses: [] },
   'hub/core/ports': {
     purpose: 'what the processes of one hub remember beside the store, as ports',
     uses: [],
   },
-  'hub/core/in-process': {
-    purpose: 'what a hub of one process remembers, in its own memory',
-    uses: ['hub/core/bounded.ts', 'hub/core/ports'],
-  },
   'hub/core': {
     purpose: 'what a hub does, knowing no HTTP and no wire',
-    uses: [
-      ...formats,
-      'hub/faults.ts',
-      'hub/store',
-      'hub/core/bounded.ts',
-      'hub/core/ports',
-      'hub/core/in-process',
-    ],
+    uses: [...formats, 'hub/faults.ts', 'hub/store', 'hub/core/ports'],
+  },
+  'hub/core/in-process': {
+    purpose: 'what a hub of one process remembers, in its own memory',
+    uses: ['protocol/encoding', 'protocol/crypto', 'hub/store', 'hub/core/ports', 'hub/core'],
   },
   'hub/epochs': {
     purpose: 'epochs made on a thread of their own, with its own reader of the store',
@@ -134,14 +126,7 @@ export const rooms: Record<string, Room> = {
   },
   'hub/http': {
     purpose: 'HTTP without a word of a wire: the way of a request, bodies, rates, HTML, sending',
-    uses: [
-      'protocol/encoding',
-      'protocol/contract',
-      'hub/faults.ts',
-      'hub/core/bounded.ts',
-      'hub/core/ports',
-      'hub/core',
-    ],
+    uses: ['protocol/encoding', 'protocol/contract', 'hub/faults.ts', 'hub/core/ports', 'hub/core'],
   },
   'hub/config-refused.ts': {
     purpose: 'the refusal of a configuration',

@@ -188,7 +188,7 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
       ),
     audit: given => log.info('order', given),
     changed: () => undefined,
-    endSigner: () => undefined,
+    endSigner: async () => undefined,
   }
 }
 

@@ -15,6 +15,10 @@ const SIGNATURES_MAX = 16_384
 /** As much of a signature as nobody meets by chance. */
 const SIGNATURE_PART_BYTES = 16
 
+/** The newest time that the process before this one stored; 0 where there was none. */
+export const lastStoredMs = async (store: Pick<Store, 'setting'>): Promise<number> =>
+  Number((await store.setting(CLOCK_SETTING)) ?? 0)
+
 export class SignerClocks {
   readonly #store: Store
   readonly #startFloorMs: number
@@ -35,7 +39,7 @@ export class SignerClocks {
 
   /** After a start every floor lies above all that the process before it may have accepted without storing it. */
   static async open(store: Store, nowMs: number): Promise<SignerClocks> {
-    const stored = Number((await store.setting(CLOCK_SETTING)) ?? 0)
+    const stored = await lastStoredMs(store)
     return new SignerClocks(store, Math.max(nowMs, stored) + AHEAD_UNSTORED_MS, stored)
   }
 

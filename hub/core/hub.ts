@@ -1,5 +1,5 @@
 /** The hub as one thing: its parts composed over one store, its housekeeping, its end. */
-import { type Agent, Agents } from './agents.ts'
+import { Agents } from './agents.ts'
 import { SignerClocks } from './clocks.ts'
 import type { HubContext } from './context.ts'
 import { Directory } from './directory.ts'
@@ -11,11 +11,10 @@ import { HoldClock } from './ledger/hold-clock.ts'
 import { Issuance } from './ledger/issuance.ts'
 import { Statements } from './ledger/statements.ts'
 import { Mailboxes } from './mailbox.ts'
-import { Registry } from './registry.ts'
+import { type EndSigner, Registry } from './registry.ts'
 import { Reviews } from './reviews.ts'
 import { Sends } from './sends.ts'
 import { Sessions } from './sessions.ts'
-import { Strangers } from './strangers.ts'
 import { SupplyChain } from './supply/chain.ts'
 import { Checkpoints } from './supply/checkpoints.ts'
 import type { EpochMaker } from './supply/epochs.ts'
@@ -49,7 +48,7 @@ export type Hub = {
   /** Signs under a newer key state of the hub from here on. */
   adoptIdentity: (identity: HubIdentity) => void
   /** Ends what an agent holds open. */
-  endSigner: (agent: Agent) => void
+  endSigner: EndSigner
   /** Ends held polls and housekeeping; the store stays open. */
   stop(): Promise<void>
 }
@@ -58,19 +57,14 @@ export type Hub = {
 export async function composeHub(context: HubContext, makeEpoch: EpochMaker): Promise<Hub> {
   const agents = new Agents(context)
   const clocks = await SignerClocks.open(context.store, context.now())
-  const sessions = new Sessions(context, clocks.lastMs)
+  const sessions = new Sessions(context)
   const polls = new HeldPolls(context.limits.heldPollsMax)
-  const strangers = new Strangers({
-    random: context.random,
-    lastMs: clocks.lastMs,
-    waitingIn: mailbox => context.store.strangersWaiting(mailbox),
-  })
-  const sends = new Sends(context, { agents, clocks, sessions, polls, strangers })
-  const mailboxes = new Mailboxes(context, { agents, polls, strangers })
-  const endSigner = (agent: Agent): void => {
-    sessions.endAll(agent.row.aid)
-    polls.end(agent.row.number)
-    if (!agent.row.registered && agent.row.keys === undefined) strangers.forget(agent.row.number)
+  const sends = new Sends(context, { agents, clocks, sessions, polls })
+  const mailboxes = new Mailboxes(context, { agents, polls })
+  const endSigner: EndSigner = async ({ row }) => {
+    sessions.endAll(row.aid)
+    polls.end(row.number)
+    if (!row.registered && row.keys === undefined) await context.memory.shares.forget(row.number)
   }
   const keyLogs = new KeyLogs(context)
   const supply = await SupplyChain.open(context)

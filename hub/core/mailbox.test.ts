@@ -7,7 +7,6 @@ import { agentRow } from '../testing/store-contract.ts'
 import { type Agent, Agents } from './agents.ts'
 import { HeldPolls } from './held-polls.ts'
 import { Mailboxes } from './mailbox.ts'
-import { Strangers } from './strangers.ts'
 
 const NOW_MS = 1_800_000_000_000
 const DACK_BYTES = 540
@@ -23,8 +22,7 @@ beforeEach(async () => {
   core = await openCore(NOW_MS)
   polls = new HeldPolls(10)
   agents = new Agents(core.context)
-  const strangers = new Strangers({ random, lastMs: 0, waitingIn: async () => 0 })
-  mailboxes = new Mailboxes(core.context, { agents, polls, strangers })
+  mailboxes = new Mailboxes(core.context, { agents, polls })
   const clock = { now: () => core.clock.ms, advance: () => undefined }
   test1 = new TestAgent({ url: '', aid: core.context.identity.aid, clock })
   await agents.update(test1.aid, held => ({ ...(held ?? stored(test1)), log: test1.log }))
@@ -179,8 +177,7 @@ test.each([
   ['revocations of one agent', 'revokeRate'],
 ] as const)('%s are taken at their rate, and told how long to wait', async (_, rate) => {
   core.context.limits[rate] = { perSecond: 1, burst: 1 }
-  const strangers = new Strangers({ random, lastMs: 0, waitingIn: async () => 0 })
-  const few = new Mailboxes(core.context, { agents, polls, strangers })
+  const few = new Mailboxes(core.context, { agents, polls })
   const item = { rid: random(16), handle: random(16) }
   const once = () =>
     rate === 'statusRate' ? few.status([item], '192.0.2.3') : few.revoke(agent, [random(16)])

@@ -10,7 +10,6 @@ import type { HeldPolls } from './held-polls.ts'
 import { POLL_BYTES_MAX } from './limits.ts'
 import type { Buckets } from './ports/rates.ts'
 import { Refusal } from './refusal.ts'
-import type { Strangers } from './strangers.ts'
 
 const RID_BYTES = 16
 const MS_PER_SECOND = 1000
@@ -25,7 +24,7 @@ export type Collecting = {
   onGone: (callback: () => void) => () => void
 }
 
-export type MailboxParts = { agents: Agents; polls: HeldPolls; strangers: Strangers }
+export type MailboxParts = { agents: Agents; polls: HeldPolls }
 
 export class Mailboxes {
   readonly #context: HubContext
@@ -91,10 +90,10 @@ export class Mailboxes {
   async ack(agent: Agent, items: AckItem[]): Promise<{ acked: number; stored: number }> {
     const wellFormed = items.length >= 1 && items.length <= ACK_ITEMS_MAX && items.every(isAckItem)
     if (!wellFormed) throw new Refusal('ackItemMalformed')
-    const { store, blobs, now, limits } = this.#context
+    const { store, blobs, memory, now, limits } = this.#context
     const mailbox = agent.row.number
     const result = await store.ack({ mailbox, items, keepUntilMs: now() + limits.deliveryLifeMs })
-    for (const id of result.ids) this.#parts.strangers.noteGone(mailbox, id)
+    await memory.shares.noteGone(result.ids.map(id => ({ mailbox, id })))
     await blobs.remove(result.files)
     return { acked: result.acked, stored: result.stored }
   }
@@ -144,9 +143,9 @@ export class Mailboxes {
 
   /** Deletes what has expired; true when there is more to do. */
   async sweep(limit: number): Promise<boolean> {
-    const { store, blobs, now } = this.#context
+    const { store, blobs, memory, now } = this.#context
     const { envelopes, files, more } = await store.sweep(now(), limit)
-    for (const { mailbox, id } of envelopes) this.#parts.strangers.noteGone(mailbox, id)
+    await memory.shares.noteGone(envelopes)
     await blobs.remove(files)
     return more
   }

@@ -30,7 +30,7 @@ beforeEach(async () => {
   agents = new Agents(core.context)
   ended = []
   const issuance = new Issuance(core.context, await SupplyChain.open(core.context))
-  const endSigner = ({ row }: Agent): void => void ended.push(row.aid)
+  const endSigner = async ({ row }: Agent): Promise<void> => void ended.push(row.aid)
   registry = new Registry(core.context, agents, { keyLogs: new KeyLogs(core.context), endSigner, issuance })
   alice = agentOf(core)
   alice.rotate()

@@ -64,7 +64,7 @@ export type Registered =
 export type VerifySigner = (log: VerifiedKel) => Promise<void>
 
 /** Ends what the signer still holds open after its key state or registration changed. */
-export type EndSigner = (agent: Agent) => void
+export type EndSigner = (agent: Agent) => Promise<void>
 
 type Parts = { keyLogs: KeyLogs; endSigner: EndSigner; issuance: Issuance }
 
@@ -176,7 +176,7 @@ export class Registry {
       return { signUp, refused: why => this.#admission.refused(why, given.aid) }
     }
     const { agent } = await this.#agents.update(given.aid, change, signUpOf)
-    if (rotated) this.#endSigner(agent)
+    if (rotated) await this.#endSigner(agent)
     const { probationUntilMs } = agent.row
     if (!isNew) return { keysStatus, cardStatus, probationUntilMs: undefined, trial: undefined }
     const trial = await this.#issuance.trialOfNew(given.aid, byWork)
@@ -282,7 +282,7 @@ export class Registry {
       const next = withLog(required(newestHeld), witnessed)
       return witnessed.deactivated ? withoutAccount(next) : next
     })
-    this.#endSigner(agent)
+    await this.#endSigner(agent)
     return answer(agent.log, false)
   }
 
@@ -304,7 +304,7 @@ export class Registry {
   /** Takes an agent off the registry; its log is still served. Tells how many envelopes nobody collected. */
   async deregister(aid: string): Promise<number> {
     const { agent, dropped } = await leave(this.#agents, aid)
-    this.#endSigner(agent)
+    await this.#endSigner(agent)
     return dropped
   }
 }

@@ -8,7 +8,7 @@ import { decodeAccess } from '../../protocol/mail/access.ts'
 import { EXP_AHEAD_MS, EXP_SKEW_MS } from '../../protocol/mail/envelope.ts'
 import { StoreFull } from '../store/port.ts'
 import { agentOf, openCore, refusedWith, type TestCore } from '../testing/core.ts'
-import { random, type TestAgent } from '../testing/hub.ts'
+import type { TestAgent } from '../testing/hub.ts'
 import { sealedForStranger, sealedUnderCapability, type TestEnvelope } from '../testing/mail.ts'
 import { agentRow } from '../testing/store-contract.ts'
 import { Agents, readAgent, withKeys } from './agents.ts'
@@ -17,7 +17,6 @@ import { HeldPolls } from './held-polls.ts'
 import { HOUR_MS, INLINE_BYTES_MAX } from './limits.ts'
 import { Sends } from './sends.ts'
 import { Sessions } from './sessions.ts'
-import { Strangers } from './strangers.ts'
 
 const NOW_MS = 1_800_000_000_000
 const LARGE = { contentBytes: INLINE_BYTES_MAX }
@@ -35,10 +34,9 @@ async function open(limits: Parameters<typeof openCore>[1] = {}): Promise<void> 
   core = await openCore(NOW_MS, limits)
   agents = new Agents(core.context)
   polls = new HeldPolls(10)
-  sessions = new Sessions(core.context, 0)
+  sessions = new Sessions(core.context)
   const clocks = await SignerClocks.open(core.context.store, NOW_MS)
-  const strangers = new Strangers({ random, lastMs: 0, waitingIn: async () => 0 })
-  sends = new Sends(core.context, { agents, clocks, sessions, polls, strangers })
+  sends = new Sends(core.context, { agents, clocks, sessions, polls })
   bob = agentOf(core)
   await publish()
 }

@@ -17,7 +17,6 @@ import { INLINE_BYTES_MAX } from './limits.ts'
 import { Refusal } from './refusal.ts'
 import { RoomWatch } from './room-watch.ts'
 import type { Sessions, SessionUse } from './sessions.ts'
-import type { Strangers } from './strangers.ts'
 
 /** So much free space takes mail again; the largest envelopes need more. */
 const ROOM_FOR_FILES_BYTES = 16 * 1024 * 1024
@@ -61,7 +60,6 @@ export type SendsParts = {
   clocks: SignerClocks
   sessions: Sessions
   polls: HeldPolls
-  strangers: Strangers
 }
 
 export class Sends {
@@ -195,34 +193,33 @@ export class Sends {
     sender: string,
     quota: Quota,
   ): Promise<string> {
-    const { limits, now } = this.#context
-    const { clocks, sessions, strangers } = this.#parts
+    const { limits, now, memory } = this.#context
     const wished = keys.body.strangers
     if (size > wished.bytes) throw new Refusal('tooLargeForStranger')
-    const mailbox = agent.row.number
-    const unknown = await strangers.unknownIn(mailbox)
-    const quotaWaitMs = sessions.quotaWaitMs(sender)
-    if (quotaWaitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: quotaWaitMs })
-    const share = strangers.share(sender, mailbox)
-    const room = {
-      perMinute: quota.strangerPerMinute ?? limits.strangerPerMinute,
-      perDay: wished.perDay,
-      senderPerMinute: limits.senderPerMinuteMax,
-      senderWaiting: limits.senderWaitingMax,
-      unknown,
+    const taken = await memory.shares.take({
+      sender,
+      mailbox: agent.row.number,
+      nowMs: now(),
+      limits: {
+        sentPerDay: limits.sessionQuota,
+        perMinute: quota.strangerPerMinute ?? limits.strangerPerMinute,
+        senderPerMinute: limits.senderPerMinuteMax,
+        senderPerDay: wished.perDay,
+        senderWaiting: limits.senderWaitingMax,
+      },
+    })
+    if (taken.outcome !== 'taken') {
+      const code = taken.outcome === 'senderFull' ? 'rateLimited' : 'strangersBusy'
+      throw new Refusal(code, { retryAfterMs: taken.waitMs })
     }
-    const waitMs = strangers.waitMs(share, mailbox, room, now())
-    if (waitMs > 0) throw new Refusal('strangersBusy', { retryAfterMs: waitMs })
-    strangers.count(share, mailbox, now())
-    clocks.note(now())
-    sessions.noteSent(sender)
-    return share
+    this.#parts.clocks.note(now())
+    return taken.share
   }
 
   /** Queues an accepted envelope whose content has been read and checked. */
   async #queue(accepted: Accepted, content: Content): Promise<Sent> {
-    const { store, limits, now } = this.#context
-    const { agents, strangers, polls } = this.#parts
+    const { store, memory, limits, now } = this.#context
+    const { agents, polls } = this.#parts
     const { agent, quota, share } = accepted
     const mailbox = agent.row.number
     const result = await store.enqueue({
@@ -246,7 +243,7 @@ export class Sends {
     const { rid, id } = outcomeOf(result)
     const recipientQuiet = agents.isQuiet(agent)
     if (id === undefined) return { status: 'duplicate', rid, recipientQuiet }
-    if (share !== undefined) strangers.noteQueued(share, mailbox, id)
+    if (share !== undefined) await memory.shares.noteQueued({ share, mailbox, id })
     polls.wake(mailbox)
     return { status: 'queued', rid, recipientQuiet }
   }

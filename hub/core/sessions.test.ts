@@ -5,6 +5,7 @@ import { incept } from '../../protocol/identity/kel.ts'
 import { openSession, sessionMac } from '../../protocol/mail/session.ts'
 import { openCore, refusedWith, type TestCore } from '../testing/core.ts'
 import { random } from '../testing/hub.ts'
+import { memoryInProcess } from './in-process/memory.ts'
 import { Sessions } from './sessions.ts'
 
 const NOW_MS = 1_800_000_000_000
@@ -19,7 +20,7 @@ let core: TestCore
 let sessions: Sessions
 beforeEach(async () => {
   core = await openCore(NOW_MS, { sessionsPerMinute: 6, sessionQuota: 2 })
-  sessions = new Sessions(core.context, 0)
+  sessions = new Sessions(core.context)
 })
 afterEach(() => core.close())
 
@@ -40,6 +41,20 @@ const use = (
     const mac = sessionMac(session.macKey, covered)
     sessions.judge({ sid: session.sid, tsMs, mac }, more.digest ?? DIGEST, more.access ?? ACCESS)
   })
+
+/** One first contact, and how long its sender would wait for another. */
+const contact = (sender: string) => {
+  const roomy = { perMinute: 99, senderPerMinute: 99, senderPerDay: 99, senderWaiting: 99 }
+  const limits = { ...roomy, sentPerDay: core.context.limits.sessionQuota }
+  return core.context.memory.shares.take({ sender, mailbox: 1, nowMs: core.clock.ms, limits })
+}
+const sent = async (aid: string) => expect((await contact(aid)).outcome).toBe('taken')
+async function waitOf(aid: string): Promise<number> {
+  const { limits, memory } = core.context
+  if ((await memory.shares.left(aid, limits.sessionQuota, core.clock.ms)) > 0) return 0
+  const refused = await contact(aid)
+  return refused.outcome === 'senderFull' ? refused.waitMs : 0
+}
 
 test('a session lives until its end, which it names', async () => {
   const session = await open(ONE)
@@ -96,23 +111,24 @@ test('an agent opens so many a minute; the quota of the day is told and kept', a
   for (let i = 0; i < 6; i++) expect((await open(ONE)).quota).toBe(2)
   expect(await refusedWith(() => open(ONE))).toBe('rateLimited')
   core.clock.ms += 10_000
-  sessions.noteSent(ONE)
-  expect([(await open(ONE)).quota, sessions.quotaWaitMs(ONE)]).toEqual([1, 0])
-  sessions.noteSent(ONE)
+  await sent(ONE)
+  expect([(await open(ONE)).quota, await waitOf(ONE)]).toEqual([1, 0])
+  await sent(ONE)
   core.clock.ms += 10_000
   const untilDayMs = 86_400_000 - (core.clock.ms % 86_400_000)
-  expect([(await open(ONE)).quota, sessions.quotaWaitMs(ONE)]).toEqual([0, untilDayMs])
-  expect(sessions.quotaWaitMs(TWO)).toBe(0)
+  expect([(await open(ONE)).quota, await waitOf(ONE)]).toEqual([0, untilDayMs])
+  expect(await waitOf(TWO)).toBe(0)
 })
 
 test('after a start on the same day half of the quota is used, on the next day none', async () => {
   core.context.limits.sessionQuota = 5
-  sessions = new Sessions(core.context, NOW_MS - 1000)
+  core.context.memory = memoryInProcess({ store: core.context.store, random, lastMs: NOW_MS - 1000 })
+  sessions = new Sessions(core.context)
   expect((await open(ONE)).quota).toBe(3)
-  for (let i = 0; i < 3; i++) sessions.noteSent(ONE)
-  expect([(await open(ONE)).quota, sessions.quotaWaitMs(ONE) > 0]).toEqual([0, true])
+  for (let i = 0; i < 3; i++) await sent(ONE)
+  expect([(await open(ONE)).quota, (await waitOf(ONE)) > 0]).toEqual([0, true])
   core.clock.ms += 86_400_000
-  expect([(await open(ONE)).quota, sessions.quotaWaitMs(ONE)]).toEqual([5, 0])
+  expect([(await open(ONE)).quota, await waitOf(ONE)]).toEqual([5, 0])
 })
 
 test('what is no key of the suite opens nothing', async () => {

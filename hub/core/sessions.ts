@@ -5,8 +5,7 @@
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { sealSession, verifySessionMac } from '../../protocol/mail/session.ts'
 import type { HubContext } from './context.ts'
-import { WindowCounts } from './in-process/window-counts.ts'
-import { CLOCK_WINDOW_MS, DAY_MS } from './limits.ts'
+import { CLOCK_WINDOW_MS } from './limits.ts'
 import type { Buckets } from './ports/rates.ts'
 import { Refusal } from './refusal.ts'
 
@@ -21,12 +20,9 @@ export class Sessions {
   readonly #bySid = new Map<string, Session>()
   readonly #byAid = new Map<string, string[]>()
   readonly #openings: Buckets
-  readonly #sent: WindowCounts
 
-  /** `lastMs` is the newest time that the process before this one stored. */
-  constructor(context: HubContext, lastMs: number) {
+  constructor(context: HubContext) {
     this.#context = context
-    this.#sent = new WindowCounts(DAY_MS, lastMs)
     const perMinute = context.limits.sessionsPerMinute
     this.#openings = context.memory.rates.of('session openings', {
       perSecond: perMinute / 60,
@@ -39,7 +35,7 @@ export class Sessions {
     aid: string,
     epk: Uint8Array,
   ): Promise<{ sid: Uint8Array; expMs: number; enc: Uint8Array; ciphertext: Uint8Array }> {
-    const { now, random, identity, limits } = this.#context
+    const { now, random, identity, limits, memory } = this.#context
     const waitMs = await this.#openings.take(aid, now())
     if (waitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: waitMs })
     const session = {
@@ -48,7 +44,7 @@ export class Sessions {
       macKey: random(MAC_KEY_BYTES),
       expMs: now() + limits.sessionLifeMs,
     }
-    const quota = Math.max(0, limits.sessionQuota - this.#used(aid))
+    const quota = await memory.shares.left(aid, limits.sessionQuota, now())
     const grant = { macKey: session.macKey, quota, expMs: session.expMs }
     const sealed = seal(epk, { hub: identity.aid, sid: session.sid, aid }, grant)
     this.#keep(session)
@@ -74,21 +70,6 @@ export class Sessions {
     const covered = { sid: use.sid, tsMs: use.tsMs, envelopeDigest, access }
     if (!verifySessionMac(session.macKey, covered, use.mac)) throw new Refusal('sessionInvalid')
     return session
-  }
-
-  /** Milliseconds until the sender may send again, 0 when it may now. */
-  quotaWaitMs(aid: string): number {
-    const { limits, now } = this.#context
-    return this.#used(aid) < limits.sessionQuota ? 0 : this.#sent.remainingMs(now())
-  }
-
-  #used(aid: string): number {
-    const { limits, now } = this.#context
-    return this.#sent.used(aid, limits.sessionQuota, now())
-  }
-
-  noteSent(aid: string): void {
-    this.#sent.add(aid, this.#context.now())
   }
 
   /** Ends every session of an agent, because its key state changed or it left. */

@@ -71,7 +71,7 @@ export async function unadmit({ aid }: OrderOf<'unadmit'>, context: OperatorCont
 export async function block({ aid }: OrderOf<'block'>, context: OperatorContext): Promise<OrderResult> {
   await context.store.block(aid, true)
   if ((await context.agents.findRegistered(aid)) !== undefined)
-    context.endSigner(await setAside(context.agents, aid))
+    await context.endSigner(await setAside(context.agents, aid))
   const credits = await creditsOf(aid, context)
   const note =
     credits['balance'] === 0 && credits['held'] === 0
@@ -95,7 +95,7 @@ export async function remove({ aid }: OrderOf<'remove'>, context: OperatorContex
   await context.store.admit(aid, false)
   if (!isHere) return { ...(await standing(aid, context)), dropped_envelopes: 0 }
   const { agent, dropped } = await leave(context.agents, aid)
-  context.endSigner(agent)
+  await context.endSigner(agent)
   return { ...(await standing(aid, context)), dropped_envelopes: dropped }
 }
 

@@ -3,12 +3,13 @@ import * as z from 'zod'
 import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
 import { aidShape } from '../../protocol/contract/shapes.ts'
 import type { EngineChoice } from '../../protocol/crypto/signature-engine.ts'
-import type { Agent, Agents } from '../core/agents.ts'
+import type { Agents } from '../core/agents.ts'
 import type { HubIdentity } from '../core/identity.ts'
 import type { HoldClock } from '../core/ledger/hold-clock.ts'
 import type { Issuance } from '../core/ledger/issuance.ts'
 import type { Limits } from '../core/limits.ts'
 import type { RefusedNewcomers } from '../core/refused-lately.ts'
+import type { EndSigner } from '../core/registry.ts'
 import { limitSettings } from '../limits-config.ts'
 import type { Quota, Store } from '../store/port.ts'
 import type { FileLeases } from './leases.ts'
@@ -106,7 +107,7 @@ export type OperatorContext = {
   /** Tells a running hub that what it remembers of an AID has changed. */
   changed: (aid: string) => void
   /** Ends what an agent holds open at a running hub. */
-  endSigner: (agent: Agent) => void
+  endSigner: EndSigner
   /** Only a hub that runs has these. */
   refused?: RefusedNewcomers
   holdClock?: HoldClock

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { lastStoredMs } from '../core/clocks.ts'
 import type { HubContext } from '../core/context.ts'
 import { memoryInProcess } from '../core/in-process/memory.ts'
 import { defaultLimits, type Limits } from '../core/limits.ts'
@@ -36,7 +37,7 @@ async function openCoreIn(
       identity,
       store,
       blobs,
-      memory: memoryInProcess(),
+      memory: memoryInProcess({ store, random, lastMs: await lastStoredMs(store) }),
       secret,
       verifier,
       limits: { ...defaultLimits, ...limits },

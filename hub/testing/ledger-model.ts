@@ -72,7 +72,7 @@ async function partsOver(core: TestCore): Promise<Parts> {
   const issuance = new Issuance(core.context, supply)
   const credits = new Credits(core.context, { agents, supply, clock: await HoldClock.open(core.context, 0) })
   const keyLogs = new KeyLogs(core.context)
-  const registry = new Registry(core.context, agents, { keyLogs, endSigner: () => undefined, issuance })
+  const registry = new Registry(core.context, agents, { keyLogs, endSigner: async () => undefined, issuance })
   return { core, credits, issuance, registry }
 }
 

@@ -3,7 +3,7 @@
  * where there is one process only, both are that one. Forms that were made wrong on purpose show that the rules are not
  * empty.
  */
-import { afterEach, beforeEach, describe, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 export const NOW_MS = 1_800_000_000_000
 
@@ -44,7 +44,7 @@ export function portContract<P>(form: string, rules: readonly Rule<P>[], make: M
 }
 
 /** The first of the rules that a form breaks; undefined where it keeps them all. */
-export async function brokenBy<P>(rules: readonly Rule<P>[], make: Make<P>): Promise<string | undefined> {
+async function brokenBy<P>(rules: readonly Rule<P>[], make: Make<P>): Promise<string | undefined> {
   for (const [name, holds] of rules) {
     const pair = await make()
     try {
@@ -56,4 +56,14 @@ export async function brokenBy<P>(rules: readonly Rule<P>[], make: Make<P>): Pro
     }
   }
   return undefined
+}
+
+/** What is wrong with a form, the form, and how the name of the rule begins that it breaks. */
+export type Wrong<P> = readonly [what: string, make: Make<P>, breaks: string]
+
+/** Declares that the rules of a port refuse forms of it. */
+export function refuses<P>(port: string, rules: readonly Rule<P>[], wrong: readonly Wrong<P>[]): void {
+  test.each(wrong)(`the contract of ${port} refuses a form %s`, async (_, make, breaks) => {
+    expect(await brokenBy(rules, make)).toMatch(new RegExp(`^${breaks}`))
+  })
 }

@@ -1,6 +1,6 @@
 /** Fair shares of a recipient's room for first contacts. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { random } from '../testing/hub.ts'
+import { random } from '../../testing/hub.ts'
 import { type StrangerLimits, Strangers } from './strangers.ts'
 
 const NOW_MS = 1_800_000_000_000
@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const roomy: StrangerLimits = {
   perMinute: 100,
-  perDay: 100,
+  senderPerDay: 100,
   senderPerMinute: 100,
   senderWaiting: 100,
   unknown: 0,
@@ -41,12 +41,12 @@ test('a share names a sender towards one mailbox, under a key of this start only
 
 describe('one more has to wait', () => {
   test('until the next day where the recipient takes none, or the sender has used its day', () => {
-    expect([wait({ perDay: 0 }), wait({ perDay: 2 })]).toEqual([untilDay, 0])
+    expect([wait({ senderPerDay: 0 }), wait({ senderPerDay: 2 })]).toEqual([untilDay, 0])
     count(1)
-    expect(wait({ perDay: 2 })).toBe(0)
+    expect(wait({ senderPerDay: 2 })).toBe(0)
     count(1)
-    expect([wait({ perDay: 2 }), wait({ perDay: 3 })]).toEqual([untilDay, 0])
-    expect(wait({ perDay: 2 }, strangers.share('A-other', 1))).toBe(0)
+    expect([wait({ senderPerDay: 2 }), wait({ senderPerDay: 3 })]).toEqual([untilDay, 0])
+    expect(wait({ senderPerDay: 2 }, strangers.share('A-other', 1))).toBe(0)
   })
 
   test('until the next minute once sender or mailbox have used it, whichever is less', () => {
@@ -83,7 +83,7 @@ describe('one more has to wait', () => {
 })
 
 describe('after a start', () => {
-  const used = (max: number) => [{ perDay: max }, { perMinute: max }, { senderPerMinute: max }]
+  const used = (max: number) => [{ senderPerDay: max }, { perMinute: max }, { senderPerMinute: max }]
   const waits = (limits: Partial<StrangerLimits>[], nowMs: number) =>
     limits.map(limit => wait(limit, share, 1, nowMs) > 0)
 

@@ -3,21 +3,18 @@
  * start and never leaves memory, so no store, log or dump tells who wrote to whom.
  */
 
-import { hmacSha256 } from '../../protocol/crypto/engine.node.ts'
-import { toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
-import { makeRoom } from './bounded.ts'
-import { WindowCounts } from './in-process/window-counts.ts'
-import { DAY_MS } from './limits.ts'
+import { hmacSha256 } from '../../../protocol/crypto/engine.node.ts'
+import { toBase64url, utf8 } from '../../../protocol/encoding/bytes.ts'
+import { makeRoom } from '../bounded.ts'
+import { DAY_MS } from '../limits.ts'
+import type { ShareLimits } from '../ports/shares.ts'
+import { WindowCounts } from './window-counts.ts'
 
 const MINUTE_MS = 60_000
 const WAITING_MAX = 200_000
 const MAILBOXES_MAX = 100_000
 
-export type StrangerLimits = {
-  perMinute: number
-  perDay: number
-  senderPerMinute: number
-  senderWaiting: number
+export type StrangerLimits = Omit<ShareLimits, 'sentPerDay'> & {
   /** Waiting first contacts whose senders were forgotten; each sender counts as one who sent half of its share. */
   unknown: number
 }
@@ -72,8 +69,8 @@ export class Strangers {
 
   /** 0, or how long a first contact of this sender has to wait. */
   waitMs(share: string, mailbox: number, limits: StrangerLimits, nowMs: number): number {
-    const { perMinute, perDay, senderWaiting, unknown } = limits
-    if (perDay === 0 || this.#perDay.used(share, perDay, nowMs) >= perDay)
+    const { perMinute, senderPerDay, senderWaiting, unknown } = limits
+    if (senderPerDay === 0 || this.#perDay.used(share, senderPerDay, nowMs) >= senderPerDay)
       return this.#perDay.remainingMs(nowMs)
     const before = Math.min(unknown, Math.floor(senderWaiting / 2))
     if (before + (this.#counts.get(share) ?? 0) >= senderWaiting) return MINUTE_MS
