@@ -62,7 +62,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker): Pr
   const sends = new Sends(context, { agents, clocks, sessions, polls })
   const mailboxes = new Mailboxes(context, { agents, polls })
   const endSigner: EndSigner = async ({ row }) => {
-    sessions.endAll(row.aid)
+    await sessions.endAll(row.aid)
     polls.end(row.number)
     if (!row.registered && row.keys === undefined) await context.memory.shares.forget(row.number)
   }

@@ -155,7 +155,7 @@ export class Sends {
     const { quota } = await agents.account(head.to)
     const credential =
       offer.access.kind === 0
-        ? this.#judgeSession(offer)
+        ? await this.#judgeSession(offer)
         : await this.#judgeCapability(offer.access, agent, keys, offer)
     // A small envelope under a capability is found again where it is queued; the others would cost quota or reading.
     const early = credential.sender !== undefined || offer.size >= INLINE_BYTES_MAX
@@ -169,9 +169,10 @@ export class Sends {
     return { accepted: { digest, agent, deleteAtMs, use: credential.use, share, quota } }
   }
 
-  #judgeSession({ session, digest, accessBytes }: Offer): { sender: string; use: undefined } {
+  async #judgeSession({ session, digest, accessBytes }: Offer): Promise<{ sender: string; use: undefined }> {
     if (session === undefined) throw new Refusal('sessionInvalid')
-    return { sender: this.#parts.sessions.judge(session, digest, accessBytes).aid, use: undefined }
+    const { aid } = await this.#parts.sessions.judge(session, digest, accessBytes)
+    return { sender: aid, use: undefined }
   }
 
   async #judgeCapability(

@@ -36,10 +36,10 @@ const use = (
   tsMs = core.clock.ms,
   more: { digest?: Uint8Array; access?: Uint8Array } = {},
 ) =>
-  refusedWith(() => {
+  refusedWith(async () => {
     const covered = { sid: session.sid, tsMs, envelopeDigest: DIGEST, access: ACCESS }
     const mac = sessionMac(session.macKey, covered)
-    sessions.judge({ sid: session.sid, tsMs, mac }, more.digest ?? DIGEST, more.access ?? ACCESS)
+    await sessions.judge({ sid: session.sid, tsMs, mac }, more.digest ?? DIGEST, more.access ?? ACCESS)
   })
 
 /** One first contact, and how long its sender would wait for another. */
@@ -90,7 +90,7 @@ test('a fifth session ends the oldest of its agent alone', async () => {
     ...Array(4).fill(undefined),
   ])
   expect(await use(other)).toBeUndefined()
-  sessions.endAll(ONE)
+  await sessions.endAll(ONE)
   expect(new Set(await Promise.all(own.map(session => use(session))))).toEqual(new Set(['sessionInvalid']))
   expect(await use(other)).toBeUndefined()
 })
@@ -103,7 +103,7 @@ test('the end of an agent ends what is left when an older session is over', asyn
   // over sessions are let go when one is opened
   await open(TWO)
   expect(await use(left)).toBeUndefined()
-  sessions.endAll(ONE)
+  await sessions.endAll(ONE)
   expect(await use(left)).toBe('sessionInvalid')
 })
 

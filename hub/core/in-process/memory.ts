@@ -2,6 +2,7 @@
 import type { Store } from '../../store/port.ts'
 import type { Memory } from '../ports/memory.ts'
 import { ratesInProcess } from './rates.ts'
+import { SessionsInProcess } from './sessions.ts'
 import { sharesInProcess } from './shares.ts'
 
 export type MemoryNeeds = {
@@ -13,5 +14,9 @@ export type MemoryNeeds = {
 
 export function memoryInProcess({ store, random, lastMs }: MemoryNeeds): Memory {
   const waitingIn = (mailbox: number) => store.strangersWaiting(mailbox)
-  return { rates: ratesInProcess(), shares: sharesInProcess({ random, lastMs, waitingIn }) }
+  return {
+    rates: ratesInProcess(),
+    sessions: new SessionsInProcess(random),
+    shares: sharesInProcess({ random, lastMs, waitingIn }),
+  }
 }

@@ -1,8 +1,10 @@
 /** What the processes of one hub remember beside the store. Nothing of it is the truth of a mailbox or of a balance. */
 import type { Rates } from './rates.ts'
+import type { OpenSessions } from './sessions.ts'
 import type { Shares } from './shares.ts'
 
 export type Memory = {
   rates: Rates
+  sessions: OpenSessions
   shares: Shares
 }
