@@ -132,7 +132,7 @@ async function serve(
   const { identity, store, blobs, secret } = data
   const verifier = verifierOf(config, log, standardEngine)
   const lastMs = await lastStoredMs(store)
-  const memory = memoryInProcess({ store, random, lastMs })
+  const memory = memoryInProcess({ store, random, nowMs: now(), lastMs })
   const context = {
     memory,
     identity,

@@ -1,7 +1,9 @@
 /** Times of signed requests: each is accepted once, also over a restart. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openCore, refusedWith, type TestCore } from '../testing/core.ts'
-import { SignerClocks } from './clocks.ts'
+import { random } from '../testing/hub.ts'
+import { lastStoredMs, SignerClocks } from './clocks.ts'
+import { memoryInProcess } from './in-process/memory.ts'
 
 const START_MS = 1_800_000_000_000
 const FLOOR_MS = START_MS + 2000
@@ -13,9 +15,15 @@ let clocks: SignerClocks
 let number = 0
 beforeEach(async () => {
   core = await openCore(START_MS)
-  clocks = await SignerClocks.open(core.context.store, START_MS)
+  clocks = await start()
 })
 afterEach(() => core.close())
+
+async function start(): Promise<SignerClocks> {
+  const { store } = core.context
+  const lastMs = await lastStoredMs(store)
+  return new SignerClocks({ store, memory: memoryInProcess({ store, random, nowMs: START_MS, lastMs }) })
+}
 
 const accept = (tsMs: number, nowMs = NOW_MS, aid = 'A-one', of = clocks) => {
   number += 1
@@ -63,7 +71,7 @@ test('what was accepted far ahead of the clock is stored first, and holds after 
     0,
     NOW_MS + 2001,
   ])
-  const after = await SignerClocks.open(store, START_MS)
+  const after = await start()
   expect(await accept(NOW_MS + 2001, NOW_MS, 'A-far', after)).toBe('timeStale')
   expect(await accept(NOW_MS + 2002, NOW_MS, 'A-far', after)).toBeUndefined()
 })
@@ -71,7 +79,7 @@ test('what was accepted far ahead of the clock is stored first, and holds after 
 test('a clock that went back does not reopen times of before', async () => {
   await accept(NOW_MS)
   await expect.poll(() => core.context.store.setting('clock')).toBe(String(NOW_MS))
-  const after = await SignerClocks.open(core.context.store, START_MS)
+  const after = await start()
   expect(await accept(NOW_MS + 2000, NOW_MS, 'A-one', after)).toBe('timeStale')
   expect(await accept(NOW_MS + 2001, NOW_MS, 'A-one', after)).toBeUndefined()
 })

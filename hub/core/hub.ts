@@ -1,6 +1,6 @@
 /** The hub as one thing: its parts composed over one store, its housekeeping, its end. */
 import { Agents } from './agents.ts'
-import { SignerClocks } from './clocks.ts'
+import { lastStoredMs, SignerClocks } from './clocks.ts'
 import type { HubContext } from './context.ts'
 import { Directory } from './directory.ts'
 import { HeldPolls } from './held-polls.ts'
@@ -56,7 +56,8 @@ export type Hub = {
 /** Composes a hub over an open store and starts its housekeeping. */
 export async function composeHub(context: HubContext, makeEpoch: EpochMaker): Promise<Hub> {
   const agents = new Agents(context)
-  const clocks = await SignerClocks.open(context.store, context.now())
+  const lastMs = await lastStoredMs(context.store)
+  const clocks = new SignerClocks(context)
   const sessions = new Sessions(context)
   const polls = new HeldPolls(context.limits.heldPollsMax)
   const sends = new Sends(context, { agents, clocks, sessions, polls })
@@ -69,7 +70,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker): Pr
   const keyLogs = new KeyLogs(context)
   const supply = await SupplyChain.open(context)
   const issuance = new Issuance(context, supply)
-  const clock = await HoldClock.open(context, clocks.lastMs)
+  const clock = await HoldClock.open(context, lastMs)
   const credits = new Credits(context, { agents, supply, clock })
   const registry = new Registry(context, agents, { keyLogs, endSigner, issuance })
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))

@@ -35,7 +35,7 @@ async function open(limits: Parameters<typeof openCore>[1] = {}): Promise<void> 
   agents = new Agents(core.context)
   polls = new HeldPolls(10)
   sessions = new Sessions(core.context)
-  const clocks = await SignerClocks.open(core.context.store, NOW_MS)
+  const clocks = new SignerClocks(core.context)
   sends = new Sends(core.context, { agents, clocks, sessions, polls })
   bob = agentOf(core)
   await publish()

@@ -122,7 +122,8 @@ test('an agent opens so many a minute; the quota of the day is told and kept', a
 
 test('after a start on the same day half of the quota is used, on the next day none', async () => {
   core.context.limits.sessionQuota = 5
-  core.context.memory = memoryInProcess({ store: core.context.store, random, lastMs: NOW_MS - 1000 })
+  const { store } = core.context
+  core.context.memory = memoryInProcess({ store, random, nowMs: NOW_MS, lastMs: NOW_MS - 1000 })
   sessions = new Sessions(core.context)
   expect((await open(ONE)).quota).toBe(3)
   for (let i = 0; i < 3; i++) await sent(ONE)

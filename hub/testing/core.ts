@@ -37,7 +37,7 @@ async function openCoreIn(
       identity,
       store,
       blobs,
-      memory: memoryInProcess({ store, random, lastMs: await lastStoredMs(store) }),
+      memory: memoryInProcess({ store, random, nowMs: now(), lastMs: await lastStoredMs(store) }),
       secret,
       verifier,
       limits: { ...defaultLimits, ...limits },

@@ -2,20 +2,23 @@
 import type { Store } from '../../store/port.ts'
 import type { Memory } from '../ports/memory.ts'
 import { ratesInProcess } from './rates.ts'
+import { ReplayInProcess } from './replay.ts'
 import { SessionsInProcess } from './sessions.ts'
 import { sharesInProcess } from './shares.ts'
 
 export type MemoryNeeds = {
   store: Store
   random: (count: number) => Uint8Array
-  /** The newest time that the process before this one stored; 0 where there was none. */
+  /** When the process started, and the newest time that the one before it stored; 0 where there was none. */
+  nowMs: number
   lastMs: number
 }
 
-export function memoryInProcess({ store, random, lastMs }: MemoryNeeds): Memory {
+export function memoryInProcess({ store, random, nowMs, lastMs }: MemoryNeeds): Memory {
   const waitingIn = (mailbox: number) => store.strangersWaiting(mailbox)
   return {
     rates: ratesInProcess(),
+    replay: new ReplayInProcess({ store, nowMs, lastMs }),
     sessions: new SessionsInProcess(random),
     shares: sharesInProcess({ random, lastMs, waitingIn }),
   }

@@ -1,10 +1,12 @@
 /** What the processes of one hub remember beside the store. Nothing of it is the truth of a mailbox or of a balance. */
 import type { Rates } from './rates.ts'
+import type { Replay } from './replay.ts'
 import type { OpenSessions } from './sessions.ts'
 import type { Shares } from './shares.ts'
 
 export type Memory = {
   rates: Rates
+  replay: Replay
   sessions: OpenSessions
   shares: Shares
 }

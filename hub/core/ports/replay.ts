@@ -1,0 +1,24 @@
+/** Times of signed requests that were accepted, so that none works twice. Attacker: who holds an old request. */
+
+/**
+ * `mark`: as much of the signature as nobody meets by chance · `windowMs`: no time further from `nowMs` is taken, edges
+ * included.
+ */
+export type SignedTime = { aid: string; tsMs: number; mark: Uint8Array; nowMs: number; windowMs: number }
+
+export type TimeTaken =
+  | { outcome: 'taken' }
+  /** This very request was taken before. */
+  | { outcome: 'repeated' }
+  /** Only a time above `floorMs` is taken now. */
+  | { outcome: 'stale'; floorMs: number }
+  | { outcome: 'ahead' }
+
+export interface Replay {
+  /**
+   * Takes a time of a signer if it lies above all that were taken of this signer, by any process and before any restart,
+   * and remembers it, as one step. Of a time that is refused nothing is remembered. A form that may forget, as at a
+   * crash, starts with a floor above all that it may have taken, unless that was stored as a floor of the account.
+   */
+  take(request: SignedTime): Promise<TimeTaken>
+}
