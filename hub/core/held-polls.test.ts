@@ -1,12 +1,13 @@
 /** Polls that wait: one a mailbox, bounded in number, each ended once. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { HeldPolls } from './held-polls.ts'
+import { wakeUpsInProcess } from './in-process/wake-ups.ts'
 
 const LONG_MS = 60_000
 const stays = () => () => undefined
 
 test('mail, a newer poll, a change of the signer and the client end the wait, each by its name', async () => {
-  const polls = new HeldPolls(10)
+  const polls = new HeldPolls(10, wakeUpsInProcess())
   let gone = (): void => undefined
   const mail = polls.wait(1, LONG_MS, stays)
   const older = polls.wait(2, LONG_MS, stays)
@@ -25,7 +26,7 @@ test('mail, a newer poll, a change of the signer and the client end the wait, ea
 })
 
 test('a client that has gone already is not held, and nobody listens to it after the end', async () => {
-  const polls = new HeldPolls(1)
+  const polls = new HeldPolls(1, wakeUpsInProcess())
   let stopped = 0
   const stop = () => {
     stopped += 1
@@ -40,7 +41,7 @@ test('a client that has gone already is not held, and nobody listens to it after
 })
 
 test('at the cap none is held, but for a newer one of a mailbox that has one; at the end none at all', async () => {
-  const polls = new HeldPolls(2)
+  const polls = new HeldPolls(2, wakeUpsInProcess())
   const waits = [polls.wait(1, LONG_MS, stays)]
   expect([polls.free, polls.mayHold(2)]).toEqual([true, true])
   waits.push(polls.wait(2, LONG_MS, stays))
@@ -48,4 +49,33 @@ test('at the cap none is held, but for a newer one of a mailbox that has one; at
   polls.endAll()
   expect(await Promise.all(waits)).toEqual(['ended', 'ended'])
   expect([polls.free, polls.mayHold(1)]).toEqual([false, false])
+})
+
+test('where word may be lost, a poll looks by itself, and no more once it has ended', async () => {
+  vi.useFakeTimers()
+  try {
+    const polls = new HeldPolls(2, { ...wakeUpsInProcess(), lookEveryMs: 3000 })
+    const looks = [false, false, true]
+    const look = vi.fn(async () => looks.shift() ?? false)
+    const found = polls.wait(1, LONG_MS, stays, look)
+    const broken = polls.wait(2, LONG_MS, stays, () => Promise.reject(new Error('no store')))
+    await vi.advanceTimersByTimeAsync(9000)
+    expect([await found, polls.size]).toEqual(['mail', 1])
+    await vi.advanceTimersByTimeAsync(LONG_MS)
+    expect([await broken, look.mock.calls.length, vi.getTimerCount()]).toEqual(['timeout', 3, 0])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('a poll whose answer is there already leaves those of other processes alone', async () => {
+  const wakeUps = wakeUpsInProcess()
+  const [here, there] = [new HeldPolls(1, wakeUps), new HeldPolls(1, wakeUps)]
+  const older = here.wait(1, LONG_MS, stays)
+  const newer = there.wait(1, LONG_MS, stays)
+  expect([await older, there.holds(1)]).toEqual(['ended', true])
+  here.letGo(1)
+  expect(there.holds(1)).toBe(true)
+  here.wake(1)
+  expect(await newer).toBe('mail')
 })

@@ -1,14 +1,22 @@
-/** Polls that wait for mail: one a mailbox, woken by committed mail, ended by a newer poll or a change of the signer. */
+/**
+ * Polls that wait for mail: one a mailbox, woken by committed mail, ended by a newer poll or a change of the signer. A poll
+ * is held in the process that it came to; word of what wakes it comes from all of them.
+ */
+import type { WakeUps } from './ports/wake-ups.ts'
 
 export type PollEnd = 'mail' | 'timeout' | 'ended' | 'gone'
 
 export class HeldPolls {
   readonly #max: number
   readonly #held = new Map<number, (end: PollEnd) => void>()
+  readonly #wakeUps: WakeUps
+  readonly #deafen: () => void
   #over = false
 
-  constructor(max: number) {
+  constructor(max: number, wakeUps: WakeUps) {
     this.#max = max
+    this.#wakeUps = wakeUps
+    this.#deafen = wakeUps.listen((mailbox, what) => this.#held.get(mailbox)?.(what))
   }
 
   /** Whether one more poll may be held. */
@@ -29,36 +37,62 @@ export class HeldPolls {
     return this.#held.has(mailbox)
   }
 
-  /** Ends the poll held for this mailbox, if any. */
-  end(mailbox: number, how: PollEnd = 'ended'): void {
-    this.#held.get(mailbox)?.(how)
+  /** Ends the poll held for this mailbox, if any, in whichever process. */
+  end(mailbox: number): void {
+    this.#wakeUps.tell(mailbox, 'ended')
   }
 
   /** Mail for this mailbox is in the store. */
   wake(mailbox: number): void {
-    this.end(mailbox, 'mail')
+    this.#wakeUps.tell(mailbox, 'mail')
+  }
+
+  /** Ends the poll held here, which has its answer. */
+  letGo(mailbox: number): void {
+    this.#held.get(mailbox)?.('ended')
   }
 
   /** The hub ends: from here on none is held. */
   endAll(): void {
     this.#over = true
+    this.#deafen()
     for (const end of [...this.#held.values()]) end('ended')
   }
 
-  /** Waits until mail comes, the time is over, a newer poll takes its place, or the caller has gone. */
-  wait(mailbox: number, waitMs: number, onGone: (callback: () => void) => () => void): Promise<PollEnd> {
+  /**
+   * Waits until mail comes, the time is over, a newer poll takes its place, or the caller has gone. `look` finds mail of
+   * which word was lost.
+   */
+  wait(
+    mailbox: number,
+    waitMs: number,
+    onGone: (callback: () => void) => () => void,
+    look: () => Promise<boolean> = async () => false,
+  ): Promise<PollEnd> {
     this.end(mailbox)
     return new Promise(resolve => {
       let stopListening = (): void => undefined
       const finish = (end: PollEnd): void => {
         clearTimeout(timer)
+        clearInterval(looking)
         stopListening()
         if (this.#held.get(mailbox) === finish) this.#held.delete(mailbox)
         resolve(end)
       }
       const timer = setTimeout(() => finish('timeout'), waitMs)
+      const looking = this.#lookOften(async () => {
+        if (await look()) finish('mail')
+      })
       this.#held.set(mailbox, finish)
       stopListening = onGone(() => finish('gone'))
     })
+  }
+
+  #lookOften(look: () => Promise<void>): NodeJS.Timeout | undefined {
+    const { lookEveryMs } = this.#wakeUps
+    // a store that can't be read is told to whoever asks it next
+    return lookEveryMs === undefined
+      ? undefined
+      : setInterval(() => look().catch(() => undefined), lookEveryMs)
   }
 }

@@ -59,7 +59,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker): Pr
   const lastMs = await lastStoredMs(context.store)
   const clocks = new SignerClocks(context)
   const sessions = new Sessions(context)
-  const polls = new HeldPolls(context.limits.heldPollsMax)
+  const polls = new HeldPolls(context.limits.heldPollsMax, context.memory.wakeUps)
   const sends = new Sends(context, { agents, clocks, sessions, polls })
   const mailboxes = new Mailboxes(context, { agents, polls })
   const endSigner: EndSigner = async ({ row }) => {

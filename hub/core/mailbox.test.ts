@@ -20,7 +20,7 @@ let test1: TestAgent
 let agent: Agent
 beforeEach(async () => {
   core = await openCore(NOW_MS)
-  polls = new HeldPolls(10)
+  polls = new HeldPolls(10, core.context.memory.wakeUps)
   agents = new Agents(core.context)
   mailboxes = new Mailboxes(core.context, { agents, polls })
   const clock = { now: () => core.clock.ms, advance: () => undefined }

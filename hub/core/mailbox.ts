@@ -49,11 +49,12 @@ export class Mailboxes {
     const found = await this.poll(agent, afterId, limit)
     if (found.envelopes.length > 0 || waitSeconds <= 0 || !polls.mayHold(number))
       return { ...found, waitedSeconds: undefined }
-    const waiting = polls.wait(number, waitSeconds * MS_PER_SECOND, onGone)
+    const look = async () => (await this.poll(agent, afterId, 1)).envelopes.length > 0
+    const waiting = polls.wait(number, waitSeconds * MS_PER_SECOND, onGone, look)
     // Mail may have been committed, or the signer shut out, between the first look and the wait.
     const meanwhile = (await this.#isCurrent(agent)) ? await this.poll(agent, afterId, limit) : NOTHING
     if (meanwhile === NOTHING || meanwhile.envelopes.length > 0) {
-      polls.end(number)
+      polls.letGo(number)
       await waiting
       return { ...meanwhile, waitedSeconds: waitSeconds }
     }

@@ -5,6 +5,7 @@ import { ratesInProcess } from './rates.ts'
 import { ReplayInProcess } from './replay.ts'
 import { SessionsInProcess } from './sessions.ts'
 import { sharesInProcess } from './shares.ts'
+import { wakeUpsInProcess } from './wake-ups.ts'
 
 export type MemoryNeeds = {
   store: Store
@@ -21,5 +22,6 @@ export function memoryInProcess({ store, random, nowMs, lastMs }: MemoryNeeds): 
     replay: new ReplayInProcess({ store, nowMs, lastMs }),
     sessions: new SessionsInProcess(random),
     shares: sharesInProcess({ random, lastMs, waitingIn }),
+    wakeUps: wakeUpsInProcess(),
   }
 }

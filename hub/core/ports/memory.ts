@@ -3,10 +3,12 @@ import type { Rates } from './rates.ts'
 import type { Replay } from './replay.ts'
 import type { OpenSessions } from './sessions.ts'
 import type { Shares } from './shares.ts'
+import type { WakeUps } from './wake-ups.ts'
 
 export type Memory = {
   rates: Rates
   replay: Replay
   sessions: OpenSessions
   shares: Shares
+  wakeUps: WakeUps
 }
