@@ -271,6 +271,7 @@ export const rooms: Record<string, Room> = {
       'hub/store',
       'hub/directory-lock.ts',
       'hub/core',
+      'hub/core/in-process',
       'hub/config-refused.ts',
       'hub/config.ts',
       'hub/bind.ts',

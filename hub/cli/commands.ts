@@ -11,6 +11,7 @@ import { type Config, DATA_DIR_DEFAULT } from '../config.ts'
 import { addressRangeOf } from '../core/address-ranges.ts'
 import { Agents } from '../core/agents.ts'
 import { rotateIdentity } from '../core/identity.ts'
+import { cachesInProcess } from '../core/in-process/caches.ts'
 import { Issuance } from '../core/ledger/issuance.ts'
 import { systemRandom } from '../core/random.ts'
 import { SupplyChain } from '../core/supply/chain.ts'
@@ -177,7 +178,10 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
   return {
     aid: identity.aid,
     store,
-    agents: new Agents({ store, identity, blobs, now: Date.now, random: systemRandom }),
+    agents: new Agents({
+      ...{ store, identity, blobs, now: Date.now, random: systemRandom },
+      memory: { caches: cachesInProcess() },
+    }),
     now: Date.now,
     limits,
     rotate: () => rotateIdentity(dataDir, identity, Date.now, systemRandom),

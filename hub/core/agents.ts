@@ -12,6 +12,8 @@ import type { Account, AgentRow, PutAgentResult, SignUp, SignUpRefused } from '.
 import { makeRoom } from './bounded.ts'
 import type { HubContext } from './context.ts'
 import { HOUR_MS, QUIET_AFTER_MS } from './limits.ts'
+import type { Cache } from './ports/caches.ts'
+import type { Memory } from './ports/memory.ts'
 import { Refusal } from './refusal.ts'
 
 const CACHED_MAX = 10_000
@@ -31,42 +33,42 @@ export type SignUpTerms = { signUp: SignUp; refused: (why: SignUpRefused) => Ref
 type Stored = Extract<PutAgentResult, { outcome: 'stored' }>
 
 /** What agents need of the hub; the commands of a stopped one have no more. */
-export type AgentsContext = Pick<HubContext, 'identity' | 'store' | 'blobs' | 'now' | 'random'>
+export type AgentsContext = Pick<HubContext, 'identity' | 'store' | 'blobs' | 'now' | 'random'> & {
+  memory: Pick<Memory, 'caches'>
+}
 
 export class Agents {
   readonly #context: AgentsContext
-  readonly #cached = new Map<string, Agent>()
-  readonly #accounts = new Map<string, Account>()
+  readonly #cached: Cache<Agent>
+  readonly #accounts: Cache<Account>
   readonly #seenMs = new Map<number, number>()
   readonly #listed = new Map<string, { notice: KeyStateNotice; madeMs: number; version: number }>()
   readonly #notices = new Map<string, { notice: KeyStateNotice; madeMs: number; head: string }>()
 
   constructor(context: AgentsContext) {
     this.#context = context
+    const { caches } = context.memory
+    this.#cached = caches.of('agents', CACHED_MAX)
+    this.#accounts = caches.of('accounts', CACHED_MAX)
   }
 
   /** The agent of an AID that is or was registered here. */
   async find(aid: string): Promise<Agent | undefined> {
-    const cached = this.#cached.get(aid)
-    if (cached !== undefined) return cached
-    const row = await this.#context.store.findAgent(aid)
-    if (row === undefined) return undefined
-    return this.#remember(readAgent(row))
+    return await this.#cached.find(aid, async () => {
+      const row = await this.#context.store.findAgent(aid)
+      return row === undefined ? undefined : readAgent(row)
+    })
   }
 
   /** What the operator set for an AID. */
   async account(aid: string): Promise<Account> {
-    const held = this.#accounts.get(aid)
-    if (held !== undefined) return held
-    const account = await this.#context.store.account(aid)
-    if (this.#accounts.size >= CACHED_MAX) this.#accounts.clear()
-    this.#accounts.set(aid, account)
-    return account
+    const read = () => this.#context.store.account(aid)
+    return (await this.#accounts.find(aid, read)) ?? (await read())
   }
 
   /** The operator changed something about an AID. */
   forgetAccount(aid: string): void {
-    this.#accounts.delete(aid)
+    this.#accounts.forget(aid)
   }
 
   /** Frees what the store gives again. */
@@ -100,12 +102,14 @@ export class Agents {
         terms: next.row.card === undefined ? [] : termsOf(next.row.card),
         signUp: terms?.signUp,
       })
-      this.#cached.delete(aid)
+      this.#cached.forget(aid)
       if (stored.outcome === 'conflict') continue
       if (stored.outcome !== 'stored') throw terms?.refused(stored.outcome)
       await this.#context.blobs.remove(stored.files)
       const row = { ...next.row, number: stored.number, version: stored.version }
-      return { agent: this.#remember({ ...next, row }), stored }
+      const agent = { ...next, row }
+      this.#cached.put(aid, agent)
+      return { agent, stored }
     }
     // as often as this only its own agent, or somebody with its key, writes it
     throw new Refusal('overloaded')
@@ -162,8 +166,7 @@ export class Agents {
     const made = this.#listed.get(row.aid)
     if (made !== undefined && made.version === row.version && now() - made.madeMs < NOTICE_LIFE_MS)
       return made.notice
-    const log = this.#cached.get(row.aid)?.log ?? storedKel(decodeKelLazily(row.kel))
-    const notice = this.notice({ log })
+    const notice = this.notice({ log: storedKel(decodeKelLazily(row.kel)) })
     makeRoom(this.#listed, CACHED_MAX)
     this.#listed.set(row.aid, { notice, madeMs: now(), version: row.version })
     return notice
@@ -179,14 +182,6 @@ export class Agents {
       notice: this.notice(agent),
     })
     return { h: directoryHash(aid), box }
-  }
-
-  #remember(agent: Agent): Agent {
-    const { aid } = agent.row
-    this.#cached.delete(aid)
-    makeRoom(this.#cached, CACHED_MAX)
-    this.#cached.set(aid, agent)
-    return agent
   }
 }
 

@@ -16,9 +16,10 @@ import {
   isWithinLife,
   useMessage,
 } from '../../protocol/mail/capability.ts'
-import { keyOf, makeRoom } from './bounded.ts'
+import { keyOf } from './bounded.ts'
 import type { HubContext } from './context.ts'
 import { INLINE_BYTES_MAX } from './limits.ts'
+import type { Facts } from './ports/caches.ts'
 import { Refusal } from './refusal.ts'
 
 /** One of them takes about a hundred bytes. */
@@ -27,10 +28,11 @@ const VERIFIED_MAX = 16_384
 export class Capabilities {
   readonly #context: HubContext
   /** Hashes of what verified under a mailbox key, so nobody fills it with what no recipient signed. */
-  readonly #verified = new Set<string>()
+  readonly #verified: Facts<true>
 
   constructor(context: HubContext) {
     this.#context = context
+    this.#verified = context.memory.caches.facts('capabilities', VERIFIED_MAX)
   }
 
   /** The capability's body when every check holds; else one refusal that says no more. */
@@ -59,11 +61,11 @@ export class Capabilities {
   async #isSigned(capability: Capability, mailboxKey: Uint8Array): Promise<boolean> {
     const message = capabilityMessage(capability)
     const name = keyOf(sha256(concat(mailboxKey, capability.signature, message)))
-    if (this.#verified.has(name)) return true
-    if (!(await this.#context.verifier.verify(mailboxKey, message, capability.signature))) return false
-    makeRoom(this.#verified, VERIFIED_MAX)
-    this.#verified.add(name)
-    return true
+    const isSigned = await this.#verified.find(name, async () => {
+      const holds = await this.#context.verifier.verify(mailboxKey, message, capability.signature)
+      return holds ? true : undefined
+    })
+    return isSigned === true
   }
 }
 

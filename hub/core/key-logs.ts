@@ -19,6 +19,7 @@ import {
 import { decodeKelLazily, signedByEvent } from '../../protocol/identity/kel-lazy.ts'
 import { addressBucket, isProxy } from './address.ts'
 import type { HubContext } from './context.ts'
+import type { Facts } from './ports/caches.ts'
 import type { Buckets } from './ports/rates.ts'
 import { Refusal } from './refusal.ts'
 
@@ -30,13 +31,16 @@ const EVENTS_PER_TURN = 8
 /** A log as it was handed in, and by whom. */
 export type SubmittedLog = { aid: string; events: KeyEvent[]; address: string }
 
+type Verdict = { refusal: Refusal; untilMs: number }
+
 export class KeyLogs {
   readonly #context: HubContext
   readonly #checked: Buckets
-  readonly #verdicts = new Map<string, { refusal: Refusal; untilMs: number }>()
+  readonly #verdicts: Facts<Verdict>
 
   constructor(context: HubContext) {
     this.#context = context
+    this.#verdicts = context.memory.caches.facts('key logs', VERDICTS_MAX)
     this.#checked = context.memory.rates.of('key events', context.limits.keyEventRate)
   }
 
@@ -48,7 +52,7 @@ export class KeyLogs {
   ): Promise<VerifiedKel> {
     const name = `${submitted.aid} ${toBase64url(sha256(bytes))}`
     const { now } = this.#context
-    const known = this.#verdicts.get(name)
+    const known = await this.#verdicts.find(name, async () => undefined)
     if (known !== undefined && known.untilMs > now()) throw known.refusal
     try {
       return await this.#verdict(submitted, held)
@@ -58,8 +62,7 @@ export class KeyLogs {
         refusal instanceof Refusal &&
         (refusal.code === 'keyLogInvalid' || refusal.code === 'keyLogForked')
       ) {
-        if (this.#verdicts.size >= VERDICTS_MAX) this.#verdicts.clear()
-        this.#verdicts.set(name, { refusal, untilMs: now() + VERDICT_LIFE_MS })
+        this.#verdicts.put(name, { refusal, untilMs: now() + VERDICT_LIFE_MS })
       }
       throw refusal
     }

@@ -1,6 +1,7 @@
 /** The memory of a hub that is one process: all of it goes with the process. */
 import type { Store } from '../../store/port.ts'
 import type { Memory } from '../ports/memory.ts'
+import { cachesInProcess } from './caches.ts'
 import { ratesInProcess } from './rates.ts'
 import { ReplayInProcess } from './replay.ts'
 import { SessionsInProcess } from './sessions.ts'
@@ -18,6 +19,7 @@ export type MemoryNeeds = {
 export function memoryInProcess({ store, random, nowMs, lastMs }: MemoryNeeds): Memory {
   const waitingIn = (mailbox: number) => store.strangersWaiting(mailbox)
   return {
+    caches: cachesInProcess(),
     rates: ratesInProcess(),
     replay: new ReplayInProcess({ store, nowMs, lastMs }),
     sessions: new SessionsInProcess(random),

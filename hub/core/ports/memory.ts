@@ -1,4 +1,5 @@
 /** What the processes of one hub remember beside the store. Nothing of it is the truth of a mailbox or of a balance. */
+import type { Caches } from './caches.ts'
 import type { Rates } from './rates.ts'
 import type { Replay } from './replay.ts'
 import type { OpenSessions } from './sessions.ts'
@@ -6,6 +7,7 @@ import type { Shares } from './shares.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 export type Memory = {
+  caches: Caches
   rates: Rates
   replay: Replay
   sessions: OpenSessions
