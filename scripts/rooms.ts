@@ -110,7 +110,7 @@ export const rooms: Record<string, Room> = {
   },
   'hub/core/ports': {
     purpose: 'what the processes of one hub remember beside the store, as ports',
-    uses: [],
+    uses: ['hub/store'],
   },
   'hub/core': {
     purpose: 'what a hub does, knowing no HTTP and no wire',

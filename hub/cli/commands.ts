@@ -12,6 +12,7 @@ import { addressRangeOf } from '../core/address-ranges.ts'
 import { Agents } from '../core/agents.ts'
 import { rotateIdentity } from '../core/identity.ts'
 import { cachesInProcess } from '../core/in-process/caches.ts'
+import { supplyHeadsInProcess } from '../core/in-process/supply-heads.ts'
 import { Issuance } from '../core/ledger/issuance.ts'
 import { systemRandom } from '../core/random.ts'
 import { SupplyChain } from '../core/supply/chain.ts'
@@ -175,12 +176,13 @@ const repeated = (given: Order): string =>
 function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): OperatorContext {
   const { store, identity, blobs } = data
   const log = makeLog(toStderr, Date.now)
+  const memory = { caches: cachesInProcess(), supply: supplyHeadsInProcess(store) }
   return {
     aid: identity.aid,
     store,
     agents: new Agents({
       ...{ store, identity, blobs, now: Date.now, random: systemRandom },
-      memory: { caches: cachesInProcess() },
+      memory,
     }),
     now: Date.now,
     limits,
@@ -188,7 +190,7 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
     issuance: async () =>
       new Issuance(
         { store, now: Date.now, limits },
-        await SupplyChain.open({ store, identity, now: Date.now }),
+        await SupplyChain.open({ store, identity, now: Date.now, memory }),
       ),
     audit: given => log.info('order', given),
     changed: () => undefined,

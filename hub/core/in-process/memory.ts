@@ -6,6 +6,7 @@ import { ratesInProcess } from './rates.ts'
 import { ReplayInProcess } from './replay.ts'
 import { SessionsInProcess } from './sessions.ts'
 import { sharesInProcess } from './shares.ts'
+import { supplyHeadsInProcess } from './supply-heads.ts'
 import { wakeUpsInProcess } from './wake-ups.ts'
 
 export type MemoryNeeds = {
@@ -24,6 +25,7 @@ export function memoryInProcess({ store, random, nowMs, lastMs }: MemoryNeeds): 
     replay: new ReplayInProcess({ store, nowMs, lastMs }),
     sessions: new SessionsInProcess(random),
     shares: sharesInProcess({ random, lastMs, waitingIn }),
+    supply: supplyHeadsInProcess(store),
     wakeUps: wakeUpsInProcess(),
   }
 }

@@ -4,6 +4,7 @@ import type { Rates } from './rates.ts'
 import type { Replay } from './replay.ts'
 import type { OpenSessions } from './sessions.ts'
 import type { Shares } from './shares.ts'
+import type { SupplyHeads } from './supply-heads.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 export type Memory = {
@@ -12,5 +13,6 @@ export type Memory = {
   replay: Replay
   sessions: OpenSessions
   shares: Shares
+  supply: SupplyHeads
   wakeUps: WakeUps
 }

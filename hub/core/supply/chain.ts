@@ -1,6 +1,6 @@
 /**
  * The hub's supply chain (hub API §6, objects: supply): one record after the other, each signed on top of the one
- * before. One is under way at a time, so that none is signed on a head that another takes.
+ * before. One is under way at a time, in all processes, so that none is signed on a head that another takes.
  */
 import type { CborValue } from '../../../protocol/encoding/cbor.ts'
 import { GENESIS, signRecord } from '../../../protocol/proof/evidence.ts'
@@ -15,6 +15,8 @@ import {
 import type { NewSupplyRecord, SupplyHead } from '../../store/ledger-port.ts'
 import type { HubContext } from '../context.ts'
 import { DAY_MS, HOUR_MS } from '../limits.ts'
+import type { Memory } from '../ports/memory.ts'
+import type { Advanced, ChainHead } from '../ports/supply-heads.ts'
 import { type Built, epochOfNothing } from './epochs.ts'
 import { chainHeld } from './held.ts'
 
@@ -22,24 +24,24 @@ import { chainHeld } from './held.ts'
 export const PROOF_DAYS = 14
 const PIECES_AT_ONCE = 16
 
-type ChainContext = Pick<HubContext, 'identity' | 'store' | 'now'>
+type ChainContext = Pick<HubContext, 'identity' | 'store' | 'now'> & {
+  memory: Pick<Memory, 'supply'>
+}
 
 export class SupplyChain {
   readonly #context: ChainContext
-  #head: SupplyHead
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #head: ChainHead
 
-  private constructor(context: ChainContext, head: SupplyHead) {
+  private constructor(context: ChainContext, head: ChainHead) {
     this.#context = context
     this.#head = head
   }
 
   /** The chain of a store; a new one begins with an epoch of nothing for the day before. */
   static async open(context: ChainContext): Promise<SupplyChain> {
-    const held = await context.store.supplyHead()
-    const none = { seq: -1, id: GENESIS }
-    const chain = new SupplyChain(context, held ?? none)
-    if (held === undefined) {
+    const head = await context.memory.supply.open({ seq: -1, id: GENESIS })
+    const chain = new SupplyChain(context, head)
+    if (head.known.seq < 0) {
       const day = Math.floor(context.now() / DAY_MS) - 1
       await chain.appendEpoch(async () => epochOfNothing(day))
     }
@@ -48,7 +50,7 @@ export class SupplyChain {
 
   /** The newest record. */
   get head(): SupplyHead {
-    return this.#head
+    return this.#head.known
   }
 
   /**
@@ -61,21 +63,21 @@ export class SupplyChain {
     post: (record: NewSupplyRecord) => Promise<T>,
   ): Promise<T | { outcome: 'halted' }> {
     const type = kind === 'issued' ? creditIssued : creditRetired
-    return this.#alone(async () => {
-      if (await this.#isHeld()) return { outcome: 'halted' }
-      const record = this.#sign(type, creditPayload(change))
-      const result = await post(record)
-      if (result.outcome === 'posted') this.#head = { seq: record.seq, id: record.id }
-      return result
+    return this.#head.advance(async (head): Promise<Advanced<T | { outcome: 'halted' }>> => {
+      if (await this.#isHeld(head)) return { answer: { outcome: 'halted' }, head }
+      const record = this.#sign(head, type, creditPayload(change))
+      const answer = await post(record)
+      return { answer, head: answer.outcome === 'posted' ? headOf(record) : head }
     })
   }
 
   /** Adds the epoch that `build` makes while no other record is under way; nothing where it makes none. */
   appendEpoch(build: (head: SupplyHead) => Promise<Built | undefined>): Promise<void> {
-    return this.#alone(async () => {
-      if (await this.#isHeld()) return
-      const built = await build(this.#head)
-      if (built === undefined) return
+    return this.#head.advance(async head => {
+      const stays = { answer: undefined, head }
+      if (await this.#isHeld(head)) return stays
+      const built = await build(head)
+      if (built === undefined) return stays
       const { epoch, pieces } = built
       const { day, accounts } = epoch
       const { store } = this.#context
@@ -84,25 +86,25 @@ export class SupplyChain {
         await Promise.all(
           pieces.slice(at, at + PIECES_AT_ONCE).map(piece => store.addProofPiece({ day, ...piece })),
         )
-      const record = this.#sign(supplyEpoch, epochPayload(epoch))
+      const record = this.#sign(head, supplyEpoch, epochPayload(epoch))
       const added = await store.appendEpoch(record, { day, accounts }, day - PROOF_DAYS + 1)
       if (!added) throw new Error('the supply chain went on without its writer')
-      this.#head = { seq: record.seq, id: record.id }
+      return { answer: undefined, head: headOf(record) }
     })
   }
 
   /** Whether a witness has seen more than is here, or something else. */
-  async #isHeld(): Promise<boolean> {
-    return (await chainHeld(this.#context.store, this.#head)) !== undefined
+  async #isHeld(head: SupplyHead): Promise<boolean> {
+    return (await chainHeld(this.#context.store, head)) !== undefined
   }
 
-  #sign(eventType: string, payload: CborValue): NewSupplyRecord {
+  #sign(head: SupplyHead, eventType: string, payload: CborValue): NewSupplyRecord {
     const { identity, now } = this.#context
-    const previous = this.#head.id
+    const previous = head.id
     const { record, bytes } = signRecord(identity.seed, {
       signer: identity.aid,
       keyStateSeq: identity.seq,
-      seq: this.#head.seq + 1,
+      seq: head.seq + 1,
       previous,
       eventType,
       payload,
@@ -110,10 +112,6 @@ export class SupplyChain {
     })
     return { seq: record.seq, id: record.id, record: bytes, previous }
   }
-
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work)
-    this.#last = done.catch(() => undefined)
-    return done
-  }
 }
+
+const headOf = ({ seq, id }: NewSupplyRecord): SupplyHead => ({ seq, id })
