@@ -74,7 +74,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker): Pr
   const credits = new Credits(context, { agents, supply, clock })
   const registry = new Registry(context, agents, { keyLogs, endSigner, issuance })
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
-  const sweeping = keepSweeping(mailboxes, context)
+  const stopSweeping = keepSweeping(mailboxes, context)
   const publication = new Publication(context.store, () => liabilitySecret(context))
   const checkpoints = new Checkpoints(context, supply)
   const books = new BookKeeper(context, { supply, credits, issuance, publication, clocks, makeEpoch })
@@ -105,31 +105,25 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker): Pr
     async stop() {
       polls.endAll()
       sends.close()
-      await sweeping.stop()
+      stopSweeping()
+      await context.memory.leader.stop()
       await books.stop()
     },
   }
 }
 
-function keepSweeping(mailboxes: Mailboxes, context: HubContext): { stop(): Promise<void> } {
-  let running: Promise<void> = Promise.resolve()
-  let stopped = false
+/** Returns how to sweep no more; a sweep under way ends with its leader. */
+function keepSweeping(mailboxes: Mailboxes, { memory, alert }: HubContext): () => void {
   const sweep = async (): Promise<void> => {
     try {
-      while (!stopped && (await mailboxes.sweep(SWEEP_ROWS_MAX)));
+      await memory.leader.lead('sweep', async turn => {
+        while (!turn.isOver && (await mailboxes.sweep(SWEEP_ROWS_MAX)));
+      })
     } catch (error) {
-      context.alert('sweep failed', { error: error instanceof Error ? error.message : String(error) })
+      alert('sweep failed', { error: error instanceof Error ? error.message : String(error) })
     }
   }
-  const timer = setInterval(() => {
-    running = running.then(sweep)
-  }, SWEEP_EVERY_MS)
+  const timer = setInterval(() => void sweep(), SWEEP_EVERY_MS)
   timer.unref()
-  return {
-    async stop() {
-      stopped = true
-      clearInterval(timer)
-      await running
-    },
-  }
+  return () => clearInterval(timer)
 }

@@ -1,6 +1,6 @@
 /**
  * Keeps the books of the hub: each day's epoch at the first turn after midnight, trial credits that are due, holds that
- * have lapsed. What a stopped hub missed comes at the next start.
+ * have lapsed, all of it by the process that leads. What a stopped hub missed comes at the next start.
  */
 import type { SupplyHead } from '../../store/ledger-port.ts'
 import type { SignerClocks } from '../clocks.ts'
@@ -70,11 +70,13 @@ export class BookKeeper {
   async #turn(): Promise<void> {
     await this.#told('the clock of holds', () => this.#watchClock())
     await this.#told('the recount of the books', () => this.#recountHourly())
-    if (!this.#credits.stopped) {
-      await this.#told('lapsed holds', () => this.#endHolds())
-      await this.#told('trial credits', () => this.#giveTrials())
-    }
-    await this.#told('the epoch of the day', () => this.#writeEpoch())
+    await this.#context.memory.leader.lead('books', async () => {
+      if (!this.#credits.stopped) {
+        await this.#told('lapsed holds', () => this.#endHolds())
+        await this.#told('trial credits', () => this.#giveTrials())
+      }
+      await this.#told('the epoch of the day', () => this.#writeEpoch())
+    })
   }
 
   /** A duty that fails keeps none of the others from being done. */
