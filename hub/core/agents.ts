@@ -8,7 +8,7 @@ import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
 import { encodeKel, storedKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { decodeKelLazily } from '../../protocol/identity/kel-lazy.ts'
 import { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
-import type { Account, AgentRow, PutAgentResult, SignUp, SignUpRefused } from '../store/port.ts'
+import type { Account, AgentRow, JudgedBy, PutAgentResult, SignUp, SignUpRefused } from '../store/port.ts'
 import { makeRoom } from './bounded.ts'
 import type { HubContext } from './context.ts'
 import { HOUR_MS, QUIET_AFTER_MS } from './limits.ts'
@@ -112,6 +112,21 @@ export class Agents {
       return { agent, stored }
     }
     // as often as this only its own agent, or somebody with its key, writes it
+    throw new Refusal('overloaded')
+  }
+
+  /**
+   * A write that names the rows by which it was judged: while one of them has moved on, it is judged anew by the newest.
+   * `attempt` judges and writes; it is told whether it has done so before.
+   */
+  async judged<R extends { outcome: string; by: readonly JudgedBy[] }>(
+    attempt: (isAgain: boolean) => Promise<R>,
+  ): Promise<R> {
+    for (let tried = 0; tried < ATTEMPTS_MAX; tried++) {
+      const written = await attempt(tried > 0)
+      if (written.outcome !== 'moved') return written
+      for (const { aid } of written.by) this.#cached.forget(aid)
+    }
     throw new Refusal('overloaded')
   }
 

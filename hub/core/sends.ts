@@ -267,6 +267,8 @@ function outcomeOf(result: EnqueueResult): { rid: Uint8Array; id: number | undef
       throw new Refusal('mailboxFull')
     case 'strangersFull':
       throw new Refusal('strangersBusy', { retryAfterMs: STRANGERS_FULL_RETRY_MS })
+    case 'moved':
+      throw new Refusal('overloaded')
     case 'queuedTooOften':
       throw new Refusal('queuedTooOften')
     case 'noMailbox':

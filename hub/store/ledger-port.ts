@@ -1,4 +1,5 @@
 /** What the hub's ledger asks of the store: one transfer at a time, whole, once for ever; and the supply chain beside it. */
+import type { JudgedBy } from './port.ts'
 
 export type AccountKind = 'issue' | 'retired' | 'agent' | 'held' | 'peer'
 /** AID of an agent or a peer, transaction of a hold as text, nothing for the hub's own two. */
@@ -49,6 +50,8 @@ export type Posting = {
   /** At most so much is given as trial credits from this time on, this one included, and once to each account. */
   trials?: { sinceMs: number; max: number } | undefined
   supply?: NewSupplyRecord | undefined
+  /** Rows of the registry by which it was judged: where one has changed since, nothing is posted. */
+  judgedBy?: readonly JudgedBy[] | undefined
 }
 
 export type PostedTransfer = {
@@ -64,8 +67,8 @@ export type PostedTransfer = {
 
 /**
  * `insufficient`: an account has too little · `overflow`: a sum would be too large · `noHold`: the hold has ended ·
- * `refundedOver`, `trialsOver`: the bound was reached · `headMoved`: the supply chain has gone on · `stopped`: the books
- * do not agree.
+ * `refundedOver`, `trialsOver`: the bound was reached · `headMoved`: the supply chain has gone on · `moved`: a row by which
+ * it was judged has changed · `stopped`: the books do not agree.
  */
 export type PostResult =
   | { outcome: 'posted'; seq: number }
@@ -78,6 +81,7 @@ export type PostResult =
         | 'refundedOver'
         | 'trialsOver'
         | 'headMoved'
+        | 'moved'
         | 'stopped'
     }
 

@@ -130,9 +130,14 @@ export type Overview = {
   bytes: number
 }
 
+/** A row of the registry by which a write was judged, and its version then. */
+export type JudgedBy = { aid: string; version: number }
+
 /** One envelope to be queued. `content` holds its bytes, which the engine may take along, or `file` names the blob that does. */
 export type Enqueue = {
   mailbox: number
+  /** Version of the row of its agent by which it was judged; without one it is queued whatever the row says now. */
+  judgedBy?: number | undefined
   digest: Uint8Array
   nowMs: number
   deleteAtMs: number
@@ -156,6 +161,8 @@ type Queued = { outcome: 'queued'; id: number }
 export type EnqueueOutcome =
   | Queued
   | { outcome: 'duplicate'; rid: Uint8Array }
+  /** The row by which it was judged has changed since. The content comes back, so that it may be judged anew. */
+  | { outcome: 'moved'; content: Uint8Array | undefined }
   | {
       outcome:
         | 'mailboxFull'

@@ -84,6 +84,26 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
     breaks: 'rolls an item back whose change breaks half-way',
     changes: oneForAll,
   },
+  'that queues whatever was judged before': {
+    rules: 'mail',
+    breaks: 'queues nothing that was judged by a row of before',
+    changes: store => ({ enqueue: item => store.enqueue({ ...item, judgedBy: undefined }) }),
+  },
+  'that loses the content of what it sends back': {
+    rules: 'mail',
+    breaks: 'queues nothing that was judged by a row of before',
+    changes: store => ({
+      async enqueue(item) {
+        const result = await store.enqueue(item)
+        return result.outcome === 'moved' ? { ...result, content: undefined } : result
+      },
+    }),
+  },
+  'that posts whatever was judged before': {
+    rules: 'ledger',
+    breaks: 'posts nothing that was judged by a row of before',
+    changes: store => ({ post: posting => store.post({ ...posting, judgedBy: undefined }) }),
+  },
   'that loses a duplicate': {
     rules: 'mail',
     breaks: 'answers a repeat that still waits as duplicate',

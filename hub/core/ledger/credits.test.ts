@@ -1,5 +1,5 @@
 /** Credits of a hub in memory, by a clock that stands still: edges in time, what is given back, how a hold ends. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { encodeKel } from '../../../protocol/identity/kel.ts'
 import {
   Authorization,
@@ -13,7 +13,8 @@ import { RESTORED_SETTING } from '../../store/ledger-port.ts'
 import { agentOf, openCore, type TestCore } from '../../testing/core.ts'
 import { random, type TestAgent } from '../../testing/hub.ts'
 import { agentRow } from '../../testing/store-contract.ts'
-import { Agents, readAgent } from '../agents.ts'
+import { type Agent, Agents, readAgent, withLog } from '../agents.ts'
+import { cachesInProcess } from '../in-process/caches.ts'
 import { DAY_MS } from '../limits.ts'
 import { SupplyChain } from '../supply/chain.ts'
 import { Credits } from './credits.ts'
@@ -186,6 +187,32 @@ describe('a payment', () => {
   test('needs the newest key of its payer', async () => {
     expect(await refused(pay(alice, bob.aid, 1, { seed: random(32) }))).toMatch('signature does not hold')
     expect(await refused(pay(alice, bob.aid, 1, { payerKelSeq: 1 }))).toMatch('signature does not hold')
+  })
+
+  test.each([
+    ['its payer changes its key', 'signature does not hold', 'key', 0],
+    ['its payer changes its profile', 'settled', 'profile', 0],
+    ['its payee leaves', 'the payee is not registered here', 'leaving', 1],
+  ] as const)('is judged anew where in another process %s meanwhile', async (_, why, change, whose) => {
+    const others = new Agents({ ...core.context, memory: { caches: cachesInProcess() } })
+    const { request: paid } = pay(alice, bob.aid, 5)
+    const { store } = core.context
+    const post = store.post
+    const posted = vi.spyOn(store, 'post').mockImplementationOnce(async posting => {
+      const one = whose === 0 ? alice : bob
+      if (change === 'key') one.rotate()
+      await others.update(one.aid, held => {
+        const agent = held as Agent
+        if (change === 'key') return withLog(agent, one.log)
+        const row = change === 'leaving' ? { registered: false } : { name: 'other' }
+        return { ...agent, row: { ...agent.row, ...row } }
+      })
+      return await post(posting)
+    })
+    expect((await said(credits.settle(paid))) ?? 'settled').toMatch(why)
+    expect(posted).toHaveBeenCalledTimes(why === 'settled' ? 2 : 1)
+    posted.mockRestore()
+    expect((await credits.balance(alice.aid)).balance).toBe(why === 'settled' ? 95 : 100)
   })
 
   test('waits while the books do not agree, and so do redemptions and the ends of holds', async () => {

@@ -8,6 +8,7 @@ import { keyAt } from '../../../protocol/identity/kel.ts'
 import { Authorization, settlementKinds } from '../../../protocol/proof/payment.ts'
 import type { Posting, PostResult } from '../../store/ledger-port.ts'
 import { RESTORED_SETTING } from '../../store/ledger-port.ts'
+import type { JudgedBy } from '../../store/port.ts'
 import type { Agent, Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import { Refusal } from '../refusal.ts'
@@ -70,30 +71,33 @@ export class Credits {
     const stored = await this.#stored(payment.transaction)
     if (stored?.body.kind === REDEEMED) throw misfit('this authorization was redeemed')
     if (stored !== undefined) return stored
-    const { refundsMax } = await this.#judge(request, payment)
     const { body } = payment.authorization
-    await this.holds.lapseAll(body.payer)
-    const settled = this.#settlements.sign({
-      transaction: payment.transaction,
-      kind: kindOf(body),
-      payer: body.payer,
-      payee: body.payTo,
-      amount: body.amount,
-      holdUntil: body.holdUntil,
+    const { posted, settled } = await this.#agents.judged(async () => {
+      const { refundsMax, by } = await this.#judge(request, payment)
+      await this.holds.lapseAll(body.payer)
+      const settled = this.#settlements.sign({
+        transaction: payment.transaction,
+        kind: kindOf(body),
+        payer: body.payer,
+        payee: body.payTo,
+        amount: body.amount,
+        holdUntil: body.holdUntil,
+      })
+      const posted = await this.#context.store.post({
+        ...postingOf(payment, settled),
+        ...present({ refundsMax }),
+        about: body.refundOf,
+        judgedBy: by,
+      })
+      return { outcome: posted.outcome, by, posted, settled }
     })
-    const result = await this.#context.store.post({
-      ...postingOf(payment, settled),
-      ...present({ refundsMax }),
-      about: body.refundOf,
-    })
-    return settledBy(result, settled)
+    return settledBy(posted, settled)
   }
 
   /** Takes credits out of the hub, for a reference that their owner signed. */
   async redeem(request: PaymentRequest & { reference: string }): Promise<Settled> {
     await this.#checkOpen()
-    const { identity } = this.#context
-    const payment = paymentOf(request, identity.aid)
+    const payment = paymentOf(request, this.#context.identity.aid)
     const { body } = payment.authorization
     const stored = await this.#stored(payment.transaction)
     if (stored !== undefined) {
@@ -101,32 +105,37 @@ export class Credits {
       if (stored.body.kind !== REDEEMED) throw misfit('this authorization was settled as a payment')
       return stored
     }
-    await this.#judge(request, payment)
-    await this.holds.lapseAll(body.payer)
-    const change = { aid: body.payer, amount: body.amount, reason: 'redemption' as const }
+    const { posted, settled } = await this.#agents.judged(async () => {
+      const { by } = await this.#judge(request, payment)
+      await this.holds.lapseAll(body.payer)
+      return { ...(await this.#retire(payment, request.reference, by)), by }
+    })
+    if (posted === undefined || settled === undefined) throw new Refusal('supplyHalted')
+    return settledBy(posted, settled)
+  }
+
+  /** Posts a redemption with its record of the supply chain; nothing was posted where the chain stands still. */
+  async #retire({ authorization, transaction }: Payment, reference: string, judgedBy: readonly JudgedBy[]) {
+    const { payer, amount } = authorization.body
+    const { identity, store } = this.#context
     let settled: Settled | undefined
-    const result = await this.#supply.withChange('retired', change, supply => {
-      settled = this.#settlements.sign({
-        transaction: payment.transaction,
-        kind: 4,
-        payer: body.payer,
-        payee: identity.aid,
-        amount: body.amount,
-      })
-      return this.#context.store.post({
-        id: payment.transaction,
+    const change = { aid: payer, amount, reason: 'redemption' as const }
+    const posted = await this.#supply.withChange('retired', change, supply => {
+      settled = this.#settlements.sign({ transaction, kind: 4, payer, payee: identity.aid, amount })
+      return store.post({
+        id: transaction,
         reason: 'redemption',
         atMs: settled.body.settledAt,
-        amount: body.amount,
-        moves: [{ from: agentAccount(body.payer), to: RETIRED, amount: body.amount }],
+        amount,
+        moves: [{ from: agentAccount(payer), to: RETIRED, amount }],
         receipt: settled.bytes,
-        authorization: Authorization.encode(payment.authorization),
-        reference: request.reference,
+        authorization: Authorization.encode(authorization),
+        reference,
         supply,
+        judgedBy,
       })
     })
-    if (result.outcome === 'halted' || settled === undefined) throw new Refusal('supplyHalted')
-    return settledBy(result, settled)
+    return { outcome: posted.outcome, posted: posted.outcome === 'halted' ? undefined : posted, settled }
   }
 
   /** Carries out a payee's order about a hold. */
@@ -149,16 +158,16 @@ export class Credits {
   async #judge(
     request: PaymentRequest,
     { authorization }: Payment,
-  ): Promise<{ refundsMax: number | undefined }> {
+  ): Promise<{ refundsMax: number | undefined; by: JudgedBy[] }> {
     const { body } = authorization
     const payer = await this.#agents.find(body.payer)
     if (payer === undefined || payer.log.deactivated) throw new PaymentRefused('unknown_payer')
     await this.#checkTimes(body)
-    await this.#checkPayee(request, body)
+    const payee = await this.#checkPayee(request, body)
     checkRules(request, body, this.#context.now())
     const refundsMax = body.refundOf && (await this.#refundable(body.refundOf, body))
     await this.#checkSignature(payer, authorization)
-    return { refundsMax }
+    return { refundsMax, by: [payer, ...payee].map(({ row: { aid, version } }) => ({ aid, version })) }
   }
 
   async #checkTimes({ notBefore, notAfter }: Authorization['body']): Promise<void> {
@@ -170,19 +179,20 @@ export class Credits {
     if (nowMs > notAfter + TOLERANCE_MS) throw new PaymentRefused('expired', 'its time is over')
   }
 
-  /** Payments go to an agent registered here now; refunds to any account, redemptions to the hub alone. */
+  /** Payments go to an agent registered here now; refunds to any account, redemptions to the hub alone, which is no agent. */
   async #checkPayee(
     { reference }: PaymentRequest,
     { payer, payTo, refundOf }: Authorization['body'],
-  ): Promise<void> {
+  ): Promise<Agent[]> {
     const toHub = payTo === this.#context.identity.aid
     if (toHub !== (reference !== undefined))
       throw misfit(toHub ? 'the hub itself is paid by a redemption' : 'a redemption is paid to the hub')
-    if (toHub) return
+    if (toHub) return []
     if (payer === payTo) throw misfit('payer and payee are one')
     const payee = await this.#agents.find(payTo)
-    const takes = refundOf === undefined ? payee?.row.registered === true : payee !== undefined
-    if (!takes) throw misfit('the payee is not registered here')
+    if (payee === undefined || (refundOf === undefined && !payee.row.registered))
+      throw misfit('the payee is not registered here')
+    return [payee]
   }
 
   /** What of a payment may be given back in all: what was paid, or captured of what was held. */

@@ -6,7 +6,8 @@ import { labelled } from '../../../protocol/crypto/hash.ts'
 import { Malformed } from '../../../protocol/encoding/bytes.ts'
 import { keyAt } from '../../../protocol/identity/kel.ts'
 import { HoldOrder } from '../../../protocol/proof/payment.ts'
-import type { Move, OpenHold } from '../../store/ledger-port.ts'
+import type { Move, OpenHold, PostResult } from '../../store/ledger-port.ts'
+import type { JudgedBy } from '../../store/port.ts'
 import type { Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import type { HoldClock } from './hold-clock.ts'
@@ -46,21 +47,28 @@ export class Holds {
     // before the signature: the key of an order that was carried out may have been rotated since
     const ended = await this.#endOf(body.transaction)
     if (ended !== undefined) return sameEnd(ended, body.amount)
-    await this.#checkSignature(order)
-    const hold = await this.#context.store.openHold(body.transaction)
-    if (hold === undefined) throw new PaymentRefused('hold_ended')
-    return sameEnd(await this.#post(hold, body.amount), body.amount)
+    const { result, settled } = await this.#agents.judged(async () => {
+      const by = [await this.#checkSignature(order)]
+      const hold = await this.#context.store.openHold(body.transaction)
+      if (hold === undefined) throw new PaymentRefused('hold_ended')
+      const posted = await this.#post(hold, body.amount, by)
+      return { outcome: posted.result.outcome, by, ...posted }
+    })
+    return sameEnd(endedBy(result, settled), body.amount)
   }
 
-  async #checkSignature(order: HoldOrder): Promise<void> {
+  /** The row of the payee, under whose key it holds. */
+  async #checkSignature(order: HoldOrder): Promise<JudgedBy> {
     const { payee, payeeKelSeq } = order.body
-    const log = (await this.#agents.find(payee))?.log
+    const agent = await this.#agents.find(payee)
+    const log = agent?.log
     const acts = log !== undefined && !log.deactivated && payeeKelSeq === log.seq
     const key = acts ? keyAt(log, payeeKelSeq) : undefined
     const holds =
       key !== undefined &&
       (await this.#context.verifier.verify(key, labelled(HoldOrder.label, order.bodyBytes), order.signature))
-    if (!holds) throw new PaymentRefused('invalid_signature')
+    if (!holds || agent === undefined) throw new PaymentRefused('invalid_signature')
+    return { aid: payee, version: agent.row.version }
   }
 
   async #endOf(transaction: Uint8Array): Promise<Settled | undefined> {
@@ -82,15 +90,20 @@ export class Holds {
 
   async #lapseOne(transaction: Uint8Array): Promise<void> {
     const hold = await this.#context.store.openHold(transaction)
-    if (hold !== undefined && hold.untilMs <= this.clock.now()) await this.#post(hold, 0)
+    if (hold !== undefined && hold.untilMs <= this.clock.now()) await this.#lapsed(hold)
   }
 
   /** Gives back what has lapsed, of one payer or of all; true while there is more. */
   async lapse(payer?: string): Promise<boolean> {
     const { store } = this.#context
     const lapsed = await store.lapsedHolds(this.clock.now(), LAPSED_AT_ONCE, payer)
-    await Promise.all(lapsed.map(hold => this.#post(hold, 0)))
+    await Promise.all(lapsed.map(hold => this.#lapsed(hold)))
     return lapsed.length === LAPSED_AT_ONCE
+  }
+
+  async #lapsed(hold: OpenHold): Promise<void> {
+    const { result, settled } = await this.#post(hold, 0)
+    endedBy(result, settled)
   }
 
   /** Gives back all that has lapsed of one payer. */
@@ -99,7 +112,11 @@ export class Holds {
   }
 
   /** Ends a hold: so much to its payee, the rest back to its payer. */
-  async #post(hold: OpenHold, captured: number): Promise<Settled> {
+  async #post(
+    hold: OpenHold,
+    captured: number,
+    judgedBy: readonly JudgedBy[] = [],
+  ): Promise<{ result: PostResult; settled: Settled }> {
     const { transaction, payer, payee, amount } = hold
     const from = heldAccount(transaction)
     const parties = { payer: agentAccount(payer), payee: agentAccount(payee) }
@@ -123,12 +140,18 @@ export class Holds {
       about: transaction,
       receipt: settled.bytes,
       parties,
+      judgedBy,
     })
-    if (result.outcome === 'posted') return settled
-    const stored = result.outcome === 'held' ? settledOf(result.transfer) : undefined
-    if (stored === undefined) throw new PaymentRefused('hold_ended')
-    return stored
+    return { result, settled }
   }
+}
+
+/** The end that was posted, now or before. */
+function endedBy(result: PostResult, settled: Settled): Settled {
+  if (result.outcome === 'posted') return settled
+  const stored = result.outcome === 'held' ? settledOf(result.transfer) : undefined
+  if (stored === undefined) throw new PaymentRefused('hold_ended')
+  return stored
 }
 
 function decoded(bytes: Uint8Array): HoldOrder {

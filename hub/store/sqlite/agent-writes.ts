@@ -43,6 +43,10 @@ function putRow(db: Database, change: PutAgent): PutAgentResult {
   return { outcome: 'stored', number, version, ...emptied }
 }
 
+/** The version of an agent's row; undefined where there is none. */
+export const versionOf = (db: Database, aid: string): number | undefined =>
+  db.one<{ version: number }>('SELECT version FROM agent WHERE aid = ?', aid)?.version
+
 type Columns = PutAgent['row']
 
 function indexCaps(db: Database, row: Columns): void {

@@ -12,6 +12,7 @@ import type {
   ReturnedSupply,
   Totals,
 } from '../ledger-port.ts'
+import { versionOf } from './agent-writes.ts'
 import type { Database } from './database.ts'
 import { readSupplyHead, readTotals, readTransfer } from './ledger-reads.ts'
 
@@ -94,6 +95,7 @@ function refusal(
   changes: readonly Change[],
   next: Totals,
 ): Refused | undefined {
+  if (posting.judgedBy?.some(row => versionOf(db, row.aid) !== row.version)) return 'moved'
   if (posting.supply !== undefined && !goesOn(db, posting.supply)) return 'headMoved'
   if (endsHold(posting) && !isOpenHold(db, posting.moves)) return 'noHold'
   const short = changes.some(

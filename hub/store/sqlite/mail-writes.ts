@@ -8,6 +8,7 @@ import { sweepSignUps } from './sign-ups.ts'
 const DAY_MS = 86_400_000
 
 type Counters = {
+  version: number
   next_id: number
   envelopes: number
   bytes: number
@@ -28,10 +29,13 @@ export function skipIds(db: Database, count: number): void {
 /** Checks every limit against the counters, then queues; nothing is written unless all of them hold. */
 export function enqueue(db: Database, item: Enqueue): EnqueueOutcome {
   const box = db.one<Counters>(
-    'SELECT next_id, envelopes, bytes, stranger_envelopes, stranger_bytes FROM mailbox WHERE number = ?',
+    'SELECT (SELECT version FROM agent WHERE agent.number = mailbox.number) AS version,' +
+      ' next_id, envelopes, bytes, stranger_envelopes, stranger_bytes FROM mailbox WHERE number = ?',
     item.mailbox,
   )
   if (box === undefined) return { outcome: 'noMailbox' }
+  if (item.judgedBy !== undefined && item.judgedBy !== box.version)
+    return { outcome: 'moved', content: item.content }
   const repeat = digestsOf(db).find(item)
   if (repeat !== undefined && repeat.waiting !== 0) {
     const first = db.one<{ rid: Uint8Array }>(

@@ -1,6 +1,7 @@
 /** The contract of the store on credits: one transfer at a time, whole, once for ever; and the supply chain beside it. */
 import { expect } from 'vitest'
 import { type AccountName, NAMES_LEVEL, type NewSupplyRecord, type Posting } from '../../store/ledger-port.ts'
+import type { JudgedBy } from '../../store/port.ts'
 import { agentRow, bytes, DAY_MS, NOW_MS, type Rule, rule, type World } from './world.ts'
 
 const ISSUE: AccountName = { kind: 'issue', name: '' }
@@ -263,5 +264,24 @@ export const ledgerRules: readonly Rule[] = [
     expect([await world.store.supplyHead(), await balanceOf(world, 'payer')]).toEqual([undefined, 0])
     await given([record(0), record(1)], torn.slice(0, 1))
     expect([(await world.store.supplyHead())?.seq, await balanceOf(world, 'payer')]).toEqual([1, 5])
+  }),
+
+  rule('posts nothing that was judged by a row of before, unless it was posted then', async world => {
+    await post(world, grant(1, 'payer', 100))
+    const { version = 0 } = (await world.store.findAgent('agent-one')) ?? {}
+    const judged = (n: number, ...judgedBy: JudgedBy[]) => payment(n, 10, { judgedBy })
+    const now = { aid: 'agent-one', version }
+    const given = [
+      judged(2, now),
+      judged(3, { ...now, version: version + 1 }),
+      judged(4, { aid: 'nobody', version: 1 }),
+    ]
+    expect(await Promise.all(given.map(one => post(world, one)))).toEqual(['posted', 'moved', 'moved'])
+    await world.newMailbox('agent-two')
+    await world.put(agentRow('agent-one', { version, number: world.box }))
+    const two = { aid: 'agent-two', version: 1 }
+    expect(await post(world, judged(5, two, now))).toBe('moved')
+    expect(await post(world, judged(5, two, { ...now, version: version + 1 }))).toBe('posted')
+    expect([await post(world, judged(2, now)), await balanceOf(world, 'payer')]).toEqual(['held', 80])
   }),
 ]

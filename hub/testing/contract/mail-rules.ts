@@ -126,6 +126,25 @@ export const mailRules: readonly Rule[] = [
     expect(await world.outcomes([item(world.box, 1, { nowMs: NOW_MS + DAY_MS })])).toEqual(['queued'])
   }),
 
+  rule('queues nothing that was judged by a row of before, and gives its content back', async world => {
+    const { version = 0 } = (await world.store.findAgent('agent-one')) ?? {}
+    const judged = (n: number, judgedBy: number) => item(world.box, n, { judgedBy })
+    expect(await world.outcomes([judged(1, version), judged(2, version + 1)])).toEqual(['queued', 'moved'])
+    await world.put(agentRow('agent-one', { version, number: world.box }))
+    expect(await world.store.enqueue(judged(3, version))).toEqual({
+      outcome: 'moved',
+      content: bytes(100, 3),
+    })
+    expect(
+      await world.store.enqueue({ ...judged(4, version), content: undefined, file: 'four' }),
+    ).toMatchObject({
+      outcome: 'moved',
+    })
+    await world.store.markSeen(world.box, NOW_MS)
+    expect(await world.outcomes([judged(5, version + 1), item(world.box, 6)])).toEqual(['queued', 'queued'])
+    expect(await world.pollIds()).toEqual([1, 2, 3])
+  }),
+
   rule('polls in id order after an id, within count and bytes, with at least one envelope', async world => {
     await world.enqueueAll([1, 2, 3, 4].map(n => item(world.box, n, { size: 100 * n })))
     const ask = (afterId: number, limit: number, bytesMax: number) =>
