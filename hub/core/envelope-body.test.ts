@@ -8,7 +8,7 @@ import { BlobFolder } from '../store/blobs/folder.ts'
 import { refusedWith } from '../testing/core.ts'
 import { random, TestAgent } from '../testing/hub.ts'
 import { makeEnvelope } from '../testing/mail.ts'
-import { type ByteSource, readEnvelopeHead } from './envelope-body.ts'
+import { type ByteSource, localContents, readEnvelopeHead } from './envelope-body.ts'
 import { INLINE_BYTES_MAX } from './limits.ts'
 
 const HEAD_BYTES = 1400
@@ -46,7 +46,7 @@ function source(bytes: Uint8Array, ...ends: number[]): ByteSource {
 
 async function kept(bytes: Uint8Array, ends: number[] = [], declared?: number) {
   const body = await readEnvelopeHead(source(bytes, ...ends), declared)
-  return await body.read(blobs, random)
+  return await body.read(localContents(blobs, random))
 }
 const files = (): string[] => [
   ...readdirSync(join(folder, 'blobs'), { recursive: true, encoding: 'utf8' }).filter(

@@ -23,14 +23,30 @@ export type ByteSource = {
   accept(recipient: string): void
 }
 
-/** Bytes of an accepted envelope: in memory, or in a blob of this name. */
+/** Bytes of an accepted envelope: in memory, or where a sink has them under this name. */
 export type Content = { size: number; content: Uint8Array | undefined; file: string | undefined }
+
+/** Where content goes: what is short stays in memory, the rest is written on as it comes. */
+export type ContentSink = {
+  /** Content of an envelope of fewer bytes stays in memory. */
+  inlineBytesMax: number
+  create(): Promise<{ file: string; writer: BlobWriter }>
+}
+
+/** Files of this hub. */
+export const localContents = (blobs: Blobs, random: (count: number) => Uint8Array): ContentSink => ({
+  inlineBytesMax: INLINE_BYTES_MAX,
+  async create() {
+    const file = toHex(random(NAME_BYTES))
+    return { file, writer: await blobs.create(file) }
+  },
+})
 
 export type EnvelopeBody = ParsedEnvelope & {
   /** Bytes of the whole envelope. */
   size: number
   /** Reads and checks the content. */
-  read(blobs: Blobs, random: (count: number) => Uint8Array): Promise<Content>
+  read(sink: ContentSink): Promise<Content>
 }
 
 /** Reads as far as the head needs. `declared` is the length of the body where the client said it. */
@@ -53,7 +69,7 @@ export async function readEnvelopeHead(
     return {
       ...parsed,
       size,
-      read: (blobs, random) => readContent(source, parsed, start, size, blobs, random),
+      read: sink => readContent(source, parsed, { start, size }, sink),
     }
   }
 }
@@ -70,21 +86,18 @@ function parse(received: Uint8Array): ParsedEnvelope | 'more' {
 async function readContent(
   source: ByteSource,
   parsed: ParsedEnvelope,
-  start: Uint8Array,
-  size: number,
-  blobs: Blobs,
-  random: (count: number) => Uint8Array,
+  { start, size }: { start: Uint8Array; size: number },
+  sink: ContentSink,
 ): Promise<Content> {
-  if (size < INLINE_BYTES_MAX) {
+  if (size < sink.inlineBytesMax) {
     const content = await readSmall(source, start, size)
     checkContent(sha256(content.subarray(parsed.contentOffset)), parsed)
     return { size, content, file: undefined }
   }
   const checked = checkedChunks(source, parsed, start, size)
-  const name = toHex(random(NAME_BYTES))
-  const writer = await blobs.create(name)
+  const { file, writer } = await sink.create()
   await writeAll(writer, checked)
-  return { size, content: undefined, file: name }
+  return { size, content: undefined, file }
 }
 
 /** All bytes of a small envelope, in a buffer of exactly its size, because that goes to another thread as a whole. */

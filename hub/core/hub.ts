@@ -4,6 +4,7 @@ import { lastStoredMs, SignerClocks } from './clocks.ts'
 import type { HubContext } from './context.ts'
 import { Directory } from './directory.ts'
 import { HeldPolls } from './held-polls.ts'
+import { AgentsHere } from './here.ts'
 import type { HubIdentity } from './identity.ts'
 import { KeyLogs } from './key-logs.ts'
 import { Credits } from './ledger/credits.ts'
@@ -60,7 +61,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker): Pr
   const clocks = new SignerClocks(context)
   const sessions = new Sessions(context)
   const polls = new HeldPolls(context.limits.heldPollsMax, context.memory.wakeUps)
-  const sends = new Sends(context, { agents, clocks, sessions, polls })
+  const sends = new Sends(context, [new AgentsHere(context, { agents, clocks, sessions, polls })])
   const mailboxes = new Mailboxes(context, { agents, polls })
   const endSigner: EndSigner = async ({ row }) => {
     await sessions.endAll(row.aid)

@@ -6,15 +6,19 @@ import { encodeKel } from '../../protocol/identity/kel.ts'
 import { KEY_SET_LIFE_MS, type KeySet } from '../../protocol/identity/keyset.ts'
 import { decodeAccess } from '../../protocol/mail/access.ts'
 import { EXP_AHEAD_MS, EXP_SKEW_MS } from '../../protocol/mail/envelope.ts'
-import { StoreFull } from '../store/port.ts'
+import { type AgentRow, StoreFull } from '../store/port.ts'
 import { agentOf, openCore, refusedWith, type TestCore } from '../testing/core.ts'
 import type { TestAgent } from '../testing/hub.ts'
 import { sealedForStranger, sealedUnderCapability, type TestEnvelope } from '../testing/mail.ts'
 import { agentRow } from '../testing/store-contract.ts'
-import { Agents, readAgent, withKeys } from './agents.ts'
+import { type Agent, Agents, readAgent, withKeys } from './agents.ts'
 import { SignerClocks } from './clocks.ts'
+import type { DestinationKind, Sent, Taking } from './destination.ts'
 import { HeldPolls } from './held-polls.ts'
+import { AgentsHere } from './here.ts'
+import { cachesInProcess } from './in-process/caches.ts'
 import { HOUR_MS, INLINE_BYTES_MAX } from './limits.ts'
+import { Refusal } from './refusal.ts'
 import { Sends } from './sends.ts'
 import { Sessions } from './sessions.ts'
 
@@ -25,6 +29,7 @@ let core: TestCore
 let agents: Agents
 let polls: HeldPolls
 let sessions: Sessions
+let here: AgentsHere
 let sends: Sends
 let bob: TestAgent
 beforeEach(() => open())
@@ -36,7 +41,8 @@ async function open(limits: Parameters<typeof openCore>[1] = {}): Promise<void> 
   polls = new HeldPolls(10, core.context.memory.wakeUps)
   sessions = new Sessions(core.context)
   const clocks = new SignerClocks(core.context)
-  sends = new Sends(core.context, { agents, clocks, sessions, polls })
+  here = new AgentsHere(core.context, { agents, clocks, sessions, polls })
+  sends = new Sends(core.context, [here])
   bob = agentOf(core)
   await publish()
 }
@@ -50,18 +56,19 @@ async function publish(graceMs = 0): Promise<void> {
   )
 }
 
-type Given = { declared?: number; accessBytes?: Uint8Array; accepted?: (aid: string) => void }
-function send(envelope: TestEnvelope, { declared, accessBytes, accepted }: Given = {}) {
+type Given = { home?: string; declared?: number; accessBytes?: Uint8Array; accepted?: (aid: string) => void }
+function send(envelope: TestEnvelope, { declared, accessBytes, accepted, home }: Given = {}) {
   const chunks = [envelope.bytes.slice()]
   return sends.send({
     access: decodeAccess(envelope.accessBytes),
     accessBytes: accessBytes ?? envelope.accessBytes,
     session: undefined,
+    towards: sends.towards(home),
     source: { next: async () => chunks.shift(), accept: aid => accepted?.(aid) },
     declared,
   })
 }
-const told = (envelope: TestEnvelope, given?: Given) => refusedWith(() => send(envelope, given))
+const told = (envelope: TestEnvelope, given?: Given) => refusedWith(async () => await send(envelope, given))
 const sealed = (options: Parameters<typeof sealedUnderCapability>[2] = {}, capability = bob.capability()) =>
   sealedUnderCapability(bob, capability, options)
 /** Files of envelopes on the disk. */
@@ -213,5 +220,114 @@ describe('a store without room', () => {
   ])('%s is said as %s', async (outcome, code) => {
     core.context.store.enqueue = async () => ({ outcome }) as never
     expect(await told(sealed())).toBe(code)
+  })
+})
+
+describe('while its content comes, another process', () => {
+  /** What is queued first is judged by a row that has changed since. */
+  function meanwhile(change: () => Promise<unknown>) {
+    const { store } = core.context
+    const enqueue = store.enqueue
+    return vi.spyOn(store, 'enqueue').mockImplementationOnce(async item => {
+      await change()
+      return await enqueue(item)
+    })
+  }
+  const others = () => new Agents({ ...core.context, memory: { caches: cachesInProcess() } })
+  const changed = (row: Partial<AgentRow>) =>
+    others().update(bob.aid, held => ({ ...(held as Agent), row: { ...(held as Agent).row, ...row } }))
+
+  test.each([
+    ['that is small', {}],
+    ['that is large', LARGE],
+  ])('changed the row of the recipient: an envelope %s is judged anew and queued once', async (_, size) => {
+    const queued = meanwhile(() => changed({ name: 'other' }))
+    const envelope = sealed(size)
+    const { rid } = await send(envelope)
+    expect(queued).toHaveBeenCalledTimes(2)
+    expect(await send(envelope)).toMatchObject({ status: 'duplicate', rid })
+    const { number = 0 } = (await core.context.store.findAgent(bob.aid)) ?? {}
+    const of = { mailbox: number, ids: [1] }
+    const [bytes] = [...(await core.context.store.contents(of)).values()]
+    expect(bytes === undefined ? files().length : Buffer.compare(bytes, envelope.bytes)).toBe(
+      bytes === undefined ? 1 : 0,
+    )
+  })
+
+  test('took the recipient off the registry: it is refused, and no file stays', async () => {
+    meanwhile(() => changed({ registered: false }))
+    expect(await told(sealed(LARGE))).toBe('recipientUnknown')
+    expect(files()).toEqual([])
+  })
+
+  test('stored other keys: an envelope to those of before is refused', async () => {
+    meanwhile(async () => {
+      bob.makeKeys({ fresh: true })
+      await others().update(bob.aid, held => withKeys(held as Agent, bob.keySet as KeySet, core.clock.ms))
+    })
+    expect(await told(sealed())).toBe('kidStale')
+  })
+
+  test('always was faster: the sender is told to come again', async () => {
+    const { store } = core.context
+    store.enqueue = async ({ content }) => ({ outcome: 'moved', content })
+    expect(await told(sealed())).toBe('overloaded')
+  })
+})
+
+describe('a destination of another kind', () => {
+  const PEER = 'A-peer'
+  /** Everything that was piped to it, and whether it was taken back. */
+  let piped: Uint8Array[]
+  let dropped: string[]
+  let takes: () => Promise<Sent>
+  beforeEach(() => {
+    piped = []
+    dropped = []
+    takes = async () => ({ status: 'queued', rid: new Uint8Array(16), recipientQuiet: false })
+    const writer = {
+      write: async (chunk: Uint8Array) => void piped.push(chunk.slice()),
+      commit: async () => undefined,
+      abort: async () => undefined,
+    }
+    const taking: Taking = {
+      recipient: PEER,
+      sink: { inlineBytesMax: 0, create: async () => ({ file: 'a connection', writer }) },
+      take: () => takes(),
+      drop: async ({ file }) => void dropped.push(String(file)),
+    }
+    const peer: DestinationKind = {
+      serves: home => home === PEER,
+      find: async to => (to === bob.aid ? undefined : { judge: async () => ({ taking }) }),
+    }
+    sends = new Sends(core.context, [here, peer])
+  })
+  const away = (options = {}) => sealed({ to: agentOf(core).aid, ...options })
+
+  test.each([
+    ['small', {}],
+    ['large', LARGE],
+  ])('gets what is %s as it comes, and nothing of it stays here', async (_, size) => {
+    const asked = [vi.spyOn(core.context.store, 'findAgent'), vi.spyOn(core.context.store, 'enqueue')]
+    const envelope = away(size)
+    const accepted = vi.fn()
+    expect(await send(envelope, { home: PEER, accepted })).toMatchObject({ status: 'queued' })
+    expect(Buffer.compare(Buffer.concat(piped), envelope.bytes)).toBe(0)
+    expect(accepted).toHaveBeenCalledExactlyOnceWith(PEER)
+    expect([...asked.map(one => one.mock.calls.length), files().length]).toEqual([0, 0, 0])
+    expect(dropped).toEqual([])
+  })
+
+  test('is asked for whoever is sent there, and is told what it did not take', async () => {
+    expect(await told(sealed(), { home: PEER })).toBe('recipientUnknown')
+    expect(await told(away())).toBe('recipientUnknown')
+    takes = () => Promise.reject(new Refusal('overloaded'))
+    expect(await told(away(), { home: PEER })).toBe('overloaded')
+    expect(dropped).toEqual(['a connection'])
+  })
+
+  test('is none where nobody sends to that home', async () => {
+    expect(await told(sealed(), { home: 'A-nobody' })).toBe('recipientUnknown')
+    expect((await send(sealed(), { home: core.context.identity.aid })).status).toBe('queued')
   })
 })

@@ -63,11 +63,10 @@ export function relayHandlers(hub: Hub): Part<Names> {
 async function send(hub: Hub, incoming: Incoming<'relaySend'>) {
   const { accessBytes, access } = readAccess(incoming.headers)
   const session = access.kind === 0 ? readSession(incoming.headers) : undefined
-  const home = header(incoming.headers, headers.home)
-  if (home !== undefined && home !== hub.context.identity.aid) throw new Refusal('recipientUnknown')
+  const towards = hub.sends.towards(header(incoming.headers, headers.home))
   const { source, declared } = incoming.openBody()
   try {
-    return sendAnswer(await hub.sends.send({ access, accessBytes, session, source, declared }))
+    return sendAnswer(await hub.sends.send({ access, accessBytes, session, towards, source, declared }))
   } finally {
     source.close()
   }
