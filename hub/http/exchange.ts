@@ -9,7 +9,14 @@ import { type Found, originForm, type Router, splitTarget } from './router.ts'
 const NO_BODY = new Uint8Array(0)
 
 /** What differs from line to line: names of routes, their rows, codes, and what is known of who signed. */
-export type Kinds = { name: string; row: RouteRow; code: string; signed: unknown; signer: unknown }
+export type Kinds = {
+  name: string
+  row: RouteRow
+  code: string
+  signed: unknown
+  /** One of the kinds of signer that the line has. */
+  signer: { readonly kind: string }
+}
 export type Rows<K extends Kinds> = Readonly<Record<K['name'], K['row']>>
 
 export class Exchange<K extends Kinds = Kinds> {

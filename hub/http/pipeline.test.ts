@@ -9,20 +9,38 @@ import { defaultLimits } from '../core/limits.ts'
 import { Refusal, refusalOf } from '../core/refusal.ts'
 import { choosing } from './choice.ts'
 import type { Line } from './line.ts'
-import { type Hooks, openLine } from './pipeline.ts'
+import { type Hooks, openLine, type SignerHooks } from './pipeline.ts'
 import { textReply } from './reply.ts'
 import { Shares } from './shares.ts'
 
-type Toy = { name: string; row: RouteRow; code: string; signed: string; signer: string }
+type Toy = {
+  name: string
+  row: RouteRow
+  code: string
+  signed: string
+  signer: { kind: 'agent' | 'hub'; name: string }
+}
 
 const word = z.strictObject({ word: z.string() })
 const rows: Record<string, RouteRow> = {
   greet: route({ method: 'GET', path: '/greet', auth: 'none' }),
   say: route({ method: 'POST', path: '/say', auth: 'signed', request: word, removed: { shout: 'gone' } }),
 }
-const more = { shared: route({ method: 'GET', path: '/only/{name}', auth: 'none' }) }
+const more = {
+  tell: route({ method: 'POST', path: '/tell', auth: 'signed', signedBy: 'hub', request: word }),
+  shared: route({ method: 'GET', path: '/only/{name}', auth: 'none' }),
+}
 
 const limits = { ...defaultLimits, requestRate: { perSecond: 1 / 60, burst: 5 } }
+
+/** Signers of a kind are named in a header of their own. */
+const signers = (kind: 'agent' | 'hub', header: string): SignerHooks<Toy> => ({
+  read: exchange => exchange.header(header),
+  authenticate: async ({ signed }) => {
+    if (signed === undefined) throw new Refusal('signatureInvalid')
+    return { kind, name: signed.toUpperCase() }
+  },
+})
 
 /** A line whose requests say its name in `X-Line`. */
 function toyLine(name: string, shares: Shares, table: Record<string, RouteRow>): Line {
@@ -31,6 +49,7 @@ function toyLine(name: string, shares: Shares, table: Record<string, RouteRow>):
     handlers: {
       greet: async () => ({ from: name }),
       say: async ({ body, signer }: { body: unknown; signer: unknown }) => ({ from: name, body, signer }),
+      tell: async ({ signer }: { signer: unknown }) => ({ signer }),
       shared: async ({ params }: { params: object }) => textReply('text/plain', JSON.stringify(params)),
     },
     headers: { 'X-Answered-By': name },
@@ -38,12 +57,7 @@ function toyLine(name: string, shares: Shares, table: Record<string, RouteRow>):
     speaks: ({ headers }) => headers['x-line'] === name,
     checkVersion: exchange => exchange.requireMethod(),
     checkHeaders: () => undefined,
-    readSigner: exchange => exchange.header('x-signer'),
-    authenticate: async ({ row, signed }) => {
-      if (row.auth !== 'signed') return undefined
-      if (signed === undefined) throw new Refusal('signatureInvalid')
-      return signed.toUpperCase()
-    },
+    signers: { agent: signers('agent', 'x-signer'), hub: signers('hub', 'x-hub') },
     incoming: () => ({}),
     refusal: code => Object.assign(new Error(code), { told: code }),
     told(thrown) {
@@ -121,9 +135,26 @@ test('a line says in its own words what its hooks and what the steps of all line
     await ask('/say', signed, { shout: 'hello' }),
     await ask('/say', signed, { other: 'hello' }),
   ]).toEqual([
-    ['new', { from: 'new', body: { word: 'hello' }, signer: 'ME' }],
+    ['new', { from: 'new', body: { word: 'hello' }, signer: { kind: 'agent', name: 'ME' } }],
     ['new', { 'new says': 'signatureInvalid' }],
     ['new', { 'new says': 'gone' }],
     ['new', { 'new says': 'requestMalformed' }],
   ])
+})
+
+test('a row says which kind of signer it takes; another kind is nobody to it', async () => {
+  const asked = (signer: Record<string, string>) => ask('/tell', { ...NEW, ...signer }, { word: 'hello' })
+  expect([await asked({ 'X-Hub': 'peer' }), await asked({ 'X-Signer': 'me' })]).toEqual([
+    ['new', { signer: { kind: 'hub', name: 'PEER' } }],
+    ['new', { 'new says': 'signatureInvalid' }],
+  ])
+})
+
+test('a line whose rows take signers that it does not know is not opened', () => {
+  const odd = {
+    odd: route({ method: 'POST', path: '/odd', auth: 'signed', signedBy: 'moon', request: word }),
+  }
+  expect(() => toyLine('odd', shares, odd)).toThrow(
+    '/odd is signed by a kind that its line does not know: moon',
+  )
 })

@@ -4,6 +4,7 @@
  * is a hook: versions, headers, who signed, and the words of its refusals.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { RouteRow } from '../../protocol/contract/route.ts'
 import { addressBucket, clientAddress, isProxy } from '../core/address.ts'
 import type { HubContext } from '../core/context.ts'
 import { type Facts, Refusal, refusalOf } from '../core/refusal.ts'
@@ -21,6 +22,8 @@ import type { Shares } from './shares.ts'
 /** So much of a JSON body weighs as much as a request in the bucket of its address. */
 const BYTES_OF_A_REQUEST = 64 * 1024
 const SLOW_REFUSAL_MS = 1000
+/** Who signs a row that says nothing of it. */
+const AGENT = 'agent'
 
 /** Stands where the id of an error would: a refusal with a code that its row does not name. */
 export const UNNAMED_CODE = 'unnamed-code'
@@ -46,6 +49,14 @@ export type Incoming = {
   onGone: (callback: () => void) => () => void
 }
 
+/** How signers of one kind are known. */
+export interface SignerHooks<K extends Kinds> {
+  /** What a request says of its signer, before its body is read. */
+  read(exchange: Exchange<K>): K['signed'] | undefined
+  /** Who signed it, once that is certain; undefined where its handler finds out. */
+  authenticate(exchange: Exchange<K>): Promise<K['signer'] | undefined>
+}
+
 /** What a line has of its own. */
 export interface Hooks<K extends Kinds> {
   readonly rows: Rows<K>
@@ -60,10 +71,8 @@ export interface Hooks<K extends Kinds> {
   checkVersion(exchange: Exchange<K>): void
   /** Refuses headers that the route does not take. */
   checkHeaders(exchange: Exchange<K>): void
-  /** What a request says of its signer, before its body is read. */
-  readSigner(exchange: Exchange<K>): K['signed'] | undefined
-  /** Who signed it, once that is certain. */
-  authenticate(exchange: Exchange<K>): Promise<K['signer'] | undefined>
+  /** Each kind of signer that rows of the line take. */
+  readonly signers: Readonly<Record<K['signer']['kind'], SignerHooks<K>>>
   /** What its handlers are given besides. */
   incoming(exchange: Exchange<K>): Record<string, unknown>
   /** What is thrown for a code that a row itself names. */
@@ -110,6 +119,8 @@ const unparsed: Record<Unparsed, Refusal> = {
 /** A line over what its listener shares. */
 export function openLine<K extends Kinds>(parts: Parts<K>, onError: LineOptions['onError']): Line {
   const { hooks, context } = parts
+  const all: readonly RouteRow[] = Object.values(hooks.rows)
+  for (const row of all) signersOf(row, hooks)
   const table = { rows: hooks.rows, router: new Router<K['name']>(hooks.rows) }
 
   /** A code that its row does not name is a fault of the hub: clients are told nothing of it beforehand. */
@@ -252,7 +263,7 @@ function openRoom<K extends Kinds>(exchange: Exchange<K>, { shares, context }: P
 
 /** Nothing is read for a request that nobody claims to have signed. */
 function readSigner<K extends Kinds>(exchange: Exchange<K>, { hooks }: Parts<K>): void {
-  exchange.signed = hooks.readSigner(exchange)
+  exchange.signed = signersOf(exchange.row, hooks)?.read(exchange)
 }
 
 async function receiveBody<K extends Kinds>(exchange: Exchange<K>, { shares }: Parts<K>): Promise<void> {
@@ -267,7 +278,18 @@ function readJson<K extends Kinds>(exchange: Exchange<K>, { hooks }: Parts<K>): 
 }
 
 async function authenticate<K extends Kinds>(exchange: Exchange<K>, { hooks }: Parts<K>): Promise<void> {
-  exchange.signer = await hooks.authenticate(exchange)
+  exchange.signer = await signersOf(exchange.row, hooks)?.authenticate(exchange)
+}
+
+/** The kind of signer that a row takes; undefined where nobody signs. */
+function signersOf<K extends Kinds>(row: RouteRow, { signers }: Hooks<K>): SignerHooks<K> | undefined {
+  if (row.auth !== 'signed') return undefined
+  const kind = row.signedBy ?? AGENT
+  const known: Readonly<Record<string, SignerHooks<K>>> = signers
+  const hooks = known[kind]
+  if (hooks === undefined)
+    throw new Error(`${row.path} is signed by a kind that its line does not know: ${kind}`)
+  return hooks
 }
 
 async function carryOut<K extends Kinds>(exchange: Exchange<K>, { hooks, shares }: Parts<K>): Promise<void> {

@@ -6,6 +6,7 @@ import { headers, identityHeaders, versionedPrefixes, WIRE } from '../../protoco
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
+import type { Signer } from '../core/signer.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { header } from '../http/headers.ts'
 import type { LineKind, LineOptions } from '../http/line.ts'
@@ -21,7 +22,7 @@ import type { Wire3Row } from './handler.ts'
 import { handlersOf } from './handlers.ts'
 import { refusalAnswer, refusalCode, refusedMembers, WireRefusal } from './refusals.ts'
 
-type Wire3 = { name: Wire3RouteName; row: Wire3Row; code: Code; signed: SignedHeaders; signer: Agent }
+type Wire3 = { name: Wire3RouteName; row: Wire3Row; code: Code; signed: SignedHeaders; signer: Signer }
 
 /** Wire 3 over a hub. */
 export const wire3: LineKind = {
@@ -49,10 +50,14 @@ function hooksOf({ hub, baseUrl, about, hasDocuments }: LineOptions): Hooks<Wire
     speaks: request => versionOf(request) >= WIRE,
     checkVersion,
     checkHeaders,
-    readSigner: ({ row, request }) =>
-      row.auth === 'signed' ? readSignedHeaders(request.headers) : undefined,
-    authenticate: exchange => authenticate(exchange, hub, authenticator),
+    signers: {
+      agent: {
+        read: ({ request }) => readSignedHeaders(request.headers),
+        authenticate: exchange => authenticate(exchange, hub, authenticator),
+      },
+    },
     incoming: exchange => ({
+      signer: exchange.signer?.agent,
       verifySigner: (log: Agent['log']) =>
         authenticator.verify(readSignedHeaders(exchange.request.headers), lineOf(exchange), log),
     }),
@@ -98,7 +103,7 @@ async function authenticate(
   exchange: Exchange<Wire3>,
   hub: Hub,
   authenticator: Authenticator,
-): Promise<Agent | undefined> {
+): Promise<Signer | undefined> {
   const { row, params, signed } = exchange
   if (signed === undefined || row.signer === 'core') return undefined
   if (params['aid'] !== undefined && params['aid'] !== signed.aid)
@@ -109,7 +114,7 @@ async function authenticate(
     throw unauthorized('the signer is not registered here', 'register it again, or ask the operator')
   }
   await authenticator.verify(signed, lineOf(exchange), agent.log)
-  return agent
+  return { kind: 'agent', agent }
 }
 
 /** An agent registered here now; of its account also one that has left and whose identity has not ended. */

@@ -24,6 +24,8 @@ export type RouteRow = {
   readonly auth: Auth
   /** Action in the signed text of a signed route. */
   readonly action?: string
+  /** Which kind of signer a signed route takes; an agent where it says nothing. */
+  readonly signedBy?: string
   /**
    * `core`: the signature is judged late, under a key log that comes with the request · `account`: an agent that has left
    * may sign as well.

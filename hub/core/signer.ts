@@ -1,0 +1,4 @@
+/** Who signed a request, once that is certain. Each kind has rows that take it, and its own way to be known. */
+import type { Agent } from './agents.ts'
+
+export type Signer = { readonly kind: 'agent'; readonly agent: Agent }
