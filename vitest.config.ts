@@ -21,6 +21,8 @@ const programs = [
   'daemon/control/auto-reply.test.ts',
   'hub/test/{broken-files,crash,disk-faults,limits,log,moving,operator,other-users,payments-crash,privacy,rotate,service-manager,store-faults,streams-and-signals,untaken-answers,witness}.test.ts',
 ]
+/** `npm run mutate` runs a test many times, with a change each. */
+const mutating = process.env['SVC_MUTATE'] === undefined ? {} : { runner: './scripts/mutate/runner.ts' }
 const never = ['**/node_modules/**', '**/dist/**', '**/.tsbuild/**']
 
 /** A condition that a test waits for may take its time on a busy machine. */
@@ -41,6 +43,7 @@ export default defineConfig({
           name: 'quick',
           include: ['**/*.test.ts'],
           exclude: [...never, ...slow, ...programs],
+          ...mutating,
           testTimeout: 60_000,
           expect,
         },

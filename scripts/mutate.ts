@@ -1,53 +1,44 @@
 /**
- * `npm run -s mutate -- <file|folder>… [--n 50] [--seed 1] [--all] [--jobs 1] [--list]`: changes one place of the product
- * at a time and says whether a quick test notices. It works in a copy of the tree. A change that the compiler refuses is
- * not counted. Tests of the file's own folder run first, then the others of its top folder that reach it; with --all
- * whatever is left runs against every related test. Programs that tests start are built ones and don't hold the change.
+ * `npm run -s mutate -- <file|folder>… [--n 50] [--seed 1]… [--own | --all] [--list]`: changes one place of the product at a time
+ * and says whether a quick test notices. It works in a copy of the tree. A change that the compiler refuses is not counted.
+ * Tests of the file's own folder run first, with --own alone, then the others of its top folder that reach it; with --all
+ * whatever is left runs against every related test. Only tests that pass the changed place run, again and again under each change. Each
+ * further seed draws a sample of its own. Programs that tests start are built ones and don't hold the change.
  */
 import { readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { importers, relatedTests } from './mutate/related.ts'
-import { mutated, type Site, shuffled, sitesOf } from './mutate/sites.ts'
+import { mutated, shuffled, sitesOf } from './mutate/sites.ts'
 import { filesOf, Tree } from './mutate/tree.ts'
+import { type Mutant, noticedBy } from './mutate/trials.ts'
 
-const LIMIT_MS_MIN = 30_000
 const COMPILE_MS_MAX = 120_000
-const BASE_MS_MAX = 600_000
-/** How much longer than unchanged a run may take: a change that never ends is noticed too. */
-const LATE_FACTOR = 6
 const SHOWN_CHARS = 60
-/** How many rings of tests: own folder and top folder, or every related one. */
-const RINGS_NEAR = 2
-const RINGS_ALL = 3
 
-type Mutant = { path: string; site: Site }
-type Verdict = 'killed' | 'lived' | 'not compiled' | 'no test'
+type Verdict = 'killed' | 'lived' | 'no test'
 
 const root = resolve(import.meta.dirname, '..')
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     n: { type: 'string', default: '50' },
-    seed: { type: 'string', default: '1' },
-    jobs: { type: 'string', default: '1' },
+    seed: { type: 'string', multiple: true, default: ['1'] },
+    own: { type: 'boolean', default: false },
     all: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
 })
+/** How many rings of tests: own folder, top folder, all others. */
+const rings = values.all ? 3 : values.own ? 1 : 2
 const wanted = whole('n', values.n)
-const jobs = Math.min(whole('jobs', values.jobs), availableParallelism())
+const seeds = values.seed.map(seed => whole('seed', seed))
 const files = filesOf(root)
 const sources = files.filter(path => path.endsWith('.ts'))
-const queue = shuffled(mutants(chosen()), whole('seed', values.seed))
-const reach = values.all ? RINGS_ALL : RINGS_NEAR
-const graph = importers(root, sources)
-const rings = new Map(
-  [...new Set(queue.map(({ path }) => path))].map(path => [path, relatedTests(path, graph)]),
-)
+const all = mutants(chosen())
 
-if (values.list) for (const { path, site } of queue.slice(0, wanted)) say('', path, site)
+if (values.list)
+  for (const seed of seeds) for (const one of shuffled(all, seed).slice(0, wanted)) say('', one)
 else await tryAll()
 
 function whole(name: string, text: string): number {
@@ -77,7 +68,8 @@ function mutants(paths: readonly string[]): Mutant[] {
   )
 }
 
-function say(verdict: string, path: string, { line, kind, was, text }: Site): void {
+function say(verdict: string, { path, site }: Mutant): void {
+  const { line, kind, was, text } = site
   const change = `${kind}: ${short(was)} -> ${text === '' ? 'nothing' : short(text)}`
   process.stdout.write(`${verdict.padEnd(13)} ${path}:${line}  ${change}\n`)
 }
@@ -87,51 +79,73 @@ function short(text: string): string {
   return line.length > SHOWN_CHARS ? `${line.slice(0, SHOWN_CHARS)}…` : line
 }
 
-/** The tests of every chosen file on the unchanged tree: they must pass, and say how long a run takes. */
-async function unchanged(tree: Tree): Promise<number> {
-  const tests = [...new Set([...rings.values()].flatMap(each => each.slice(0, reach).flat()))]
-  if (tests.length === 0) return 0
-  const started = performance.now()
-  const outcome = await tree.test(tests, BASE_MS_MAX)
-  if (outcome !== 'passed') fail('the tests do not pass on the unchanged tree; run: npm test')
-  return performance.now() - started
-}
-
 async function tryAll(): Promise<void> {
-  using stack = new DisposableStack()
-  const trees = Array.from({ length: jobs }, () => stack.use(new Tree(root, files)))
-  const limitMs = Math.max(LIMIT_MS_MIN, LATE_FACTOR * (await unchanged(trees[0] as Tree)))
-  const counts: Record<Verdict, number> = { killed: 0, lived: 0, 'no test': 0, 'not compiled': 0 }
-  let open = wanted
-  const work = async (tree: Tree) => {
-    while (open > 0) {
-      const mutant = queue.shift()
-      if (mutant === undefined) return
-      open--
-      const verdict = await judge(tree, mutant, limitMs)
-      if (verdict === 'not compiled') open++
-      counts[verdict]++
-      say(verdict, mutant.path, mutant.site)
-    }
+  using tree = new Tree(root, files)
+  const samples = await compiling(tree)
+  const verdicts = await judged(tree, new Set(samples.flatMap(({ sample }) => sample)))
+  for (const { seed, sample, refused } of samples) {
+    for (const mutant of sample) say(verdicts.get(mutant) ?? '', mutant)
+    const killed = sample.filter(mutant => verdicts.get(mutant) === 'killed').length
+    const share = sample.length === 0 ? 100 : (100 * killed) / sample.length
+    const words = `${killed} of ${sample.length} killed (${share.toFixed(0)} %); ${refused} more do not compile`
+    process.stdout.write(`seed ${seed}: ${words}\n`)
   }
-  await Promise.all(trees.map(work))
-  const counted = counts.killed + counts.lived + counts['no test']
-  const share = counted === 0 ? 100 : (100 * counts.killed) / counted
-  process.stdout.write(
-    `${counts.killed} of ${counted} killed (${share.toFixed(0)} %); ${counts['not compiled']} more do not compile\n`,
-  )
 }
 
-async function judge(tree: Tree, { path, site }: Mutant, limitMs: number): Promise<Verdict> {
-  const source = tree.read(path)
-  try {
-    tree.write(path, mutated(source, site))
-    if (!(await tree.compiles(path.split('/')[0] as string, COMPILE_MS_MAX))) return 'not compiled'
-    const tests = (rings.get(path) ?? []).slice(0, reach).filter(ring => ring.length > 0)
-    if (tests.length === 0) return 'no test'
-    for (const ring of tests) if ((await tree.test(ring, limitMs)) !== 'passed') return 'killed'
-    return 'lived'
-  } finally {
-    tree.write(path, source)
+type Sample = { seed: number; sample: Mutant[]; refused: number }
+
+/** The first changes of each seed that compile. */
+async function compiling(tree: Tree): Promise<Sample[]> {
+  const verdicts = new Map<Mutant, boolean>()
+  for (;;) {
+    const samples = seeds.map(seed => {
+      const drawn = shuffled(all, seed)
+      const good = drawn.filter(mutant => verdicts.get(mutant) !== false).slice(0, wanted)
+      const last = drawn.indexOf(good.at(-1) as Mutant)
+      const refused = drawn.slice(0, last).filter(mutant => verdicts.get(mutant) === false).length
+      return { seed, sample: good, refused }
+    })
+    const open = [...new Set(samples.flatMap(({ sample }) => sample))].filter(one => !verdicts.has(one))
+    if (open.length === 0) return samples
+    await compileNext(tree, open, verdicts)
   }
+}
+
+/** Compiles one change of each file at once: the compiler names the files that it refuses. */
+async function compileNext(
+  tree: Tree,
+  open: readonly Mutant[],
+  verdicts: Map<Mutant, boolean>,
+): Promise<void> {
+  const byPath = new Map(open.toReversed().map(mutant => [mutant.path, mutant]))
+  const [folder] = (open[0] as Mutant).path.split('/') as [string]
+  const tried = [...byPath.values()].filter(({ path }) => path.startsWith(`${folder}/`))
+  const kept = new Map(tried.map(({ path }) => [path, tree.read(path)]))
+  for (const { path, site } of tried) tree.write(path, mutated(tree.read(path), site))
+  const faulty = await tree.faulty(folder, COMPILE_MS_MAX)
+  for (const [path, source] of kept) tree.write(path, source)
+  const isElsewhere = [...faulty].some(path => !byPath.has(path))
+  if (isElsewhere && tried.length > 1) {
+    for (const mutant of tried) await compileNext(tree, [mutant], verdicts)
+    return
+  }
+  for (const mutant of tried) verdicts.set(mutant, isElsewhere ? false : !faulty.has(mutant.path))
+}
+
+/** Ring by ring, what no nearer test notices. */
+async function judged(tree: Tree, sample: ReadonlySet<Mutant>): Promise<Map<Mutant, Verdict>> {
+  const graph = importers(root, sources)
+  const paths = new Set([...sample].map(({ path }) => path))
+  const related = new Map([...paths].map(path => [path, relatedTests(path, graph)]))
+  const verdicts = new Map<Mutant, Verdict>([...sample].map(mutant => [mutant, 'no test']))
+  for (let ring = 0; ring < rings; ring++) {
+    const open = [...sample].filter(mutant => verdicts.get(mutant) !== 'killed')
+    const tests = [...new Set(open.flatMap(({ path }) => related.get(path)?.[ring] ?? []))]
+    if (tests.length === 0) continue
+    const { noticed, passed } = await noticedBy(tree, tests, open)
+    for (const mutant of passed) verdicts.set(mutant, 'lived')
+    for (const mutant of noticed) verdicts.set(mutant, 'killed')
+    process.stderr.write(`ring ${ring + 1}: ${noticed.size} of ${open.length} killed\n`)
+  }
+  return verdicts
 }

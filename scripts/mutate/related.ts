@@ -28,8 +28,19 @@ export function importers(root: string, sources: readonly string[]): Map<string,
   return found
 }
 
-/** Quick tests that reach the file: those of its own folder, then those of its top folder, then all others. */
-export function relatedTests(file: string, graph: ReadonlyMap<string, readonly string[]>): string[][] {
+/** Files that threads of our own start with. */
+const THREADS: ReadonlySet<string> = new Set([
+  'daemon/chain/signature-worker.ts',
+  'daemon/hubs/pow-worker.ts',
+  'hub/core/verify-worker.ts',
+  'hub/epochs/worker.ts',
+  'hub/store/sqlite/writer.ts',
+])
+
+type Graph = ReadonlyMap<string, readonly string[]>
+
+/** Files that import it, directly or not, and itself. */
+function allImporters(file: string, graph: Graph): Set<string> {
   const seen = new Set([file])
   const queue = [file]
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
@@ -39,7 +50,18 @@ export function relatedTests(file: string, graph: ReadonlyMap<string, readonly s
       queue.push(importer)
     }
   }
-  const tests = [...seen].filter(path => path.endsWith('.test.ts') && !path.endsWith('.slow.test.ts')).sort()
+  return seen
+}
+
+/** Whether a thread of its own loads the file: no probe is heard from there. */
+export const runsInThread = (file: string, graph: Graph): boolean =>
+  [...allImporters(file, graph)].some(path => THREADS.has(path))
+
+/** Quick tests that reach the file: those of its own folder, then those of its top folder, then all others. */
+export function relatedTests(file: string, graph: Graph): string[][] {
+  const tests = [...allImporters(file, graph)]
+    .filter(path => path.endsWith('.test.ts') && !path.endsWith('.slow.test.ts'))
+    .sort()
   const ring = (path: string) => {
     if (dirname(path) === dirname(file)) return 0
     return path.split('/')[0] === file.split('/')[0] ? 1 : 2

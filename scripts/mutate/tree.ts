@@ -12,8 +12,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { PLAN_FOLDER } from './plan.ts'
 
 export type Outcome = 'passed' | 'failed' | 'late'
+type Running = { limitMs: number; env?: Record<string, string>; isStuck?: (() => boolean) | undefined }
+type Ran = { outcome: Outcome; output: string }
 
 /** Tracked and new files of the work tree, as git lists them. */
 export function filesOf(root: string): string[] {
@@ -28,6 +31,8 @@ export function filesOf(root: string): string[] {
 /** What the copy shares with the work tree because no test changes it, and what it needs a copy of. */
 const LINKED = ['node_modules', 'dist', 'hub/dist']
 const COPIED = ['.tsbuild']
+const WATCH_EVERY_MS = 10_000
+const QUICK = ['vitest', 'run', '--project', 'quick', '--reporter', 'dot']
 
 export class Tree implements Disposable {
   readonly root: string
@@ -51,31 +56,46 @@ export class Tree implements Disposable {
   }
 
   /** Runs the quick tests of these files until one fails. */
-  test(files: readonly string[], limitMs: number): Promise<Outcome> {
-    return this.#run(
-      ['vitest', 'run', '--project', 'quick', '--bail', '1', '--reporter', 'dot', ...files],
-      limitMs,
-    )
+  async test(files: readonly string[], limitMs: number): Promise<Outcome> {
+    return (await this.#run([...QUICK, '--bail', '1', ...files], { limitMs })).outcome
   }
 
-  /** Whether the folder's own project still compiles. */
-  async compiles(folder: string, limitMs: number): Promise<boolean> {
+  /** Runs all of them as the plan in the folder says. */
+  async testPlanned(
+    files: readonly string[],
+    folder: string,
+    limitMs: number,
+    isStuck?: () => boolean,
+  ): Promise<Outcome> {
+    const env = { [PLAN_FOLDER]: folder }
+    const how = { limitMs, env, isStuck }
+    return (await this.#run([...QUICK, '--maxWorkers', '2', ...files], how)).outcome
+  }
+
+  /** Files in which the compiler finds faults, of the folder's own project. */
+  async faulty(folder: string, limitMs: number): Promise<Set<string>> {
     const project = existsSync(join(this.root, folder, 'tsconfig.json')) ? folder : '.'
-    return (await this.#run(['tsc', '-b', project], limitMs)) === 'passed'
+    const { output } = await this.#run(['tsc', '-b', '--pretty', 'false', project], { limitMs })
+    return new Set([...output.matchAll(/^([^\s(]+)\(\d+,\d+\): error/gm)].map(([, path]) => path as string))
   }
 
   [Symbol.dispose](): void {
     rmSync(this.root, { recursive: true, force: true })
   }
 
-  #run([program, ...rest]: string[], limitMs: number): Promise<Outcome> {
+  #run([program, ...rest]: string[], { limitMs, env = {}, isStuck = () => false }: Running): Promise<Ran> {
     return new Promise((resolve, reject) => {
       const binary = join(this.root, 'node_modules/.bin', program as string)
       // a group of its own, so that what hangs ends with everything it started
       const child = spawn(process.execPath, [binary, ...rest], {
         cwd: this.root,
-        stdio: 'ignore',
+        env: { ...process.env, ...env },
+        stdio: ['ignore', 'pipe', 'ignore'],
         detached: true,
+      })
+      let output = ''
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        output += text
       })
       let late = false
       const end = () => {
@@ -87,16 +107,18 @@ export class Tree implements Disposable {
         }
       }
       const timer = setTimeout(end, limitMs)
+      const watch = setInterval(() => isStuck() && end(), WATCH_EVERY_MS)
       const stop = () => {
         end()
         process.exit(130)
       }
       process.once('SIGINT', stop)
       child.once('error', reject)
-      child.once('exit', code => {
+      child.once('close', code => {
         clearTimeout(timer)
+        clearInterval(watch)
         process.removeListener('SIGINT', stop)
-        resolve(late ? 'late' : code === 0 ? 'passed' : 'failed')
+        resolve({ outcome: late ? 'late' : code === 0 ? 'passed' : 'failed', output })
       })
     })
   }
