@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { A2aWorld, FREE, PRICED } from '../testing/a2a.ts'
 import { send } from '../testing/page.ts'
+import { openStream } from './reply.ts'
 
 let world: A2aWorld
 beforeEach(async () => {
@@ -155,6 +156,16 @@ describe('HTTP+JSON', () => {
     expect((await world.rest('/tasks')).headers.get('content-type')).toBe('application/json')
   })
 
+  test('takes 20,000 values in a body, and no more', async () => {
+    const body = (values: number) => ({ configuration: { acceptedOutputModes: Array(values).fill('a') } })
+    const told = async (values: number) =>
+      error(await world.rest('/message:send', { method: 'POST', body: body(values), tenant: 'bob' })).message
+    expect([await told(20_000 - 5), await told(20_000 - 4)]).toEqual([
+      expect.not.stringMatching(/JSON/),
+      expect.stringMatching(/^the body is not JSON/),
+    ])
+  })
+
   test('names the member that is wrong', async () => {
     const told = await world.rest('/tasks?pageSize=0')
     expect(error(told)).toMatchObject({
@@ -301,6 +312,32 @@ describe('a stream', () => {
     const missed = await world.fetch(`/tasks/${id}:subscribe`, { headers: { 'Last-Event-ID': '0' } })
     for await (const event of events(missed)) told.push(event)
     expect(kindsOf(told)).toEqual(['task', 'COMPLETED'])
+  })
+
+  test('to a reader that takes nothing ends once a MiB waits for it', () => {
+    const written: string[] = []
+    let isDestroyed = false
+    const response = {
+      writeHead() {},
+      flushHeaders() {},
+      on() {},
+      write: (text: string) => written.push(text),
+      writableLength: 1024 * 1024,
+      get destroyed() {
+        return isDestroyed
+      },
+      destroy() {
+        isDestroyed = true
+      },
+    }
+    const sink = openStream(response as never, item => item)
+    const item = { message: {} } as never
+    expect([sink.write(item, '1'), isDestroyed]).toEqual([true, false])
+    response.writableLength++
+    expect([sink.write(item, '2'), isDestroyed]).toEqual([false, true])
+    response.writableLength = 0
+    expect([sink.write(item, '3'), written.length]).toEqual([false, 1])
+    clearInterval((sink as unknown as { heartbeat?: NodeJS.Timeout }).heartbeat)
   })
 
   test('ends when the interface closes', async () => {

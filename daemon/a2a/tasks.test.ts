@@ -216,7 +216,7 @@ describe('the list', () => {
 })
 
 describe('cancelling', () => {
-  const cancel = (id: string) => world.rest(`/tasks/${id}:cancel`, { method: 'POST', body: {} })
+  const cancel = (id: string) => world.rest(`/tasks/${id}:cancel`, { method: 'POST' })
 
   test('withdraws a task, again as well, and is told by its state', async () => {
     const id = await taken()
@@ -276,6 +276,15 @@ describe('a task whose agent', () => {
       /^the agent asks for 5 credits: .*; whoever runs this node pays with: svc approve /,
     )
   })
+})
+
+test('a task pays nothing unless the client says how much it may', async () => {
+  const { ctx } = world.alice.node
+  const payOf = (id: string) =>
+    ctx.store.all('SELECT 1 FROM quotes WHERE interaction = ?', world.alice.node.thread(id).key)
+  const pays = async (credits: number) => taken({ message: { metadata: { 'svc.max_credits': credits } } })
+  expect(payOf(await pays(0))).toEqual([])
+  expect(payOf(await pays(1))).toHaveLength(1)
 })
 
 describe('a client that waits', () => {
