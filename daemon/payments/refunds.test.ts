@@ -1,8 +1,17 @@
 /** A refund of which nothing was heard is asked for until the hub says what became of it, before another one is signed. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Authorization } from '../../protocol/proof/payment.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
-import { givenBack, prepareRefund, settleRefund } from './refunds.ts'
+import {
+  givenBack,
+  pendingRefunds,
+  prepareRefund,
+  settleRefund,
+  settleTaken,
+  takenNetworks,
+  takeRefund,
+} from './refunds.ts'
 
 const PART = 2
 
@@ -60,4 +69,93 @@ test('one that never came is given after its hour, in any amount', async () => {
   world.pass(2 * HOUR_MS)
   expect(await refund(1)).toMatchObject({ amount: 1, verified: true })
   expect([await refunds(), back()]).toEqual([[-1], 1])
+})
+
+test('more than was taken is not given back, nor twice, nor where nothing was taken', async () => {
+  await expect(refund(PRICE + 1)).rejects.toMatchObject({ code: 'bad_request' })
+  expect(await refund(PRICE)).toMatchObject({ amount: PRICE, verified: true })
+  await expect(refund(1)).rejects.toMatchObject({ message: 'credits of this task were given back already' })
+  id = await world.held(alice, bob)
+  await expect(refund(1)).rejects.toMatchObject({ message: 'no credits were taken for this task' })
+})
+
+test('one that the hub has not moved is pending until it has', async () => {
+  world.post.ledger.next('settle', { kind: 'lost_before' })
+  await expect(refund(PART)).rejects.toThrow()
+  expect(pendingRefunds(bob.node.ctx)).toHaveLength(1)
+  await refund(PART)
+  expect(pendingRefunds(bob.node.ctx)).toEqual([])
+})
+
+describe('a refund that came from the provider of a task', () => {
+  /** What bob signed to give back; `wrong` is how it differs from one for the task. */
+  function given(wrong: Partial<Authorization['body']> = {}): Uint8Array {
+    const { ctx } = bob.node
+    const { body } = Authorization.decode(
+      bob.node.within(() => prepareRefund(ctx, bob.node.thread(id), PART)).encoded,
+    )
+    return Authorization.encode(Authorization.sign(ctx.identity.seed, { ...body, ...wrong }))
+  }
+  const take = (encoded: Uint8Array) =>
+    alice.node.within(() => takeRefund(alice.node.ctx, alice.node.thread(id), encoded))
+  const settle = () => settleTaken(alice.node.ctx, alice.node.hub, AbortSignal.timeout(1000))
+  const got = () => givenBack(alice.node.ctx.store, alice.payment(id)?.payment ?? new Uint8Array())
+  const settled = () => alice.node.ctx.chain.read({ eventType: 'svc.payment.settled' }).at(-1)?.['payload']
+
+  test('is moved by the hub, counted once, and stands in the chain with its receipt', async () => {
+    const encoded = given()
+    take(encoded)
+    expect(takenNetworks(alice.node.ctx)).toEqual([world.network])
+    await settle()
+    expect([got(), takenNetworks(alice.node.ctx)]).toEqual([PART, []])
+    expect(settled()).toMatchObject({ amount: PART, verified: true, receipt: expect.anything() })
+    take(encoded)
+    expect(takenNetworks(alice.node.ctx)).toEqual([])
+  })
+
+  test('is not counted by a receipt that does not hold', async () => {
+    take(given())
+    world.post.ledger.next('settle', { kind: 'forge', in: 'signature' })
+    await settle()
+    expect([got(), settled()]).toMatchObject([0, { verified: false }])
+    expect(settled()).not.toHaveProperty('receipt')
+  })
+
+  test('that the hub refuses is asked for until four minutes after its time', async () => {
+    const encoded = given()
+    const { notAfter } = Authorization.decode(encoded).body
+    take(encoded)
+    world.post.ledger.always('settle', { kind: 'refuse', reason: 'expired' })
+    world.clock.ms = notAfter + 4 * 60_000
+    await settle()
+    expect(takenNetworks(alice.node.ctx)).toHaveLength(1)
+    world.pass(1)
+    await settle()
+    expect([got(), takenNetworks(alice.node.ctx)]).toEqual([0, []])
+  })
+
+  test('of the whole price is taken; anything that is not for this task is passed over', () => {
+    const other = new Uint8Array(alice.payment(id)?.payment ?? []).with(-1, 1)
+    for (const wrong of [
+      { payer: alice.node.aid },
+      { payTo: bob.node.aid },
+      { network: world.network.slice(0, -1) + (world.network.endsWith('a') ? 'b' : 'a') },
+      { amount: PRICE + 1 },
+      { refundOf: other },
+    ]) {
+      let encoded: Uint8Array
+      try {
+        encoded = given(wrong)
+      } catch {
+        // no authorization can say so
+        continue
+      }
+      take(encoded)
+      expect(takenNetworks(alice.node.ctx)).toEqual([])
+    }
+    take(new Uint8Array([1, 2]))
+    expect(takenNetworks(alice.node.ctx)).toEqual([])
+    take(given({ amount: PRICE }))
+    expect(takenNetworks(alice.node.ctx)).toHaveLength(1)
+  })
 })

@@ -1,0 +1,58 @@
+/** What a node recorded of its own credits is read back as far as it was asked for, page by page. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { READ_LIMIT_MAX } from '../chain/chain.ts'
+import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
+import { authorizedSince, redeemedBefore, signedSince } from './own-records.ts'
+
+let world: PaidWorld
+let alice: PayingNode
+let bob: PayingNode
+beforeEach(async () => {
+  world = new PaidWorld()
+  ;({ alice, bob } = await world.paid())
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+const write = (amount: number) =>
+  alice.node.within(() =>
+    alice.node.ctx.chain.append('svc.payment.authorized', {
+      interaction_id: '',
+      authorization_id: `b${amount}`,
+      pay_to: bob.node.aid,
+      amount,
+      network: world.network,
+    }),
+  )
+const amounts = (sinceMs: number) => authorizedSince(alice.node.ctx, sinceMs).map(({ amount }) => amount)
+
+test('records of more pages than one are read, the newest first', () => {
+  const count = READ_LIMIT_MAX + 2
+  alice.node.within(() => {
+    for (let n = 1; n <= count; n++) write(n)
+  })
+  expect(amounts(0)).toEqual(Array.from({ length: count }, (_, n) => count - n))
+})
+
+test('no page is read before one that is older than was asked for', () => {
+  alice.node.within(() => {
+    write(1)
+    world.pass(1000)
+    for (let n = 0; n < READ_LIMIT_MAX; n++) write(2)
+  })
+  const since = world.clock.ms
+  expect(amounts(since)).toHaveLength(READ_LIMIT_MAX + 1)
+  expect(amounts(since + 1)).toHaveLength(READ_LIMIT_MAX)
+})
+
+test('of what was paid, taken, returned and redeemed each side sees its own', async () => {
+  const id = await world.answered(alice, bob)
+  await world.turns(3)
+  expect(bob.payment(id)).toMatchObject({ state: 'ended', moved: PRICE })
+  const kindsOf = ({ node }: PayingNode, since = 0) =>
+    signedSince(node.ctx, world.post.log.aid, since).map(({ kind, amount }) => [kind, amount])
+  expect(new Set(kindsOf(alice).map(String))).toEqual(new Set([`paid,${PRICE}`]))
+  expect(new Set(kindsOf(bob).map(String))).toEqual(new Set([`received,${PRICE}`]))
+  expect([kindsOf(alice, world.clock.ms + 1), kindsOf(bob, world.clock.ms + 1)]).toEqual([[], []])
+  expect(signedSince(alice.node.ctx, bob.node.aid, 0)).toEqual([])
+  expect([...redeemedBefore(alice.node.ctx)]).toEqual([])
+})
