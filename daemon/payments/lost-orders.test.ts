@@ -185,6 +185,14 @@ describe('what a restored node finds in its account', () => {
     expect(knownLostOrders(node.ctx)).toEqual([])
   })
 
+  test('is unproven where the order that the hub shows cannot be read', async () => {
+    const { payment, node } = await restored()
+    const shown = new Map([[payment, new Uint8Array([1, 2, 3])]])
+    Object.assign(node.hub.credits, { authorizationsSince: async () => shown })
+    const { afterBackup } = await compare(node)
+    expect(afterBackup.map(({ state }) => state)).toEqual(['unproven', 'unproven'])
+  })
+
   test('accuses as ever where it was signed later than the restore, whatever order the hub shows', async () => {
     const { node } = await restored()
     world.pass(3 * HOUR_MS)

@@ -8,7 +8,7 @@ import { quoteOf } from '../store/quotes.ts'
 import { delegateTask } from '../tasks/delegation.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
-import { spentWithLost } from './lost-payments.ts'
+import { type LostPayment, sayPaid, spentWithLost } from './lost-payments.ts'
 
 const AUTO = { auto_max: PRICE, agent_max: 0, day_max: 4 * PRICE, payee_day_max: 4 * PRICE }
 
@@ -159,4 +159,16 @@ describe('a price that nobody has paid', () => {
     await world.turns(4)
     expect(paidAs(again, id)).toBeDefined()
   })
+})
+
+test('three payments that are lost are named, and more are counted', () => {
+  const payments = (count: number): LostPayment[] =>
+    Array.from({ length: count }, (_, n) => ({ state: 'signed', amount: n + 1, atMs: 0 }))
+  const named = (count: number) => sayPaid(payments(count)).match(/credits to this agent/g)?.length
+  expect([named(1), named(3), named(5)]).toEqual([1, 3, 3])
+  expect(sayPaid(payments(3))).not.toContain('times more')
+  expect(sayPaid(payments(5))).toContain(' and 2 times more, maybe for this task')
+  expect(sayPaid([{ state: 'said', lostTask: 'abc' }])).toContain(
+    'paid credits to this agent for abc (as the other side says)',
+  )
 })

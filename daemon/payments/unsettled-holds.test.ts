@@ -4,6 +4,7 @@ import { paymentWarnings } from '../control/payment-warnings.ts'
 import { paymentView } from '../control/payments.ts'
 import { cancel } from '../tasks/conversation.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
+import { mayLapse } from './unsettled-holds.ts'
 
 const { signal } = new AbortController()
 
@@ -45,6 +46,32 @@ const ends = [
   ['taken', PRICE],
   ['returned', 0],
 ] as const
+
+test('a hold may have lapsed without an entry from five minutes before its end to two hours after it', () => {
+  const [end, minute] = [1_000_000_000, 60_000]
+  const at = (ms: number) => mayLapse(end, end + ms)
+  expect([at(-5 * minute), at(-5 * minute + 1), at(0), at(120 * minute - 1), at(120 * minute)]).toEqual([
+    false,
+    true,
+    true,
+    true,
+    false,
+  ])
+  expect(mayLapse(null, end)).toBe(true)
+})
+
+test('the reason why a hold is open is said once', async () => {
+  world.post.ledger.isOlder = true
+  const id = await world.held(alice, bob)
+  await endsUntold(id, 'taken')
+  await look()
+  const said = () =>
+    alice.node.heard.filter(({ type, data }) => type === 'message' && data['interaction_id'] === id).length
+  const before = said()
+  await look()
+  expect(shown(id)).toMatchObject({ problem: 'unproven' })
+  expect(said()).toBe(before)
+})
 
 describe('a hold whose provider says nothing', () => {
   test.each(ends)('that was %s ends with the receipt that the hub gives its payer', async (end, moved) => {

@@ -47,6 +47,8 @@ test.each([
   ])
   expect(bob.payment(id)).toMatchObject({ state: 'ended', moved, beganAt: expect.any(Number) })
   expect(balances()).toEqual([GRANTED - moved, moved])
+  // the answer of a call brings what the hub signed
+  expect(bob.node.messages(id).filter(({ direction }) => direction === 'out')).toEqual([])
 })
 
 test.each([
