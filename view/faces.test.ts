@@ -106,3 +106,15 @@ describe('a screen without rows', () => {
     expect(screenFace(viewOf([item(1)]), 'inbox', 1)).toBeUndefined()
   })
 })
+
+test('a node that is lost is tried again in whole seconds, and at once where that time is over', () => {
+  const says = (inMs: number) => {
+    const connection = { state: 'lost', says: 'no node', since: NOW, retryAt: NOW + inMs } as const
+    return banners({ ...viewOf([]), connection }, NOW)[0]
+  }
+  expect([says(1)?.says, says(0)?.says, says(1)?.next]).toEqual([
+    'no node; trying again in 1s',
+    'no node; trying again',
+    'svc up',
+  ])
+})

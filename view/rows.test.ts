@@ -132,3 +132,20 @@ test('a head that a peer signed says whose it is and how far it goes', () => {
   const view = viewAfter(reply('evidenceHeads', {}, { heads }))
   expect(headRows(view)).toMatchObject([{ peer: 'bob', length: 3, headId: 'id2' }])
 })
+
+test('notes say what is on its way and what was paid, and nothing of what has arrived or is open', () => {
+  const payment = { amount: 7, network: 'hub:x', state: 'held' } as const
+  const shorts = (more: object) =>
+    taskRows(viewOf([item(1, { side: 'sent', ...more })]), 'sent', { now: NOW })[0]?.notes.map(
+      ({ short }) => short,
+    )
+  expect(shorts({ delivery: { state: 'delivered' } })).toEqual([])
+  expect(shorts({ delivery: { state: 'queued' } })).toHaveLength(1)
+  expect(shorts({ payment: { ...payment, state: 'open' } })).toEqual([])
+  expect(shorts({ payment })).toEqual(['7cr'])
+})
+
+test('a selection without rows is none, and the first row where nothing was selected', () => {
+  expect(keepSelection([{ id: 'a' }], [], 'a')).toBeUndefined()
+  expect(keepSelection([], [{ id: 'b' }], undefined)).toBe('b')
+})
