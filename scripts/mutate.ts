@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { importers, relatedTests } from './mutate/related.ts'
+import { importers, relatedTests, runsInThread } from './mutate/related.ts'
 import { mutated, shuffled, sitesOf } from './mutate/sites.ts'
 import { filesOf, Tree } from './mutate/tree.ts'
 import { type Mutant, noticedBy } from './mutate/trials.ts'
@@ -142,7 +142,7 @@ async function judged(tree: Tree, sample: ReadonlySet<Mutant>): Promise<Map<Muta
     const open = [...sample].filter(mutant => verdicts.get(mutant) !== 'killed')
     const tests = [...new Set(open.flatMap(({ path }) => related.get(path)?.[ring] ?? []))]
     if (tests.length === 0) continue
-    const { noticed, passed } = await noticedBy(tree, tests, open)
+    const { noticed, passed } = await noticedBy(tree, tests, open, path => runsInThread(path, graph))
     for (const mutant of passed) verdicts.set(mutant, 'lived')
     for (const mutant of noticed) verdicts.set(mutant, 'killed')
     process.stderr.write(`ring ${ring + 1}: ${noticed.size} of ${open.length} killed\n`)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { fileNamed, importers, relatedTests } from './related.ts'
+import { fileNamed, importers, relatedTests, runsInThread } from './related.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 
@@ -23,6 +23,12 @@ test('imports, workers and the engine behind its name are edges', () => {
   expect(graph.get('protocol/crypto/engine.node.ts')).toEqual(['protocol/identity/kel.ts'])
   expect(graph.get('hub/core/verify-worker.ts')).toEqual(['hub/core/verifier.ts'])
   expect(graph.get('cli/demo/demo.ts')).toEqual(['cli/table/other.ts'])
+})
+
+test('what the file of a thread imports runs in a thread', () => {
+  const graph = importers(root, ['daemon/chain/signature-worker.ts', 'daemon/node.ts'])
+  const [imported] = [...graph].find(([, by]) => by.includes('daemon/chain/signature-worker.ts')) ?? ['']
+  expect([runsInThread(imported, graph), runsInThread('daemon/ground.ts', graph)]).toEqual([true, false])
 })
 
 test('every name of the package stands for a file that it can be', () => {

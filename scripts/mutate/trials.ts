@@ -9,6 +9,8 @@ import type { Tree } from './tree.ts'
 
 export type Mutant = { readonly path: string; readonly site: Site }
 
+/** No test can choose a change in a thread of its own, nor hear that it passes it. */
+const UNHEARD = -1
 const RUN_MS_MAX = 1_800_000
 /** A try that takes longer goes round in circles. */
 const STUCK_MS = 150_000
@@ -21,6 +23,7 @@ export async function noticedBy(
   tree: Tree,
   tests: readonly string[],
   open: readonly Mutant[],
+  isInThread: (path: string) => boolean,
 ): Promise<{ noticed: Set<Mutant>; passed: Mutant[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-mutate-plan-'))
   const sources = new Map([...new Set(open.map(({ path }) => path))].map(path => [path, tree.read(path)]))
@@ -31,13 +34,17 @@ export async function noticedBy(
     for (const [path, source] of sources) tree.write(path, source)
     for (const mutant of open) {
       if (noticed.has(mutant)) continue
-      const files = filesFor(open.indexOf(mutant), { hot, passed })
+      const number = isInThread(mutant.path) ? UNHEARD : open.indexOf(mutant)
+      const files = filesFor(number, { hot, passed })
       if (files.length > 0 && (await isNoticedAlone(tree, files, mutant))) noticed.add(mutant)
     }
     const reached = new Set(
       passed.flatMap(({ byTest, outside }) => [...Object.values(byTest).flat(), ...outside]),
     )
-    return { noticed, passed: open.filter((_, number) => !hot.has(number) || reached.has(number)) }
+    return {
+      noticed,
+      passed: open.filter(({ path }, number) => !hot.has(number) || reached.has(number) || isInThread(path)),
+    }
   } finally {
     for (const [path, source] of sources) tree.write(path, source)
     rmSync(folder, { recursive: true, force: true })
