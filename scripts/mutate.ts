@@ -1,9 +1,10 @@
 /**
- * `npm run -s mutate -- <file|folder>… [--n 50] [--seed 1]… [--own | --all] [--list]`: changes one place of the product at a time
- * and says whether a quick test notices. It works in a copy of the tree. A change that the compiler refuses is not counted.
- * Tests of the file's own folder run first, with --own alone, then the others of its top folder that reach it; with --all
- * whatever is left runs against every related test. Only tests that pass the changed place run, again and again under each change. Each
- * further seed draws a sample of its own. Programs that tests start are built ones and don't hold the change.
+ * `npm run -s mutate -- <file[:line]|folder>… [--n 50] [--seed 1]… [--own | --all] [--list]`: changes one place of
+ * the product at a time and says whether a quick test notices. It works in a copy of the tree. A change that the
+ * compiler refuses is not counted. Tests of the file's own folder run first, with --own alone, then the others of its
+ * top folder that reach it; with --all whatever is left runs against every related test. Only tests that pass the
+ * changed place run, again and again under each change. Each further seed draws a sample of its own. Programs that
+ * tests start are built ones and don't hold the change.
  */
 import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
@@ -15,6 +16,8 @@ import { type Mutant, noticedBy } from './mutate/trials.ts'
 
 const COMPILE_MS_MAX = 120_000
 const SHOWN_CHARS = 60
+/** The line after the name of a file. */
+const LINE = /:(\d+)$/
 
 type Verdict = 'killed' | 'lived' | 'no test'
 
@@ -54,7 +57,7 @@ function fail(sentence: string): never {
 function chosen(): string[] {
   if (positionals.length === 0)
     fail('expected a file or folder; for example: npm run -s mutate -- protocol/identity')
-  const under = positionals.map(path => relative(root, resolve(path)))
+  const under = positionals.map(path => relative(root, resolve(path.replace(LINE, ''))))
   const inside = (path: string) => under.some(start => path === start || path.startsWith(`${start}/`))
   const found = sources.filter(
     path => inside(path) && !/\.test\.ts$|\.d\.ts$|(^|\/)testing(\.ts$|\/)/.test(path),
@@ -62,10 +65,18 @@ function chosen(): string[] {
   return found.length > 0 ? found : fail(`no source file in ${positionals.join(', ')}`)
 }
 
+/** Every change in these files; in one that was named with its line only those that begin there. */
 function mutants(paths: readonly string[]): Mutant[] {
-  return paths.flatMap(path =>
-    sitesOf(path, readFileSync(resolve(root, path), 'utf8')).map(site => ({ path, site })),
+  const lines = Map.groupBy(
+    positionals.filter(path => LINE.test(path)),
+    path => relative(root, resolve(path.replace(LINE, ''))),
   )
+  return paths.flatMap(path => {
+    const named = lines.get(path)?.map(each => Number(LINE.exec(each)?.[1]))
+    return sitesOf(path, readFileSync(resolve(root, path), 'utf8'))
+      .filter(({ line }) => named === undefined || named.includes(line))
+      .map(site => ({ path, site }))
+  })
 }
 
 function say(verdict: string, { path, site }: Mutant): void {
