@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isPublicAddress, targetOf } from './targets.ts'
+import { isPublicAddress, post, targetOf } from './targets.ts'
 
 describe('a push goes', () => {
   test.each(['93.184.216.34', '1.1.1.1', '2606:4700::1111'])('to the public address %s', address =>
@@ -50,4 +50,10 @@ describe('a push goes', () => {
     ['gopher://example.com/', 'begins with https'],
     ['', 'begins with https'],
   ])('never to %s', (url, why) => expect(() => targetOf(url, [])).toThrow(why))
+})
+
+test('a name that leads to an address of this machine is not called', async () => {
+  const target = targetOf('https://localhost:9/hook', [])
+  const called = post(target, {}, '{}', AbortSignal.timeout(5_000))
+  await expect(called).rejects.toThrow('the host is not of the public network')
 })
