@@ -1,14 +1,26 @@
 /** The A2A interface as HTTP: who is let in, what is refused and how, and what streams tell. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { A2aWorld, FREE, PRICED } from '../testing/a2a.ts'
 import { send } from '../testing/page.ts'
 import { openStream } from './reply.ts'
 
+let shared: A2aWorld
 let world: A2aWorld
-beforeEach(async () => {
-  world = await new A2aWorld().serve()
+beforeAll(async () => {
+  shared = await new A2aWorld().serve()
 })
-afterEach(() => world[Symbol.asyncDispose]())
+beforeEach(() => {
+  world = shared
+})
+afterAll(() => shared[Symbol.asyncDispose]())
+
+/** For tests that change what others see: a world of its own for each. */
+function alone(): void {
+  beforeEach(async () => {
+    world = await new A2aWorld().serve()
+  })
+  afterEach(() => world[Symbol.asyncDispose]())
+}
 
 const CARD = '/.well-known/agent-card.json'
 const error = ({ body }: { body: unknown }) =>
@@ -40,25 +52,29 @@ describe('the token', () => {
     },
   )
 
-  test('that is replaced ends what it opened', async () => {
-    const waiting = { message: { messageId: 'w', role: 'ROLE_USER', parts: [{ text: 'wait' }] } }
-    const told = world.rest('/message:send', { method: 'POST', body: waiting, tenant: 'bob' })
-    const rpc = world.rpc(
-      'SendMessage',
-      { ...waiting, message: { ...waiting.message, messageId: 'r' } },
-      { tenant: 'bob' },
-    )
-    const id = await taken()
-    const stream = await world.fetch(`/tasks/${id}:subscribe`)
-    await expect.poll(() => world.alice.node.ctx.store.all('SELECT 1 FROM a2a_tasks').length).toBe(3)
-    world.server.tokenReplaced()
-    for (const answer of [await told, await rpc])
-      expect([answer.status, error(answer).message]).toEqual([
-        401,
-        expect.stringMatching(/^the bearer token was replaced/),
-      ])
-    expect(await stream.text()).toContain('"UNAUTHENTICATED"')
-    expect((await world.rest('/tasks')).status).toBe(200)
+  describe('that is replaced', () => {
+    alone()
+
+    test('ends what it opened', async () => {
+      const waiting = { message: { messageId: 'w', role: 'ROLE_USER', parts: [{ text: 'wait' }] } }
+      const told = world.rest('/message:send', { method: 'POST', body: waiting, tenant: 'bob' })
+      const rpc = world.rpc(
+        'SendMessage',
+        { ...waiting, message: { ...waiting.message, messageId: 'r' } },
+        { tenant: 'bob' },
+      )
+      const id = await taken()
+      const stream = await world.fetch(`/tasks/${id}:subscribe`)
+      await expect.poll(() => world.alice.node.ctx.store.all('SELECT 1 FROM a2a_tasks').length).toBe(3)
+      world.server.tokenReplaced()
+      for (const answer of [await told, await rpc])
+        expect([answer.status, error(answer).message]).toEqual([
+          401,
+          expect.stringMatching(/^the bearer token was replaced/),
+        ])
+      expect(await stream.text()).toContain('"UNAUTHENTICATED"')
+      expect((await world.rest('/tasks')).status).toBe(200)
+    })
   })
 })
 
@@ -71,6 +87,8 @@ test('a page of another origin and a name that is not ours are refused', async (
 })
 
 describe('a card', () => {
+  alone()
+
   test('of the node is public, is the same under its tag, and is read by GET and HEAD alone', async () => {
     const first = await world.rest(CARD, { headers: { Authorization: '' } })
     const etag = first.headers.get('etag') ?? ''
@@ -192,7 +210,7 @@ describe('HTTP+JSON', () => {
 describe('JSON-RPC', () => {
   test('answers under the id of the call, by POST alone', async () => {
     const { body } = await world.rpc('ListTasks')
-    expect(body).toMatchObject({ jsonrpc: '2.0', id: 7, result: { tasks: [] } })
+    expect(body).toMatchObject({ jsonrpc: '2.0', id: 7, result: { tasks: expect.any(Array) } })
     expect((await world.rest('/')).status).toBe(404)
   })
 
@@ -231,7 +249,7 @@ describe('JSON-RPC', () => {
   })
 
   test('the agent is that of the address or of the parameters, and both are the same', async () => {
-    const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
+    const message = { messageId: 'by-tenant', role: 'ROLE_USER', parts: [{ text: 'x' }] }
     const configuration = { returnImmediately: true }
     const told = await world.rpc('SendMessage', { tenant: 'bob', message, configuration })
     expect(told.body).toMatchObject({ result: { task: {} } })
@@ -244,6 +262,8 @@ describe('JSON-RPC', () => {
 })
 
 describe('a stream', () => {
+  alone()
+
   type Event = { id: number; data: Record<string, Record<string, unknown>> }
   async function* events(answer: Response): AsyncGenerator<Event> {
     let text = ''

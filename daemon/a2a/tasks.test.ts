@@ -1,14 +1,26 @@
 /** Tasks over A2A, from a client's message to what it is told of them. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { A2aWorld, FREE, PRICED, type Told } from '../testing/a2a.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PRICE } from '../testing/paying.ts'
 
+let shared: A2aWorld
 let world: A2aWorld
-beforeEach(async () => {
-  world = await new A2aWorld().serve()
+beforeAll(async () => {
+  shared = await new A2aWorld().serve()
 })
-afterEach(() => world[Symbol.asyncDispose]())
+beforeEach(() => {
+  world = shared
+})
+afterAll(() => shared[Symbol.asyncDispose]())
+
+/** For tests that change what others see: a world of its own for each. */
+function alone(): void {
+  beforeEach(async () => {
+    world = await new A2aWorld().serve()
+  })
+  afterEach(() => world[Symbol.asyncDispose]())
+}
 
 type Task = {
   id: string
@@ -151,6 +163,8 @@ describe('a history', () => {
 })
 
 describe('the list', () => {
+  alone()
+
   const listed = async (query = '', tenant?: string) =>
     (await world.rest(`/tasks${query}`, tenant === undefined ? {} : { tenant })).body as never as {
       tasks: (Task & { artifacts?: unknown; history?: unknown })[]
@@ -216,6 +230,8 @@ describe('the list', () => {
 })
 
 describe('cancelling', () => {
+  alone()
+
   const cancel = (id: string) => world.rest(`/tasks/${id}:cancel`, { method: 'POST' })
 
   test('withdraws a task, again as well, and is told by its state', async () => {
@@ -264,7 +280,9 @@ describe('a task whose agent', () => {
   })
 
   test('asks for a price waits for whoever runs the node, with the price', async () => {
-    world.bob.node.ctx.settings.change({ prices: { task: PRICE } })
+    const { settings } = world.bob.node.ctx
+    using _ = { [Symbol.dispose]: () => settings.change({ prices: {} }) }
+    settings.change({ prices: { task: PRICE } })
     const id = await taken()
     await world.bob.calls.look()
     await world.settle()
@@ -288,6 +306,8 @@ test('a task pays nothing unless the client says how much it may', async () => {
 })
 
 describe('a client that waits', () => {
+  alone()
+
   test('is answered once the agent has answered', async () => {
     const message = { messageId: 'w', role: 'ROLE_USER', parts: [{ text: 'wait' }] }
     const told = world.rest('/message:send', { method: 'POST', body: { message }, tenant: 'bob' })

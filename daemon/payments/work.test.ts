@@ -4,6 +4,7 @@ import { buildEffect } from '../../protocol/proof/effect.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import { cancel } from '../tasks/conversation.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
+import { letAnswerGo } from './priced-tasks.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -103,4 +104,14 @@ test('a call that a stop cut short gives its credits back, and keeps what came o
   const unpaid = alice.node.delegate(bob.node)
   await world.settle()
   expect(bob.payee.keep(bob.node.thread(unpaid.id), failed)).toBe(false)
+})
+
+test('an end that the hub has not signed is told to nobody', () => {
+  const row = bob.payment(id)
+  if (row === undefined) throw new Error('there is no payment')
+  bob.node.say(id, 'roses are red')
+  const told = () => bob.node.messages(id).map(({ kind }) => kind)
+  const before = told()
+  bob.node.within(() => letAnswerGo(bob.node.ctx, { ...row, outcome: new Uint8Array() }))
+  expect([row.endReceipt, told()]).toEqual([null, before])
 })
