@@ -209,6 +209,30 @@ describe('a page of a list', () => {
     expect([found('rare'), found('absent')]).toEqual([1, 0])
   })
 
+  test('is filtered by words in any order: of any message, of a name, of an id and of a state', () => {
+    bob.say(id, 'Rare Words stand here')
+    bob.say(id, 'and this is the newest')
+    bob.ctx.contacts.add(alice.aid, 'Ältere-Alice')
+    const found = (words: string) => listOf(bob.ctx, { side: 'received', words }).items.length
+    const fits = ['rare', 'wor RAR', 'ältere rare', id.slice(3, 9), 'open', alice.aid.slice(5, 12), ' ', '"']
+    expect(fits.map(found)).toEqual([1, 1, 1, 1, 1, 1, 1, 0])
+    expect(['absent', 'rare absent', 'tand', 'NOT', '*', '%'].map(found)).toEqual([0, 0, 0, 0, 0, 0])
+    const many = Array.from({ length: 17 }, (_, n) => `w${n}`).join(' ')
+    expect(() => found(many)).toThrow('words: expected at most 16 words, got 17')
+  })
+
+  test('is narrowed to what waits for a yes: a stranger, or a price that is open', () => {
+    const needing = (node: TestNode, side: 'sent' | 'received') =>
+      listOf(node.ctx, { side, needs: true }).items.map(one => one.interaction_id)
+    expect([needing(bob, 'received'), needing(alice, 'sent')]).toEqual([[], []])
+    updateInteraction(bob.ctx.store, bob.thread(id), { state: 'pending' }, bob.clock.ms)
+    alice.ctx.store.run(
+      "INSERT INTO quotes (interaction, state, amount) VALUES (?, 'open', 5)",
+      alice.thread(id).key,
+    )
+    expect([needing(bob, 'received'), needing(alice, 'sent')]).toEqual([[id], [id]])
+  })
+
   test.each([{ unfinished: true }, { pending: true }, { ended: true }])(
     'asks for each state through an index, so that a long history is not read: %o',
     which => {

@@ -5,9 +5,18 @@ import { cursorAfter, type Page, sinceCursor } from '../../protocol/control/curs
 import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
+import { refuse } from '../refusal.ts'
 import { glimpsesOf } from '../store/glimpses.ts'
 import { interactionsAt, markReadTo } from '../store/interactions.ts'
-import { HAS_WORDS, indexMessages, phrase } from '../store/search.ts'
+import {
+  beginning,
+  FILTER_WORDS_MAX,
+  filterWordsOf,
+  HAS_WORDS,
+  holdsWord,
+  indexMessages,
+  phrase,
+} from '../store/search.ts'
 import type { Interaction } from '../store/threads.ts'
 import { changedSince, cursorOf, moment, newsOf, refuseCursor } from './changes.ts'
 import { summaryView } from './views.ts'
@@ -38,6 +47,10 @@ type ListRequest = {
   unfinished?: boolean | undefined
   ended?: boolean
   q?: string | undefined
+  /** All of these, anywhere in a task. */
+  words?: string | undefined
+  /** Only what waits for a yes of this side. */
+  needs?: boolean | undefined
   limit?: number | undefined
   cursor?: string | undefined
 }
@@ -55,8 +68,13 @@ export function listOf(ctx: Needs, given: ListRequest): Listing {
     }
   }
   // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
-  if (given.q) ctx.store.attempt(() => indexMessages(ctx.store))
-  const { sql, parameters } = pageQuestion(given, cursor && placeOf(ctx, cursor), limit + 1)
+  if (given.q || given.words) ctx.store.attempt(() => indexMessages(ctx.store))
+  const words = filterOf(ctx, given.words ?? '')
+  const { sql, parameters } = pageQuestion(
+    { ...given, filter: words },
+    cursor && placeOf(ctx, cursor),
+    limit + 1,
+  )
   const keys = ctx.store.all<{ key: number }>(sql, ...parameters).map(row => row.key)
   const items = listed(ctx, interactionsAt(ctx.store, keys.slice(0, limit)))
   const last = keys.length > limit ? items.at(-1) : undefined
@@ -67,6 +85,21 @@ export function listOf(ctx: Needs, given: ListRequest): Listing {
   }
 }
 
+/** A word of a filter, and the AIDs of the contacts whose name holds it. */
+type FilterWord = { word: string; contacts: readonly string[] }
+
+function filterOf(ctx: Needs, text: string): FilterWord[] {
+  const words = filterWordsOf(text)
+  if (words.length > FILTER_WORDS_MAX)
+    refuse('bad_request', `words: expected at most ${FILTER_WORDS_MAX} words, got ${words.length}`)
+  if (words.length === 0) return []
+  const named = ctx.contacts.list().map(({ aid, petname }) => ({ aid, name: petname?.toLowerCase() ?? '' }))
+  return words.map(word => ({
+    word,
+    contacts: named.flatMap(({ aid, name }) => (name.includes(word) ? aid : [])),
+  }))
+}
+
 /** The row after which a list goes on, as it stood when it was listed. */
 type Place = { updatedAt: number; key: number }
 
@@ -75,11 +108,13 @@ function placeOf(ctx: Needs, { lastAt, interactionId }: Page): Place {
   return { updatedAt: lastAt, key }
 }
 
+type PageRequest = ListRequest & { filter?: readonly FilterWord[] }
+
 /**
  * How the store is asked for the keys of a page. Every state is asked for by itself, newest first, and the answers are merged: so
  * a few open tasks are found as quickly among a hundred thousand that ended.
  */
-export function pageQuestion(given: ListRequest, after: Place | undefined, rows: number) {
+export function pageQuestion(given: PageRequest, after: Place | undefined, rows: number) {
   const parameters: (string | number)[] = [given.side, rows]
   const conditions = ['side = ?1']
   if (after !== undefined) {
@@ -90,6 +125,11 @@ export function pageQuestion(given: ListRequest, after: Place | undefined, rows:
     parameters.push(phrase(given.q))
     conditions.push(HAS_WORDS.replace('?', `?${parameters.length}`))
   }
+  for (const { word, contacts } of given.filter ?? []) {
+    const at = parameters.push(beginning(word), word, JSON.stringify(contacts))
+    conditions.push(holdsWord({ beginning: at - 2, part: at - 1, contacts: at }))
+  }
+  if (given.needs === true && given.side === 'sent') conditions.push(HAS_OPEN_PRICE)
   const parts = statesOf(given)?.map(state => `state = '${state}'`) ?? ['true']
   const asked = parts.map(
     part => `SELECT key, updated_at FROM interactions WHERE ${[...conditions, part].join(' AND ')}`,
@@ -97,8 +137,11 @@ export function pageQuestion(given: ListRequest, after: Place | undefined, rows:
   return { sql: `${asked.join(' UNION ALL ')} ORDER BY updated_at DESC, key DESC LIMIT ?2`, parameters }
 }
 
-function statesOf({ pending, unfinished, ended }: ListRequest): readonly string[] | undefined {
-  if (pending === true) return ['pending']
+/** A price that waits for the yes of a person. */
+const HAS_OPEN_PRICE = "key IN (SELECT interaction FROM quotes WHERE state = 'open')"
+
+function statesOf({ pending, unfinished, ended, needs, side }: ListRequest): readonly string[] | undefined {
+  if (pending === true || (needs === true && side === 'received')) return ['pending']
   if (unfinished === true) return UNFINISHED
   return ended === true ? ['ended'] : undefined
 }

@@ -4,11 +4,13 @@ import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
-import { indexMessages, PAGE_OF_WORDS, wordsOf } from '../store/search.ts'
+import { indexMessages, pageOfWords, wordsOf } from '../store/search.ts'
+import { turnOf } from './turns.ts'
 
-type Needs = Pick<Context, 'store' | 'contacts' | 'identity'>
+type Needs = Pick<Context, 'store' | 'contacts' | 'threads'>
 type Found = {
   key: number
+  interaction: number
   id: string
   side: 'sent' | 'received'
   peer: string
@@ -26,9 +28,15 @@ export function searchHistory(
   ctx: Needs,
   {
     words,
+    interaction_id: within,
     limit = LIMIT_DEFAULT,
     cursor,
-  }: { words: string; limit?: number | undefined; cursor?: string | undefined },
+  }: {
+    words: string
+    interaction_id?: string | undefined
+    limit?: number | undefined
+    cursor?: string | undefined
+  },
 ): NonNullable<ReplyOf<Operations['search']>> {
   if (cursor !== undefined && !CURSOR.test(cursor))
     refuse('bad_request', 'cursor: expected the next_cursor of the reply before')
@@ -41,20 +49,22 @@ export function searchHistory(
   // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
   ctx.store.attempt(() => indexMessages(ctx.store))
   const rows = ctx.store.all<Found>(
-    PAGE_OF_WORDS,
+    pageOfWords(within !== undefined),
     wordsOf(words),
     cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor),
     limit + 1,
+    ...(within === undefined ? [] : [within]),
   )
   const page = rows.slice(0, limit)
   return {
-    matches: page.map(({ id, side, peer, direction, sender, at, excerpt }) => ({
+    matches: page.map(({ key, interaction, id, side, peer, direction, sender, at, excerpt }) => ({
       interaction_id: id,
       side,
       peer,
       peer_name: ctx.contacts.petnameOf(peer),
       from: sender,
       mine: direction === 'out',
+      turn: turnOf(ctx, { key, interaction }),
       at,
       text: excerpt,
     })),

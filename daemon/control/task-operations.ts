@@ -100,6 +100,8 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       const given = {
         side: 'sent' as const,
         ended: query.ended === 'true',
+        needs: query.needs === 'true',
+        ...present({ words: query.words }),
         ...present({ limit: query.limit === undefined ? undefined : Number(query.limit) }),
         ...present({ cursor: query.cursor }),
       }

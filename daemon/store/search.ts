@@ -15,9 +15,13 @@ export const HAS_WORDS = `key IN (SELECT m.interaction FROM (SELECT rowid AS key
  * A page of messages that hold some words (as {@link wordsOf} gives them) before a key, the newest first. The order of
  * the index itself, so that it ends with the page: sorted afterwards, every message that holds a word would be read.
  */
-export const PAGE_OF_WORDS = `SELECT m.key, i.id, i.side, i.peer, m.direction, m.sender, m.at, snippet(messages_text, 0, '', '', '…', 24) AS excerpt
+export const PAGE_OF_WORDS = `SELECT m.key, m.interaction, i.id, i.side, i.peer, m.direction, m.sender, m.at, snippet(messages_text, 0, '', '', '…', 24) AS excerpt
   FROM messages_text CROSS JOIN messages AS m ON m.key = messages_text.rowid CROSS JOIN interactions AS i ON i.key = m.interaction
-  WHERE messages_text MATCH ? AND messages_text.rowid < ? ORDER BY messages_text.rowid DESC LIMIT ?`
+  WHERE messages_text MATCH ?1 AND messages_text.rowid < ?2 ORDER BY messages_text.rowid DESC LIMIT ?3`
+
+/** The same, of one interaction, whose id is the fourth parameter. */
+export const pageOfWords = (isWithin: boolean): string =>
+  isWithin ? PAGE_OF_WORDS.replace('WHERE', 'WHERE i.id = ?4 AND') : PAGE_OF_WORDS
 
 /** Words as one phrase, whatever signs stand in them. */
 export const phrase = (words: string): string => `"${words.replaceAll('"', '""')}"`
@@ -29,6 +33,29 @@ export const wordsOf = (text: string): string =>
     .split(/\s+/)
     .map(word => (/[^*]\*$/.test(word) ? `${phrase(word.slice(0, -1))}*` : phrase(word)))
     .join(' ')
+
+/** Words of a filter, each once; so many are asked for at most. */
+export const FILTER_WORDS_MAX = 16
+export const filterWordsOf = (text: string): string[] => [
+  ...new Set(text.toLowerCase().split(/\s+/).filter(Boolean)),
+]
+
+/** The marks of one word in {@link holdsWord}: beginning of a word of a message, part of a text, AIDs of contacts. */
+export type WordMarks = { beginning: number; part: number; contacts: number }
+
+/** Interactions that hold one word of a filter; its parameters are given by their numbers. */
+export const holdsWord = ({ beginning, part, contacts }: WordMarks): string =>
+  `(${[
+    HAS_WORDS.replace('?', `?${beginning}`),
+    ...['id', 'peer', "coalesce(capability, '')", 'state', 'preview'].map(
+      column => `instr(lower(${column}), ?${part}) > 0`,
+    ),
+    `peer IN (SELECT value FROM json_each(?${contacts}))`,
+  ].join(' OR ')})`
+
+/** A word by its beginning; one without a letter or digit stands in no index. */
+export const beginning = (word: string): string =>
+  /[\p{L}\p{N}]/u.test(word) ? `${phrase(word)}*` : phrase(word)
 
 /** Brings the index up to the newest message, some at a time. */
 export function indexMessages(store: Store): void {

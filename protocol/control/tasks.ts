@@ -36,6 +36,14 @@ const summaries = z.strictObject({
       'text: as `cursor`, lists what the other sides did after this reply, in whatever state it is, and with `wait_s` waits for it; a task that moves while its list is read page by page leaves the pages, so keep that of the first page, and follow `/events` for what other clients of this node do',
     ),
 })
+/** A filter of a list: every word, in a message by its beginning, else anywhere in name, address, id, capability, state, first words. */
+const filterWords = z
+  .string()
+  .max(256)
+  .describe(
+    'text of at most 256 characters: up to 16 words that a task must hold in a message, name, address, id, capability or state',
+  )
+const NEEDS = 'boolean: only what waits for a yes of this side: a stranger, or a price'
 const paths = z.array(z.string().min(1)).max(FILES_MAX)
 const stateReply = z.strictObject({ interaction_id: interactionId, state: z.enum(interactionStates) })
 const cancelReply = stateReply.extend({
@@ -104,6 +112,8 @@ export const taskOperations = {
           'boolean: only what is `pending`, `open` or `end_proposed`, where this side has something to do',
         ),
       q: z.string().max(256).optional(),
+      words: filterWords.optional(),
+      needs: z.boolean().optional().describe(NEEDS),
       wait_s: wait.optional(),
       pull: z
         .boolean()
@@ -124,6 +134,8 @@ export const taskOperations = {
     request: z.strictObject({
       /** All of them, in whatever order; one that ends with a star begins so. */
       words: z.string().min(1).max(256),
+      /** Only in this task. */
+      interaction_id: interactionId.optional(),
       ...paging,
     }),
     reply: z.strictObject({
@@ -136,6 +148,8 @@ export const taskOperations = {
           peer_name: z.string().nullable(),
           from: aidShape,
           mine: z.boolean(),
+          /** Its number in the thread. */
+          turn: count,
           at: millis,
           /** The part in which the words stand. */
           text: z.string(),
@@ -151,6 +165,8 @@ export const taskOperations = {
       ended: z.enum(['true', 'false']).optional(),
       /** Adds to each task the last words of the other side. */
       texts: z.enum(['true', 'false']).optional(),
+      words: filterWords.optional(),
+      needs: z.enum(['true', 'false']).optional().describe(NEEDS.replace('boolean', '`true` or `false`')),
       limit: wholeText(1, PAGE_MAX).optional(),
       cursor: z.string().max(64).optional(),
       wait_s: wholeText(0, WAIT_S_MAX).optional(),

@@ -221,9 +221,13 @@ describe('a task between two nodes', () => {
         peer: bob.aid,
         from: bob.aid,
         mine: false,
+        turn: 2,
         text: 'the zebra weighs a lot',
       },
     ])
+    const within = await search(alice, { interaction_id: id })
+    expect(within.matches.map(({ turn }) => turn)).toEqual([2, 1])
+    expect((await search(alice, { interaction_id: 'A'.repeat(22) })).matches).toEqual([])
     const rest = await search(alice, { limit: 1, cursor })
     expect([rest.matches[0]?.mine, rest.next_cursor]).toEqual([true, undefined])
     expect((await search(bob)).matches.map(({ side, mine }) => [side, mine])).toEqual([
