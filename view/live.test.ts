@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { Live } from './live.ts'
 import { NoStream } from './node-client.ts'
-import { Clock, idOf, item, NOW, ScriptedNode, statusOf, threadOf } from './testing.ts'
+import { listShown, taskItems } from './rows.ts'
+import { BOB, Clock, idOf, item, NOW, ScriptedNode, statusOf, threadOf, turn } from './testing.ts'
 
 let live: Live | undefined
 afterEach(() => live?.stop())
@@ -158,6 +159,76 @@ describe('a view', () => {
     const { live } = await following(node)
     await live.all('received')
     expect(live.view.interactions.size).toBe(4)
+  })
+
+  test('asks the node for what a list is narrowed to, once nothing more is typed, and for the rest of it', async () => {
+    const node = new ScriptedNode({
+      inbox: ({ words, cursor }) => {
+        if (words === undefined) return list(item(1))
+        return cursor === undefined ? { ...list(item(7)), next_cursor: 'c2' } : list(item(8))
+      },
+    })
+    const { live, clock } = await following(node)
+    const asked = () => node.calls.filter(({ input }) => 'words' in (input as object))
+    const rows = () =>
+      taskItems(live.view, 'received', { filter: 'old report' }).map(one => one.interaction_id)
+    for (const words of ['o', 'old', 'old report']) live.narrow('received', { words, needs: false })
+    expect(listShown(live.view, 'received', { filter: 'old report' }).loading).toBe(true)
+    await clock.pass(500)
+    expect(asked()).toEqual([{ name: 'inbox', input: { limit: 50, words: 'old report' } }])
+    expect(rows()).toEqual([idOf(7)])
+    await live.all('received')
+    expect(rows()).toEqual([idOf(7), idOf(8)])
+    expect(listShown(live.view, 'received', { filter: 'old report' })).toMatchObject({ loaded: true })
+    live.narrow('received', undefined)
+    expect(live.view.found.received).toBeUndefined()
+    await clock.pass(500)
+    expect(asked()).toHaveLength(2)
+  })
+
+  test('reads the rest of a long text on demand, and keeps it when the thread is asked for anew', async () => {
+    const part = (text: string, next_char?: number) =>
+      threadOf(1, {
+        turns: [turn(1, { text, truncated: true, chars: 6, ...(next_char && { next_char }) })],
+      })
+    const node = new ScriptedNode({
+      thread: ({ from_char }) => (from_char === 3 ? part('def') : part('abc', 3)),
+      interactions: () => ({ items: [item(1)] }),
+    })
+    const { live, clock } = await following(node)
+    await live.openThread(idOf(1), false)
+    await live.moreText(idOf(1), 1)
+    const held = () => live.view.threads.get(idOf(1))?.thread?.turns.map(one => [one.text, one.next_char])
+    expect(held()).toEqual([['abcdef', undefined]])
+    node.emit('message', { interaction_id: idOf(1) }, '41')
+    await clock.pass(500)
+    expect(node.count('thread')).toBe(3)
+    expect(held()).toEqual([['abcdef', undefined]])
+    await live.moreText(idOf(1), 1)
+    expect(node.count('thread')).toBe(3)
+  })
+
+  test('searches all conversations by the beginnings of words, page by page', async () => {
+    const match = (n: number) =>
+      ({ interaction_id: idOf(n), side: 'sent', peer: BOB, peer_name: null, from: BOB, mine: false }) as const
+    const node = new ScriptedNode({
+      search: ({ cursor }) =>
+        cursor === undefined
+          ? { matches: [{ ...match(1), turn: 2, at: NOW, text: 'a report' }], next_cursor: '7' }
+          : { matches: [{ ...match(2), turn: 1, at: NOW, text: 'reports' }] },
+    })
+    const { live } = await following(node)
+    await live.search(' repo - of* ')
+    await live.moreMatches()
+    await live.moreMatches()
+    expect(node.calls.filter(({ name }) => name === 'search').map(({ input }) => input)).toEqual([
+      { words: 'repo* of*', limit: 50 },
+      { words: 'repo* of*', limit: 50, cursor: '7' },
+    ])
+    expect(live.view.search.matches.map(({ interaction_id: id, turn }) => [id, turn])).toEqual([
+      [idOf(1), 2],
+      [idOf(2), 1],
+    ])
   })
 
   test('asks anew after it did something', async () => {

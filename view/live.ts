@@ -5,14 +5,19 @@
  */
 import type { OperationInput, OperationName, OperationReply } from '../protocol/control/operations.ts'
 import { present } from '../protocol/encoding/present.ts'
+import { beginnings, quotedFor, wordsOf } from './asked.ts'
 import { clean, type Dirty, isClean, ROWS_ASKED_MAX, retryDelay, soiled } from './coalesce.ts'
 import { HeldView, type Surroundings } from './held-view.ts'
 import { type NodeClient, NodeGone, NodeRefused, NoStream } from './node-client.ts'
 import type { Replied } from './reduce.ts'
-import type { Refusal, Side, View } from './state.ts'
+import type { Narrowed, Refusal, Side, View } from './state.ts'
 
 const PAGE = 50
 const EVIDENCE_PAGE = 100
+/** A filter is asked for once so long nothing was typed. */
+const TYPED_MS = 200
+const TEXT_PART_CHARACTERS = 100_000
+const sides: readonly Side[] = ['received', 'sent']
 const POLL_MS = 5_000
 /** A stream on which not even a heartbeat came for so long is dead. */
 const SILENT_MS = 45_000
@@ -32,6 +37,8 @@ export class Live {
   #fault: unknown
   /** Parts of the node that a screen has opened; only those are kept fresh. */
   readonly #wanted = new Set<Part>()
+  /** What calls off a narrowed list that is not asked for yet. */
+  readonly #asking: Partial<Record<Side, () => void>> = {}
   #openThread: string | undefined
   #isRead = false
 
@@ -85,17 +92,57 @@ export class Live {
     return reply
   }
 
-  /** Older rows of a list, one page; nothing where all are here. */
+  /** Older rows of a list as it is narrowed, one page; nothing where all are here. */
   async more(side: Side): Promise<void> {
-    const list = this.view.lists[side]
+    const { found, lists } = this.view
+    const list = found[side] ?? lists[side]
     if (list.loading || (list.loaded && list.nextCursor === undefined)) return
-    await this.#quietly(() => this.#page(side, list.loaded ? list.nextCursor : undefined, 'at once'))
+    const cursor = list.loaded ? list.nextCursor : undefined
+    await this.#quietly(() => this.#page(side, { cursor, of: found[side] }, 'at once'))
   }
 
-  /** All rows of a list. */
+  /** Narrows a list, and asks the node for what fits once nothing more is typed; undefined shows all of it again. */
+  narrow(side: Side, to: Narrowed | undefined): void {
+    const now = this.view.found[side]
+    if (to?.words === now?.words && to?.needs === now?.needs) return
+    this.#held.apply({ type: 'narrow', side, to }, 'at once')
+    this.#asking[side]?.()
+    if (to === undefined) return
+    this.#asking[side] = this.#around.after(TYPED_MS, () => {
+      void this.#quietly(() => this.#page(side, { of: to }, 'at once'))
+    })
+  }
+
+  /** Messages of all tasks, or of one, that hold words; each by its beginning. */
+  async search(words: string, within?: string): Promise<void> {
+    const text = beginnings(words)
+    if (text !== '')
+      await this.#quietly(() =>
+        this.ask('search', { words: text, ...present({ interaction_id: within }), limit: PAGE }),
+      )
+  }
+
+  /** Older messages of what was searched last. */
+  async moreMatches(): Promise<void> {
+    const { words, within, nextCursor: cursor, loading } = this.view.search
+    if (cursor === undefined || loading) return
+    await this.#quietly(() =>
+      this.ask('search', { words, ...present({ interaction_id: within }), limit: PAGE, cursor }),
+    )
+  }
+
+  /** The next part of a text that is not here whole. */
+  async moreText(id: string, n: number): Promise<void> {
+    const turn = this.view.threads.get(id)?.thread?.turns.find(one => one.n === n)
+    if (turn?.next_char === undefined) return
+    const from = { from_turn: n, from_char: turn.next_char, max_chars: TEXT_PART_CHARACTERS }
+    await this.#quietly(() => this.ask('thread', { interaction_id: id, ...from, mark_read: false }))
+  }
+
+  /** All rows of a list as it is narrowed. */
   async all(side: Side): Promise<void> {
     for (let before: string | undefined; !this.#stopped.signal.aborted; ) {
-      const { nextCursor, loading, loaded, refusal } = this.view.lists[side]
+      const { nextCursor, loading, loaded, refusal } = this.view.found[side] ?? this.view.lists[side]
       if (loading || refusal !== undefined || (loaded && (nextCursor === undefined || nextCursor === before)))
         return
       before = nextCursor
@@ -230,8 +277,11 @@ export class Live {
   }
 
   async #refreshTasks({ rows, all }: Dirty): Promise<void> {
-    if (all) await this.#quietly(() => this.#page('received', undefined, 'soon'))
-    if (all) await this.#quietly(() => this.#page('sent', undefined, 'soon'))
+    for (const side of all ? sides : []) {
+      await this.#quietly(() => this.#page(side, {}, 'soon'))
+      const of = this.view.found[side]
+      if (of !== undefined) await this.#quietly(() => this.#page(side, { of }, 'soon'))
+    }
     const open = this.#openThread
     if (open !== undefined && (all || rows.has(open)))
       await this.#quietly(() => this.#thread(open, this.#isRead, 'soon'))
@@ -242,12 +292,13 @@ export class Live {
     }
   }
 
-  #page(side: Side, cursor: string | undefined, when: When) {
-    const from = present({ cursor })
+  #page(side: Side, { cursor, of }: { cursor?: string | undefined; of?: Narrowed | undefined }, when: When) {
+    const from = present({ cursor, words: of?.words || undefined })
+    const needs = of?.needs === true
     const call = when === 'soon' ? this.#later : this.#now
     return side === 'received'
-      ? call('inbox', { limit: PAGE, ...from })
-      : call('results', { limit: String(PAGE), ...from })
+      ? call('inbox', { limit: PAGE, ...from, ...(needs && { needs }) })
+      : call('results', { limit: String(PAGE), ...from, ...(needs && { needs: 'true' as const }) })
   }
 
   readonly #now = <N extends OperationName>(name: N, input: OperationInput<N>) => this.ask(name, input)
@@ -342,18 +393,4 @@ export class Live {
       signal.addEventListener('abort', end)
     })
   }
-}
-
-/** Tasks whose price was paid in one of these. */
-function quotedFor({ interactions }: View, rows: ReadonlySet<string>): string[] {
-  if (rows.size === 0) return []
-  const paid = [...interactions.values()].filter(({ payment }) => rows.has(payment?.paid_as ?? ''))
-  return paid.map(item => item.interaction_id).filter(id => !rows.has(id))
-}
-
-/** `cap:<name>` asks for a capability, anything else for words. */
-function wordsOf(query: string): { query?: string; capability?: string } {
-  const capability = /^cap:(\S+)$/.exec(query.trim())?.[1]
-  if (capability !== undefined) return { capability }
-  return query.trim() === '' ? {} : { query: query.trim() }
 }

@@ -1,11 +1,14 @@
 /** From one view to the next: what the node answered, refused or sent. Pure; an action that changes nothing gives the same view. */
 import type { OperationInput, OperationName, OperationReply } from '../protocol/control/operations.ts'
-import type { InteractionSummary } from '../protocol/control/shapes.ts'
+import type { InteractionSummary, Turn } from '../protocol/control/shapes.ts'
+import { present } from '../protocol/encoding/present.ts'
 import type { NodeEventSeen } from './node-client.ts'
 import {
   type Connection,
+  type Found,
   firstView,
   type List,
+  type Narrowed,
   type Refusal,
   type Side,
   type Thread,
@@ -31,6 +34,7 @@ export type Action =
   | { type: 'asking'; name: OperationName; input: unknown; at: number }
   | { type: 'connection'; connection: Connection }
   | { type: 'event'; event: NodeEventSeen; at: number }
+  | { type: 'narrow'; side: Side; to: Narrowed | undefined }
   | { type: 'reset' }
 
 const RUNS_KEPT = 50
@@ -42,6 +46,8 @@ export function reduce(view: View, action: Action): View {
       return { ...view, connection: action.connection }
     case 'event':
       return withEvent(view, action.event, action.at)
+    case 'narrow':
+      return withFound(view, action.side, action.to)
     case 'reset':
       return { ...view, cursor: undefined }
     case 'asking':
@@ -66,6 +72,26 @@ const withList = (view: View, side: Side, list: Partial<List>): View => ({
   lists: { ...view.lists, [side]: { ...view.lists[side], ...list } },
 })
 
+/** What a list was asked for, where it was narrowed. */
+function narrowedBy(name: OperationName, input: unknown): Narrowed | undefined {
+  const { words = '', needs } = input as { words?: string; needs?: boolean | 'true' | 'false' }
+  const isNarrowed = sideOf(name) !== undefined && (words !== '' || needs !== undefined)
+  return isNarrowed ? { words, needs: String(needs) === 'true' } : undefined
+}
+
+/** A list that is narrowed anew knows nothing yet of what fits. */
+function withFound(view: View, side: Side, to: Narrowed | undefined): View {
+  const found: Found | undefined = to && { ...to, ids: new Set(), loaded: false, loading: true }
+  return { ...view, found: { ...view.found, [side]: found } }
+}
+
+/** Changes what was found, where that is still what was asked for. */
+function inFound(view: View, side: Side, asked: Narrowed, change: (held: Found) => Found): View {
+  const held = view.found[side]
+  if (held === undefined || held.words !== asked.words || held.needs !== asked.needs) return view
+  return { ...view, found: { ...view.found, [side]: change(held) } }
+}
+
 function withThread(view: View, id: string, held: ThreadHeld): View {
   const threads = new Map(view.threads)
   threads.delete(id)
@@ -79,7 +105,11 @@ function withThread(view: View, id: string, held: ThreadHeld): View {
 
 function asking(view: View, { name, input, at }: Extract<Action, { type: 'asking' }>): View {
   const side = sideOf(name)
+  const narrowed = narrowedBy(name, input)
+  if (side !== undefined && narrowed !== undefined)
+    return inFound(view, side, narrowed, held => ({ ...held, loading: true, refusal: undefined }))
   if (side !== undefined) return withList(view, side, { loading: true })
+  if (name === 'search') return searching(view, input as OperationInput<'search'>)
   if (name === 'thread') {
     const held = view.threads.get(idIn(input))
     return withThread(view, idIn(input), { at, ...held, loading: true })
@@ -99,7 +129,11 @@ function asking(view: View, { name, input, at }: Extract<Action, { type: 'asking
 
 function refused(view: View, { name, input, refusal }: Refused): View {
   const side = sideOf(name)
+  const narrowed = narrowedBy(name, input)
+  if (side !== undefined && narrowed !== undefined)
+    return inFound(view, side, narrowed, held => ({ ...held, loaded: true, loading: false, refusal }))
   if (side !== undefined) return withList(view, side, { loading: false, refusal })
+  if (name === 'search') return { ...view, search: { ...view.search, loading: false, loaded: true, refusal } }
   if (name === 'thread') {
     const held = view.threads.get(idIn(input))
     return withThread(view, idIn(input), { at: refusal.at, ...held, loading: false, refusal })
@@ -120,6 +154,8 @@ function replied(view: View, action: Replied): View {
       return withItems(view, action.reply.items)
     case 'thread':
       return withTurns(view, action)
+    case 'search':
+      return withMatches(view, action)
     case 'find':
       return withAgents(view, action)
     case 'contacts':
@@ -164,6 +200,17 @@ function withItems(view: View, items: readonly InteractionSummary[]): View {
 /** A first page leaves the place where older rows go on, once there is one. */
 function withPage(view: View, side: Side, action: Extract<Replied, { name: 'inbox' | 'results' }>): View {
   const { items, next_cursor: next } = action.reply
+  const narrowed = narrowedBy(action.name, action.input)
+  if (narrowed !== undefined)
+    return inFound(withItems(view, items), side, narrowed, found => ({
+      ...found,
+      ids: new Set([...found.ids, ...items.map(item => item.interaction_id)]),
+      loaded: true,
+      loading: false,
+      refusal: undefined,
+      // what is asked anew begins at the newest, and what was found stays
+      nextCursor: action.input.cursor === undefined && found.loaded ? found.nextCursor : next,
+    }))
   const held = view.lists[side]
   const isFurther = action.input.cursor !== undefined
   const nextCursor = isFurther || !held.loaded ? next : held.nextCursor
@@ -175,13 +222,49 @@ function withPage(view: View, side: Side, action: Extract<Replied, { name: 'inbo
   })
 }
 
+/** Texts never change: the rest of one joins its beginning, and what was read further stays. */
+function joined(before: readonly Turn[], turns: readonly Turn[], from: number): Turn[] {
+  return turns.map((turn, i) => {
+    const held = before.find(one => one.n === turn.n && one.at === turn.at)
+    if (held === undefined) return turn
+    if (i === 0 && from > 0) return { ...turn, text: held.text.slice(0, from) + turn.text }
+    if (held.text.length <= turn.text.length) return turn
+    const { next_char: _nearer, ...rest } = turn
+    return { ...rest, text: held.text, ...present({ next_char: held.next_char }) }
+  })
+}
+
 /** A part of a thread that goes on joins what is here. */
 function withTurns(view: View, { input, reply, at }: Extract<Replied, { name: 'thread' }>): View {
   const from = input.from_turn ?? 1
   const before = view.threads.get(reply.interaction_id)?.thread?.turns ?? []
-  const turns = [...before.filter(turn => turn.n < from), ...reply.turns]
+  const turns = [
+    ...before.filter(turn => turn.n < from),
+    ...joined(before, reply.turns, input.from_char ?? 0),
+  ]
+  const isPart = input.from_char !== undefined
+  // the rest of one text says nothing of the turns behind it
+  if (isPart) turns.push(...before.filter(turn => turn.n > (turns.at(-1)?.n ?? 0)))
   const thread: Thread = { ...reply, turns }
   return withThread(view, reply.interaction_id, { thread, loading: false, refusal: undefined, at })
+}
+
+/** Words that are asked for anew find nothing of the former ones. */
+function searching(view: View, { words, interaction_id: within, cursor }: OperationInput<'search'>): View {
+  const { search } = view
+  const isSame = cursor !== undefined && search.words === words && search.within === within
+  const matches = isSame ? search.matches : []
+  return { ...view, search: { words, within, matches, loaded: isSame, loading: true } }
+}
+
+function withMatches(view: View, { input, reply }: Extract<Replied, { name: 'search' }>): View {
+  const { search } = view
+  if (input.words !== search.words || input.interaction_id !== search.within) return view
+  const matches = input.cursor === undefined ? reply.matches : [...search.matches, ...reply.matches]
+  return {
+    ...view,
+    search: { ...search, matches, loaded: true, loading: false, nextCursor: reply.next_cursor },
+  }
 }
 
 function withAgents(view: View, { input, reply }: Extract<Replied, { name: 'find' }>): View {

@@ -19,7 +19,7 @@ import {
   shortDelivery,
   type Tone,
 } from './sentences.ts'
-import type { Agent, EvidenceRecord, Side, View } from './state.ts'
+import type { Agent, EvidenceRecord, Found, List, Narrowed, Side, View } from './state.ts'
 
 export const screens = ['inbox', 'sent', 'agents', 'evidence', 'node'] as const
 export type Screen = (typeof screens)[number]
@@ -45,7 +45,7 @@ export type TaskRow = {
   notes: readonly { says: string; short: string; tone: Tone }[]
 }
 
-export type TaskOptions = { pendingOnly?: boolean; filter?: string }
+export type TaskOptions = { pendingOnly?: boolean | undefined; filter?: string | undefined }
 
 /** Tasks of a side as the screens list them: newest first. */
 export function taskItems(
@@ -54,13 +54,31 @@ export function taskItems(
   { pendingOnly, filter }: TaskOptions = {},
 ): InteractionSummary[] {
   const fits = matcher(filter)
+  const found = foundFor(view, side, { pendingOnly, filter })
   const items: InteractionSummary[] = []
   for (const item of view.interactions.values()) {
     if (item.side !== side || (pendingOnly === true && needOf(item) === undefined)) continue
-    if (fits === undefined || fits(searched(item))) items.push(item)
+    if (fits === undefined || found?.ids.has(item.interaction_id) === true || fits(searched(item)))
+      items.push(item)
   }
   return items.sort((a, b) => b.last_at - a.last_at || (a.interaction_id < b.interaction_id ? 1 : -1))
 }
+
+/** What a list is narrowed to; undefined where nothing is left out. */
+export const narrowing = ({ pendingOnly = false, filter = '' }: TaskOptions): Narrowed | undefined =>
+  filter.trim() === '' && !pendingOnly ? undefined : { words: filter.trim(), needs: pendingOnly }
+
+/** What the node found for what a list is narrowed to now. */
+export function foundFor({ found }: View, side: Side, options: TaskOptions): Found | undefined {
+  const [now, held] = [narrowing(options), found[side]]
+  return held?.words === now?.words && held?.needs === now?.needs ? held : undefined
+}
+
+/** The list that goes on where older rows are asked for: the whole one, or the one that is narrowed. */
+export const listShown = (view: View, side: Side, options: TaskOptions): List =>
+  narrowing(options) === undefined
+    ? view.lists[side]
+    : (foundFor(view, side, options) ?? { loaded: false, loading: true })
 
 /** The rows of {@link taskItems}; where there are many, a screen makes only those that it shows, with {@link taskRow}. */
 export const taskRows = (view: View, side: Side, options: TaskOptions & { now: number }): TaskRow[] =>

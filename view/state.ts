@@ -35,6 +35,11 @@ export type List = {
   refusal?: Refusal | undefined
 }
 
+/** What a list is narrowed to: words, and whether only to what waits for a person. */
+export type Narrowed = { readonly words: string; readonly needs: boolean }
+/** What the node found of a narrowed list, as far as it was asked. */
+export type Found = List & Narrowed & { readonly ids: ReadonlySet<string> }
+
 export type ThreadHeld = { thread?: Thread; loading: boolean; refusal?: Refusal | undefined; at: number }
 
 /** The last runs of the auto-reply, the newest first. */
@@ -44,6 +49,19 @@ export type AutoReplyRun = { interactionId: string; event: string; at: number }
 export type Transfers = {
   readonly sending: ReadonlyMap<string, { readonly sent: number; readonly total: number }>
   readonly received: number | undefined
+}
+
+export type Match = OperationReply<'search'>['matches'][number]
+/** Messages of all tasks, or of one, that hold some words: what was asked last. */
+export type Search = {
+  readonly words: string
+  /** The task in which was searched. */
+  readonly within?: string | undefined
+  readonly matches: readonly Match[]
+  readonly loaded: boolean
+  readonly loading: boolean
+  readonly nextCursor?: string | undefined
+  readonly refusal?: Refusal | undefined
 }
 
 export type View = {
@@ -56,6 +74,9 @@ export type View = {
   interactions: ReadonlyMap<string, InteractionSummary>
   transfers: Transfers
   lists: Readonly<Record<Side, List>>
+  /** Lists that are narrowed; undefined where one is whole. */
+  found: Readonly<Record<Side, Found | undefined>>
+  search: Search
   threads: ReadonlyMap<string, ThreadHeld>
   agents: {
     query: string
@@ -95,6 +116,8 @@ export const firstView: View = {
   interactions: new Map(),
   transfers: { sending: new Map(), received: undefined },
   lists: { received: nothing, sent: nothing },
+  found: { received: undefined, sent: undefined },
+  search: { words: '', matches: [], ...nothing },
   threads: new Map(),
   agents: { query: '', found: [], ...nothing },
   contacts: undefined,

@@ -1,0 +1,25 @@
+/** What a screen asks of the node, of what a person typed or an event named. */
+import type { View } from './state.ts'
+
+/** Tasks whose price was paid in one of these. */
+export function quotedFor({ interactions }: View, rows: ReadonlySet<string>): string[] {
+  if (rows.size === 0) return []
+  const paid = [...interactions.values()].filter(({ payment }) => rows.has(payment?.paid_as ?? ''))
+  return paid.map(item => item.interaction_id).filter(id => !rows.has(id))
+}
+
+/** Words as one types them: each may be the beginning of one. */
+export const beginnings = (words: string): string =>
+  words
+    .split(/\s+/)
+    .filter(word => /[\p{L}\p{N}]/u.test(word))
+    .map(word => (word.endsWith('*') ? word : `${word}*`))
+    .join(' ')
+    .slice(0, 256)
+
+/** `cap:<name>` asks for a capability, anything else for words. */
+export function wordsOf(query: string): { query?: string; capability?: string } {
+  const capability = /^cap:(\S+)$/.exec(query.trim())?.[1]
+  if (capability !== undefined) return { capability }
+  return query.trim() === '' ? {} : { query: query.trim() }
+}
