@@ -38,6 +38,11 @@ export type Action =
   | 'next_screen'
   | 'previous_screen'
   | 'filter'
+  /** In the conversation that is open; then from one place to the next. */
+  | 'search'
+  | 'next_hit'
+  | 'previous_hit'
+  | 'search_all'
   | 'clear_filter'
   | 'command'
   | 'help'
@@ -186,10 +191,14 @@ export const keys: readonly KeyRow[] = [
   {
     keys: ['/'],
     action: 'filter',
-    says: 'filter the rows',
+    says: 'filter the rows, also those that are not loaded',
     places: ['inbox', 'sent', 'evidence'],
     hint: 'filter',
   },
+  { keys: ['/'], action: 'search', says: 'search in the conversation', places: ['thread'], hint: 'search' },
+  { keys: ['n'], action: 'next_hit', says: 'the next place that was found', places: ['thread'] },
+  { keys: ['p'], action: 'previous_hit', says: 'the place before it', places: ['thread'] },
+  { keys: ['ctrl-k'], action: 'search_all', says: 'search all conversations', places: browsing },
   { keys: ['j', 'down'], action: 'next', says: 'down, 5j five', pageSays: 'down', places: browsing },
   { keys: ['k', 'up'], action: 'previous', says: 'up', places: browsing },
   { keys: ['g', 'home'], action: 'first', says: 'to the top', places: browsing },

@@ -185,6 +185,16 @@ export class Live {
     await this.#quietly(() => this.ask('evidence', { before: last.seq, limit: EVIDENCE_PAGE }))
   }
 
+  /** Older records until there are enough, or no more. */
+  async evidenceUntil(isEnough: () => boolean): Promise<void> {
+    for (let before: number | undefined; !isEnough() && !this.#stopped.signal.aborted; ) {
+      const last = this.view.evidence.records.at(-1)
+      if (last === undefined || last.seq === 0 || last.seq === before) return
+      before = last.seq
+      await this.moreEvidence()
+    }
+  }
+
   /** Auto-reply, contacts and capabilities; from then on they stay fresh. */
   async openNode(): Promise<void> {
     this.#wanted.add('settings')

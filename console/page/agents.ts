@@ -45,6 +45,7 @@ function searchForm(app: App): Drawn {
       role: 'search',
       onsubmit: event => {
         event.preventDefault()
+        app.go({ screen: 'agents', open: undefined, q: words })
         void app.live.find(words)
       },
     },

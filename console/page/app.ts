@@ -1,8 +1,6 @@
 /** The page as it runs: the live view of the node, what is open on the page, and everything that a person can do there. */
 
-import { randomBytes } from '#crypto'
 import type { OperationInput, OperationName, OperationReply } from '../../protocol/control/operations.ts'
-import { toHex } from '../../protocol/encoding/bytes.ts'
 import { fileName } from '../../protocol/encoding/file-names.ts'
 import { cleanLine } from '../../view/clean.ts'
 import type { Live } from '../../view/live.ts'
@@ -12,6 +10,8 @@ import { saySent, type Tone } from '../../view/sentences.ts'
 import type { View } from '../../view/state.ts'
 import type { NodeFile, Save } from './download.ts'
 import { KeptDrafts } from './drafts.ts'
+import { followNarrowing } from './finding.ts'
+import { inputOf, keyAfter, newKey } from './orders.ts'
 import {
   addressOf,
   type Dialog,
@@ -29,7 +29,6 @@ import {
 import { giveAll, type Upload, type Uploading } from './upload.ts'
 
 const SAID_FOR_MS = 8_000
-const KEY_BYTES = 16
 
 type Attachment = { cid: string; name: string }
 type Parts = { live: Live; build: string; upload: Upload; save: Save }
@@ -63,7 +62,10 @@ export class App {
       cursor: {},
       filter: {},
       needsOnly: false,
+      from: 0,
       shown: ROWS_SHOWN,
+      find: undefined,
+      parts: new Map(),
       dialog: undefined,
       drafts: new Map(),
       orders: new Map(),
@@ -118,9 +120,16 @@ export class App {
     else this.say('a file is dropped on a task or on an agent; open one first', 'warn')
   }
 
+  /** A place with what its list is narrowed to. */
+  routeTo(route: Route): Route {
+    const isTasks = route.screen === 'inbox' || route.screen === 'sent'
+    return { q: this.ui.filter[route.screen], waits: isTasks && this.ui.needsOnly, ...route }
+  }
+
   /** Goes to a place, so that the browser's way back leads here again. */
   go(route: Route): void {
-    if (addressOf(route) !== location.hash) history.pushState(null, '', addressOf(route))
+    const address = addressOf(this.routeTo(route))
+    if (address !== location.hash) history.pushState(null, '', address)
     this.arrive()
   }
 
@@ -130,10 +139,26 @@ export class App {
 
   /** Shows what the address names, and asks the node for it. */
   arrive(): void {
-    const { screen, open } = routeOf(location.hash)
-    const isOther = screen !== this.ui.screen
-    const cursor = open === undefined ? this.ui.cursor : { ...this.ui.cursor, [screen]: open }
-    this.set({ screen, open, cursor, shown: isOther ? ROWS_SHOWN : this.ui.shown })
+    const { screen, open, q, waits, turn } = routeOf(location.hash)
+    const { ui } = this
+    const isOther = screen !== ui.screen
+    const cursor = open === undefined ? ui.cursor : { ...ui.cursor, [screen]: open }
+    const filter = { ...ui.filter, [screen]: q ?? '' }
+    const isTasks = screen === 'inbox' || screen === 'sent'
+    const rows = isOther || q !== ui.filter[screen] ? { from: 0, shown: ROWS_SHOWN } : {}
+    const unread = this.view.interactions.get(open ?? '')?.unread ?? 0
+    const place =
+      open === ui.open && turn === undefined ? {} : { find: undefined, begin: { open, turn, unread } }
+    this.set({
+      screen,
+      open,
+      cursor,
+      filter,
+      ...(isTasks && { needsOnly: waits === true }),
+      ...rows,
+      ...place,
+    })
+    followNarrowing(this)
     this.#load(screen, open)
   }
 
@@ -144,13 +169,19 @@ export class App {
       else this.opening = live.openThread(open, document.visibilityState === 'visible')
     } else live.closeThread()
     if (open !== undefined && screen !== 'evidence' && screen !== 'node') void this.#loadDraft(screen, open)
-    if (screen === 'agents' && !this.view.agents.loaded) void live.find(this.view.agents.query)
+    if (screen === 'agents') this.#find(this.ui.filter.agents)
     if (screen === 'evidence') void live.openEvidence()
     if (screen === 'node') {
       void live.openNode()
       void live.openAccount()
       void live.openEvidence()
     }
+  }
+
+  #find(words: string | undefined): void {
+    const { loaded, query } = this.view.agents
+    if (!loaded || (words !== undefined && words !== '' && words !== query))
+      void this.live.find(words || query)
   }
 
   /** What was written before on this page or on a terminal, unless somebody writes here already. */
@@ -215,6 +246,7 @@ export class App {
 
   ask(dialog: Dialog): void {
     if (dialog.kind === 'approve') void this.live.openAccount()
+    if (dialog.kind === 'palette' && this.view.contacts === undefined) void this.live.openNode()
     this.set({ dialog })
   }
 
@@ -333,40 +365,6 @@ export class App {
       this.say(`this browser does not let the page copy; ${what} can be selected`, 'warn')
     }
   }
-}
-
-/** A task in words or a call of a capability, as the form was filled in. */
-function inputOf(to: string, order: Order): OperationInput<'delegate'> {
-  const pay = order.pay ? { pay: true, pay_as: 'person' as const } : {}
-  const most =
-    order.pay && order.maxCredits.trim() !== '' ? { max_credits: wholeNumber(order.maxCredits) } : {}
-  if (order.capability === '') return { to, task: order.text, attach: filesIn(order), ...pay, ...most }
-  const args = order.args.trim() === '' ? {} : { args: objectIn(order.args) }
-  return { to, capability: order.capability, ...args, ...pay, ...most }
-}
-
-const newKey = (): string => toHex(randomBytes(KEY_BYTES))
-
-/** What a draft says changed, so that it is sent under another key. */
-const keyAfter = (change: object): { key?: undefined } =>
-  Object.keys(change).every(name => ['busy', 'fault', 'key'].includes(name)) ? {} : { key: undefined }
-
-class Unfit extends Error {}
-
-function wholeNumber(text: string): number {
-  if (!/^[0-9]{1,12}$/.test(text.trim())) throw new Unfit('expected a whole number of credits')
-  return Number(text)
-}
-
-function objectIn(text: string): Record<string, never> {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Record<string, never>
-  } catch {
-    // told below
-  }
-  throw new Unfit('expected the arguments as a JSON object, such as {"text": "…"}')
 }
 
 /** What went wrong, and the next step where the node names one. */

@@ -5,6 +5,7 @@ import { keyText } from '../../view/keys.ts'
 import type { App } from './app.ts'
 import { type Drawn, h, type Kid } from './h.ts'
 import { pageKeys } from './keys.ts'
+import { paletteBox } from './palette.ts'
 import { button, facts, sentence, typedIn } from './parts.ts'
 import type { Dialog } from './ui.ts'
 
@@ -21,6 +22,8 @@ export function dialogBox(app: App): Drawn | undefined {
       return reviewBox(app, dialog)
     case 'sure':
       return sureBox(app, dialog)
+    case 'palette':
+      return paletteBox(app, dialog)
     case 'help':
       return helpBox(app)
   }
@@ -52,6 +55,7 @@ function box(app: App, { title, yes, run, asked, key, onkey }: Box, ...kids: Kid
         const { key: pressed, target } = event as KeyboardEvent
         if (isWriting(target) || !app.keysOn) return
         if (pressed === 'y') run?.()
+        else if (pressed === 'n' || pressed === 'q') app.close()
         else onkey?.(pressed)
       },
     },
@@ -67,7 +71,9 @@ function box(app: App, { title, yes, run, asked, key, onkey }: Box, ...kids: Kid
           disabled: asked?.busy === true || run === undefined,
           title: `${yes} (y)`,
         }),
-      button(yes === undefined ? 'Close' : 'No', () => app.close()),
+      button(yes === undefined ? 'Close' : 'No', () => app.close(), {
+        title: `${yes === undefined ? 'Close' : 'No'} (n)`,
+      }),
     ),
   )
 }
@@ -189,6 +195,8 @@ function helpBox(app: App): Drawn {
       ),
       h('div', { key: 'send' }, h('dt', {}, h('kbd', {}, 'Ctrl-Enter')), h('dd', {}, 'send what is written')),
       h('div', { key: 'yes' }, h('dt', {}, h('kbd', {}, 'y')), h('dd', {}, 'yes to a question')),
+      h('div', { key: 'no' }, h('dt', {}, h('kbd', {}, 'n')), h('dd', {}, 'no to a question')),
+      h('div', { key: 'all' }, h('dt', {}, h('kbd', {}, 'Ctrl-K')), h('dd', {}, 'search everything')),
     ),
   )
 }

@@ -39,15 +39,27 @@ export function evidenceList(app: App, now: number): Drawn {
         ` ${head.length} ${head.length === 1 ? 'record' : 'records'}`,
       ),
     face && faceBlock(face),
-    records.length > 0 && rows.length === 0 && h('p', { class: 'soft pad' }, 'Nothing here fits the filter.'),
+    records.length > 0 &&
+      rows.length === 0 &&
+      h(
+        'p',
+        { class: 'soft pad', role: 'status' },
+        isWhole ? 'No record fits.' : 'Searching older records …',
+      ),
+    app.ui.from > 0 &&
+      h(
+        'p',
+        { class: 'pad', key: 'newer' },
+        button('Show newer records', () => app.set({ from: 0 }), { class: 'quiet' }),
+      ),
     rows.length > 0 &&
       h(
         'ul',
         { class: 'rows', key: 'rows' },
-        rows.slice(0, app.ui.shown).map(row => recordItem(app, row)),
+        rows.slice(app.ui.from, app.ui.from + app.ui.shown).map(row => recordItem(app, row)),
       ),
     records.length > 0 &&
-      (!isWhole || rows.length > app.ui.shown) &&
+      (!isWhole || rows.length > app.ui.from + app.ui.shown) &&
       h(
         'p',
         { class: 'pad', key: 'more' },

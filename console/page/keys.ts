@@ -4,9 +4,12 @@ import { type Action, actionOf, type KeyRow, keysOf, type Place } from '../../vi
 import { agentRows, screens } from '../../view/rows.ts'
 import type { App } from './app.ts'
 import { evidenceOf } from './evidence.ts'
+import { findNext, loadAll, narrowTo, openFind } from './finding.ts'
 import { toggleAccept, tryAutoReply, turnOff } from './node.ts'
 import { rowsOf } from './tasks.ts'
 import { doable } from './thread-actions.ts'
+import { scrollerOf } from './thread-end.ts'
+import { ROWS_SHOWN } from './ui.ts'
 
 const NAMES: Record<string, string> = {
   Enter: 'enter',
@@ -22,17 +25,21 @@ const NAMES: Record<string, string> = {
 /** What is done for an action; false where there was nothing to do, and the key is the browser's. */
 const does: Partial<Record<Action, (app: App, key: string) => boolean>> = {
   screen: (app, key) => always(app.go({ screen: screens[Number(key) - 1] ?? 'inbox', open: undefined })),
-  next: app => move(app, at => at + 1),
-  previous: app => move(app, at => at - 1),
-  first: app => move(app, () => 0),
-  last: app => move(app, (_, last) => last),
+  next: app => move(app, 'next'),
+  previous: app => move(app, 'previous'),
+  first: app => move(app, 'first'),
+  last: app => always(void toLast(app)),
   open: app => onSelected(app, id => app.open(id)),
   back: app => app.ui.open !== undefined && always(backToRow(app)),
   filter: () => focus('filter'),
+  search: app => always(openFind(app)),
+  next_hit: app => findNext(app, 1),
+  previous_hit: app => findNext(app, -1),
+  search_all: app => always(app.ask({ kind: 'palette', words: '', at: 0 })),
   clear_filter: app => clearFilter(app),
   find: () => focus('filter'),
   undo: app => undoLast(app),
-  pending_only: app => always(app.set({ needsOnly: !app.ui.needsOnly })),
+  pending_only: app => always(narrowTo(app, app.ui.screen, { waits: !app.ui.needsOnly })),
   refresh: app => {
     app.live.refreshAll()
     return always(app.say('asked anew'))
@@ -63,6 +70,11 @@ const always = (_: unknown): boolean => true
 
 export function onKey(app: App, event: KeyboardEvent): void {
   const key = NAMES[event.key] ?? event.key
+  if ((event.ctrlKey || event.metaKey) && key === 'k' && app.ui.dialog === undefined) {
+    event.preventDefault()
+    app.ask({ kind: 'palette', words: '', at: 0 })
+    return
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || app.ui.dialog !== undefined)
     return
   if (isTyping(event.target)) {
@@ -94,8 +106,8 @@ const isTyping = (target: EventTarget | null): boolean =>
 function clearFilter(app: App): boolean {
   const { screen, filter } = app.ui
   if ((filter[screen] ?? '') === '') return false
-  app.undo = () => app.set({ filter: { ...app.ui.filter, [screen]: filter[screen] ?? '' } })
-  return always(app.set({ filter: { ...filter, [screen]: '' } }))
+  app.undo = () => narrowTo(app, screen, { words: filter[screen] ?? '' })
+  return always(narrowTo(app, screen, { words: '' }))
 }
 
 function undoLast(app: App): boolean {
@@ -163,18 +175,56 @@ function doIn(app: App, id: string, action: Action, names: readonly string[]): v
   else if (item !== undefined) app.say(sayNot(item, action), 'warn')
 }
 
-function move(app: App, to: (at: number, last: number) => number): boolean {
+type Way = 'next' | 'previous' | 'first' | 'last'
+const WAYS: Record<Way, (at: number, last: number) => number> = {
+  next: at => at + 1,
+  previous: at => at - 1,
+  first: () => 0,
+  last: (_, last) => last,
+}
+/** Pixels by which a conversation moves. */
+const STEP = 80
+
+/** Moves what is in front: the conversation that is open, else the list. */
+function move(app: App, way: Way): boolean {
+  if (placeOf(app) === 'thread') return scrollThread(way)
   const ids = idsOf(app)
   if (ids.length === 0) return false
   const { screen } = app.ui
   const last = ids.length - 1
-  const next = Math.max(0, Math.min(last, to(ids.indexOf(app.ui.cursor[screen] ?? ''), last)))
+  const next = Math.max(0, Math.min(last, WAYS[way](ids.indexOf(app.ui.cursor[screen] ?? ''), last)))
   const id = ids[next]
-  app.set({ cursor: { ...app.ui.cursor, [screen]: id }, shown: Math.max(app.ui.shown, next + 1) })
+  app.set({ cursor: { ...app.ui.cursor, [screen]: id }, ...windowFor(app, next, last) })
   const row = rowOf(id ?? '')
   row?.focus({ preventScroll: true })
   row?.scrollIntoView({ block: 'nearest' })
   return true
+}
+
+function scrollThread(way: Way): boolean {
+  const scroller = scrollerOf(document.body)
+  if (scroller === undefined) return false
+  const to = { next: scroller.scrollTop + STEP, previous: scroller.scrollTop - STEP, first: 0 }
+  scroller.scrollTop = way === 'last' ? scroller.scrollHeight : to[way]
+  return true
+}
+
+/** Rows that are drawn so that this one is among them; a jump takes no rows along that nobody saw. */
+function windowFor({ ui }: App, next: number, last: number): { from: number; shown: number } {
+  const end = ui.from + ui.shown
+  if (next >= ui.from && next < end) return { from: ui.from, shown: ui.shown }
+  if (next === end) return { from: ui.from, shown: ui.shown + ROWS_SHOWN }
+  const from = Math.max(0, Math.min(next, last - ROWS_SHOWN + 1))
+  return { from: next < ui.from && next > 0 ? Math.max(0, next - ROWS_SHOWN + 1) : from, shown: ROWS_SHOWN }
+}
+
+/** The end of the list, also where it is not loaded yet. */
+async function toLast(app: App): Promise<void> {
+  const { screen } = app.ui
+  move(app, 'last')
+  if (placeOf(app) === 'thread') return
+  await loadAll(app, screen)
+  if (placeOf(app) === screen && app.ui.dialog === undefined) move(app, 'last')
 }
 
 function idsOf(app: App): string[] {

@@ -6,6 +6,7 @@ import { openPage } from './boot.ts'
 import { dialogBox } from './dialogs.ts'
 import { saveWith } from './download.ts'
 import { evidenceList, evidencePane, headsCard } from './evidence.ts'
+import { markHits } from './finding.ts'
 import { type Drawn, h, patch } from './h.ts'
 import { onKey } from './keys.ts'
 import { lockedPage } from './locked.ts'
@@ -102,6 +103,8 @@ function draw(place: HTMLElement, app: App): void {
   )
   end.follow(place, app)
   showDialog(place)
+  // how many places there are is known once they stand
+  if (markHits(place, app)) draw(place, app)
 }
 
 let asker: Element | null = null
@@ -112,7 +115,7 @@ function showDialog(place: HTMLElement): void {
   if (dialog !== null && !dialog.open) {
     asker = document.activeElement
     dialog.showModal()
-    dialog.querySelector<HTMLElement>('h2')?.focus()
+    dialog.querySelector<HTMLElement>('h2, input')?.focus()
   } else if (dialog === null && asker !== null) {
     if (asker instanceof HTMLElement && asker.isConnected) asker.focus({ preventScroll: true })
     asker = null

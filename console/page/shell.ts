@@ -25,6 +25,10 @@ export function header(app: App): Drawn {
     h('span', { class: 'who' }, who, hub !== '' && h('span', { class: 'soft' }, ` at ${hub}`)),
     chip(tone, h('span', { class: 'dot', 'aria-hidden': 'true' }), state),
     nav(app),
+    button('Search', () => app.ask({ kind: 'palette', words: '', at: 0 }), {
+      class: 'quiet help',
+      title: 'Search everything (Ctrl-K)',
+    }),
     button('Keys', () => app.ask({ kind: 'help' }), { class: 'quiet help', title: 'Keys of this page (?)' }),
   )
 }

@@ -1,8 +1,10 @@
 /** The lists of tasks, to me and from me. */
+import { cleanLine } from '../../view/clean.ts'
 import { screenFace } from '../../view/faces.ts'
-import { type TaskRow, taskRows } from '../../view/rows.ts'
-import type { Side } from '../../view/state.ts'
+import { listShown, narrowing, type TaskRow, taskRows } from '../../view/rows.ts'
+import type { List, Side } from '../../view/state.ts'
 import type { App } from './app.ts'
+import { narrowTo } from './finding.ts'
 import { type Drawn, h } from './h.ts'
 import { button, chip, faceBlock, mark, toned, typedIn } from './parts.ts'
 import { ROWS_SHOWN, titles } from './ui.ts'
@@ -17,14 +19,11 @@ export function rowsOf(app: App, screen: 'inbox' | 'sent', now: number): TaskRow
 
 export function taskList(app: App, screen: 'inbox' | 'sent', now: number): Drawn {
   const rows = rowsOf(app, screen, now)
-  const list = app.view.lists[sideOf(screen)]
-  const isNarrowed = app.ui.needsOnly || (app.ui.filter[screen] ?? '') !== ''
+  const { from, shown, needsOnly: pendingOnly } = app.ui
+  const options = { pendingOnly, filter: app.ui.filter[screen] }
+  const list = listShown(app.view, sideOf(screen), options)
   const face = screenFace(app.view, screen, rows.length)
-  const nothing =
-    isNarrowed && list.loaded && rows.length === 0
-      ? h('p', { class: 'soft pad', key: 'none' }, 'Nothing here fits the filter.')
-      : face && faceBlock(face)
-  const hasMore = rows.length > app.ui.shown || list.nextCursor !== undefined
+  const hasMore = rows.length > from + shown || list.nextCursor !== undefined
   return h(
     'section',
     { class: 'list', key: `list-${screen}`, 'aria-labelledby': 'list-title' },
@@ -39,17 +38,23 @@ export function taskList(app: App, screen: 'inbox' | 'sent', now: number): Drawn
         h('input', {
           type: 'checkbox',
           checked: app.ui.needsOnly,
-          onchange: event => app.set({ needsOnly: (event.target as HTMLInputElement).checked }),
+          onchange: event => narrowTo(app, screen, { waits: (event.target as HTMLInputElement).checked }),
         }),
         'Waits for me',
       ),
     ),
-    nothing,
+    narrowing(options) === undefined ? face && faceBlock(face) : foundSays(list, rows.length),
+    from > 0 &&
+      h(
+        'p',
+        { class: 'pad', key: 'newer' },
+        button('Show newer tasks', () => showNewer(app), { class: 'quiet' }),
+      ),
     rows.length > 0 &&
       h(
         'ul',
         { class: 'rows', key: 'rows' },
-        rows.slice(0, app.ui.shown).map(row => taskRow(app, row, screen)),
+        rows.slice(from, from + shown).map(row => taskRow(app, row, screen)),
       ),
     hasMore &&
       rows.length > 0 &&
@@ -70,13 +75,29 @@ export function filterField(app: App, screen: App['ui']['screen']): Drawn {
     'aria-label': `Filter: ${titles[screen]}`,
     value: app.ui.filter[screen] ?? '',
     autocomplete: 'off',
-    oninput: event => app.set({ filter: { ...app.ui.filter, [screen]: typedIn(event) }, shown: ROWS_SHOWN }),
+    oninput: event => narrowTo(app, screen, { words: typedIn(event) }),
   })
+}
+
+/** How far the node has looked; nothing once rows of it stand there. */
+function foundSays(list: List, rows: number): Drawn | undefined {
+  const { refusal, loading } = list
+  const says = (words: string) => h('p', { class: 'soft pad', key: 'none', role: 'status' }, words)
+  if (refusal !== undefined) return says(`Not searched: ${cleanLine(refusal.says)}`)
+  if (loading) return says('Searching the whole history …')
+  return rows === 0 ? says('Nothing in the whole history fits.') : undefined
+}
+
+function showNewer(app: App): void {
+  const from = Math.max(0, app.ui.from - ROWS_SHOWN)
+  app.set({ from, shown: app.ui.shown + app.ui.from - from })
 }
 
 export function showMore(app: App, screen: 'inbox' | 'sent'): void {
   app.set({ shown: app.ui.shown + ROWS_SHOWN })
-  if (app.view.lists[sideOf(screen)].nextCursor !== undefined) void app.live.more(sideOf(screen))
+  const options = { pendingOnly: app.ui.needsOnly, filter: app.ui.filter[screen] }
+  if (listShown(app.view, sideOf(screen), options).nextCursor !== undefined)
+    void app.live.more(sideOf(screen))
 }
 
 function taskRow(app: App, row: TaskRow, screen: 'inbox' | 'sent'): Drawn {

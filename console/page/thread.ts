@@ -2,10 +2,12 @@
 import { fileName } from '../../protocol/encoding/file-names.ts'
 import { size } from '../../view/ages.ts'
 import { cleanLine, cleanText } from '../../view/clean.ts'
+import { firstNew } from '../../view/first-new.ts'
 import { messageFacts, peerName, sayPayment, saySending, sayState } from '../../view/sentences.ts'
 import type { Thread, ThreadHeld } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { composer } from './composer.ts'
+import { findBar } from './finding.ts'
 import { type Drawn, h } from './h.ts'
 import { button, card, chip, faceBlock, facts, mark, sentence, toned } from './parts.ts'
 import { receiptCard } from './receipt.ts'
@@ -41,6 +43,7 @@ function waiting(held: ThreadHeld | undefined): Drawn {
 function threadBody(app: App, thread: Thread, now: number): Drawn {
   const peer = peerName(thread)
   const item = app.view.interactions.get(thread.interaction_id)
+  const begin = newIn(app, thread)
   return h(
     'div',
     { class: 'thread-body', key: 'body' },
@@ -49,7 +52,7 @@ function threadBody(app: App, thread: Thread, now: number): Drawn {
     h(
       'ol',
       { class: 'turns', key: 'turns', 'aria-label': 'Messages' },
-      thread.turns.map(turn => turnItem(app, thread, turn, now)),
+      thread.turns.map(turn => [turn.n === begin && newFrom(), turnItem(app, thread, turn, now)]),
     ),
     sendingCard(app, thread),
     thread.payment !== undefined && paymentCard(thread, peer),
@@ -59,6 +62,15 @@ function threadBody(app: App, thread: Thread, now: number): Drawn {
       : h('p', { class: 'soft pad', key: 'closed' }, closedBecause(thread)),
   )
 }
+
+/** The first message that was new when the conversation was opened, unless that is where it begins anyway. */
+export function newIn(app: App, thread: Thread): number | undefined {
+  const { begin } = app.ui
+  const n = begin?.open === thread.interaction_id ? firstNew(thread, begin.unread) : undefined
+  return n === thread.turns[0]?.n ? undefined : n
+}
+
+const newFrom = (): Drawn => h('li', { class: 'new-from', key: 'new-from' }, 'New')
 
 function threadHead(app: App, thread: Thread, peer: string): Drawn {
   const state = sayState(thread.state, thread.side)
@@ -100,6 +112,7 @@ function threadHead(app: App, thread: Thread, peer: string): Drawn {
           }),
         ),
     ),
+    findBar(app, thread),
   )
 }
 
@@ -151,6 +164,7 @@ function describeTurn(app: App, thread: Thread, turn: Turn, now: number): Drawn 
     'li',
     {
       key: turn.n,
+      'data-turn': turn.n,
       class: `turn${turn.mine ? ' mine' : ''}${turn.kind === 'message' || turn.kind === 'delegate' ? '' : ' event'}`,
     },
     h(

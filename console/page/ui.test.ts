@@ -13,6 +13,24 @@ describe('a place of the page', () => {
   })
 
   test.each([
+    ['#/inbox?q=old+report&waits=yes', { screen: 'inbox', open: undefined, q: 'old report', waits: true }],
+    ['#/evidence?q=receipt', { screen: 'evidence', open: undefined, q: 'receipt' }],
+    [
+      '#/sent/paXE9xEGO_8WT1-KPH7mLA?q=%23%26%3D&turn=12',
+      { screen: 'sent', open: 'paXE9xEGO_8WT1-KPH7mLA', q: '#&=', turn: 12 },
+    ],
+  ] as const)('%s holds what is searched there, and its address is that', (address, route) => {
+    expect(routeOf(address)).toEqual(route)
+    expect(addressOf(route)).toBe(address)
+  })
+
+  test('takes no more of an address than a filter may be', () => {
+    expect(routeOf(`#/inbox?q=${'x'.repeat(900)}`).q).toHaveLength(256)
+    expect(routeOf('#/node?waits=yes&turn=7&t=secret')).toEqual({ screen: 'node', open: undefined })
+    expect(routeOf('#/inbox?turn=7')).toEqual({ screen: 'inbox', open: undefined })
+  })
+
+  test.each([
     '',
     '#',
     '#t=secret',

@@ -1,4 +1,5 @@
 /** What the page knows beside the node: which screen, what is open and selected, drafts, and a dialog; and its addresses. */
+import { present } from '../../protocol/encoding/present.ts'
 import { type Screen, screens } from '../../view/rows.ts'
 import type { Tone } from '../../view/sentences.ts'
 import type { Uploading } from './upload.ts'
@@ -22,6 +23,8 @@ export type Dialog =
   | { kind: 'approve'; id: string }
   | { kind: 'review'; id: string; rating?: number; comment: string }
   | { kind: 'help' }
+  /** Places, people and messages by words; `at` is the row that Enter takes. */
+  | { kind: 'palette'; words: string; at: number }
   /** Something that cannot be undone, or that others see: a question with a yes of its own. */
   | {
       kind: 'sure'
@@ -43,8 +46,15 @@ export type Ui = {
   filter: Partial<Record<Screen, string>>
   /** Only tasks that want something of this person. */
   needsOnly: boolean
-  /** Rows that are drawn; more as they are scrolled to. */
+  /** The first row that is drawn, and how many are; more as they are scrolled to. */
+  from: number
   shown: number
+  /** Where the conversation that is open began to be read: at a message, or where so many were new. */
+  begin?: { open: string | undefined; turn: number | undefined; unread: number }
+  /** What is searched in the conversation that is open: the place one is at, and how many there are. */
+  find: { words: string; at: number; count: number } | undefined
+  /** How much of long texts is shown, by task and turn. */
+  parts: ReadonlyMap<string, number>
   dialog: (Dialog & { fault?: string | undefined; busy?: boolean }) | undefined
   drafts: Map<string, Draft>
   orders: Map<string, Order>
@@ -81,11 +91,25 @@ export const titles: Record<Screen, string> = {
   node: 'Node',
 }
 
-export type Route = { screen: Screen; open: string | undefined }
+export type Route = {
+  screen: Screen
+  open: string | undefined
+  /** What the list is narrowed to: words, and whether only to what waits for this person. */
+  q?: string | undefined
+  waits?: boolean | undefined
+  /** The message at which a conversation is opened. */
+  turn?: number | undefined
+}
 
-/** The fragment of a place on the page; it names ids and never a secret. */
-export const addressOf = ({ screen, open }: Route): string =>
-  open === undefined ? `#/${screen}` : `#/${screen}/${encodeURIComponent(open)}`
+/** The fragment of a place on the page; it names ids and words that were searched, and never a secret. */
+export function addressOf({ screen, open, q = '', waits = false, turn }: Route): string {
+  const place = open === undefined ? `#/${screen}` : `#/${screen}/${encodeURIComponent(open)}`
+  const query = new URLSearchParams()
+  if (q.trim() !== '') query.set('q', q.trim())
+  if (waits) query.set('waits', 'yes')
+  if (turn !== undefined) query.set('turn', String(turn))
+  return query.size === 0 ? place : `${place}?${query}`
+}
 
 /** What may be open on each screen: the id of a task, an AID, the number of a record. */
 const PLACES: Record<Screen, RegExp | undefined> = {
@@ -95,11 +119,24 @@ const PLACES: Record<Screen, RegExp | undefined> = {
   evidence: /^\d{1,15}$/,
   node: undefined,
 }
+const WORDS_MAX = 256
 
 /** The place that a fragment names; the inbox where it names none. Whoever made the link opens nothing but a place. */
 export function routeOf(fragment: string): Route {
-  const [, name, id] = /^#\/([a-z]+)(?:\/([\w-]{1,64}))?$/.exec(fragment) ?? []
+  const [, name, id, query] = /^#\/([a-z]+)(?:\/([\w-]{1,64}))?(?:\?(.{0,2000}))?$/.exec(fragment) ?? []
   const screen = screens.find(one => one === name)
   if (screen === undefined) return { screen: 'inbox', open: undefined }
-  return { screen, open: id !== undefined && PLACES[screen]?.test(id) === true ? id : undefined }
+  const open = id !== undefined && PLACES[screen]?.test(id) === true ? id : undefined
+  const given = new URLSearchParams(query)
+  const turn = /^\d{1,7}$/.test(given.get('turn') ?? '') ? Number(given.get('turn')) : undefined
+  const isTasks = screen === 'inbox' || screen === 'sent'
+  return {
+    screen,
+    open,
+    ...present({
+      q: given.get('q')?.slice(0, WORDS_MAX) || undefined,
+      waits: (isTasks && given.get('waits') === 'yes') || undefined,
+      turn: isTasks && open !== undefined ? turn : undefined,
+    }),
+  }
 }
