@@ -330,6 +330,12 @@ export class App {
     return { name, path }
   }
 
+  /** Hands words to the browser's downloads. */
+  saveText(text: string, name: string): void {
+    this.#save.text(text, name)
+    this.say(`saving ${fileName(name)}`)
+  }
+
   /** Hands the bytes of an attachment to the browser's downloads. */
   async download(id: string, file: Attachment): Promise<void> {
     try {

@@ -9,6 +9,8 @@ const SAVING_MS = 60_000
 
 export type NodeFile = { path: () => Promise<string>; name: string }
 export type Save = {
+  /** Saves words as a file. */
+  text(text: string, name: string): void
   /** Saves one file under its name. */
   one(file: NodeFile): Promise<void>
   /** Saves files as one archive, in which each has a name of its own; `onFile` hears of each that is in it. */
@@ -30,6 +32,7 @@ export function saveWith(peer: Peer): Save {
     }
   }
   return {
+    text: (text, name) => handOver(new Blob([text], { type: 'text/plain' }), fileName(name)),
     one: async file => handOver(await (await read(file)).blob(), fileName(file.name)),
     // a browser saves no more than ten files that nobody asked for one by one
     all: async (files, archive, onFile) =>

@@ -65,7 +65,7 @@ function entryItem(app: App, entry: Entry, i: number, isAt: boolean): Drawn {
       key: entry.key,
       id: `palette-${i}`,
       role: 'option',
-      class: isAt ? 'at' : undefined,
+      class: isAt ? 'entry at' : 'entry',
       'aria-selected': isAt ? 'true' : 'false',
       onclick: () => take(app, entry),
     },

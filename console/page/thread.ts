@@ -1,7 +1,7 @@
 /** One task: every message with what it is, receipt and payment, what can be done now, and the composer. */
 import { fileName } from '../../protocol/encoding/file-names.ts'
 import { size } from '../../view/ages.ts'
-import { cleanLine, cleanText } from '../../view/clean.ts'
+import { cleanLine } from '../../view/clean.ts'
 import { firstNew } from '../../view/first-new.ts'
 import { messageFacts, peerName, sayPayment, saySending, sayState } from '../../view/sentences.ts'
 import type { Thread, ThreadHeld } from '../../view/state.ts'
@@ -12,6 +12,7 @@ import { type Drawn, h } from './h.ts'
 import { button, card, chip, faceBlock, facts, mark, sentence, toned } from './parts.ts'
 import { receiptCard } from './receipt.ts'
 import { doable, hold } from './thread-actions.ts'
+import { shownCharacters, wordsOf } from './words.ts'
 
 type Turn = Thread['turns'][number]
 
@@ -145,21 +146,21 @@ function callOut(app: App, thread: Thread, peer: string): Drawn | undefined {
 }
 
 /** What a message was drawn as: a long thread is not described anew for each letter that is typed under it. */
-const drawn = new WeakMap<Turn, { item: Drawn; thread: Thread; at: number }>()
+const drawn = new WeakMap<Turn, { item: Drawn; thread: Thread; shown: number; at: number }>()
 /** After so long its times are looked at again. */
 const DRAWN_FOR_MS = 10_000
 
 function turnItem(app: App, thread: Thread, turn: Turn, now: number): Drawn {
   const held = drawn.get(turn)
-  if (held?.thread === thread && now - held.at < DRAWN_FOR_MS) return held.item
+  const shown = shownCharacters(app, thread.interaction_id, turn.n)
+  if (held?.thread === thread && held.shown === shown && now - held.at < DRAWN_FOR_MS) return held.item
   const item = describeTurn(app, thread, turn, now)
-  drawn.set(turn, { item, thread, at: now })
+  drawn.set(turn, { item, thread, shown, at: now })
   return item
 }
 
 function describeTurn(app: App, thread: Thread, turn: Turn, now: number): Drawn {
   const told = messageFacts(turn, thread, now)
-  const text = cleanText(turn.text)
   return h(
     'li',
     {
@@ -174,13 +175,7 @@ function describeTurn(app: App, thread: Thread, turn: Turn, now: number): Drawn 
       told.what !== undefined && h('span', { class: 'what' }, told.what),
       h('time', { datetime: new Date(turn.at).toISOString() }, told.when),
     ),
-    text !== '' && h('div', { class: 'words', dir: 'auto' }, text),
-    turn.truncated === true &&
-      h(
-        'p',
-        { class: 'soft' },
-        `This is a part of ${turn.chars ?? 'more'} characters; svc thread shows all of it.`,
-      ),
+    wordsOf(app, thread.interaction_id, turn),
     turn.attachments.length > 0 && attachments(app, thread.interaction_id, turn),
     h(
       'p',

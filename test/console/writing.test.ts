@@ -10,6 +10,22 @@ import { openConsole, openWorld, type World } from './world.ts'
 
 const skipped = noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`
 const MB = 1_000_000
+const MARKDOWN = `## A plan
+
+Some **bold** words, \`code\` and <b onclick=x>raw</b>, at [my bank](https://evil.example/login).
+![cat](https://evil.example/p.png)
+
+\`\`\`js
+const a = "<b>"
+\`\`\`
+
+1. one
+2. two
+
+| Part | Hours |
+|---|---|
+| parser | 3 |
+`
 
 describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () => {
   let world: World
@@ -53,6 +69,61 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
     await second.page.locator('.turn.mine .words', { hasText: 'a whole one' }).waitFor()
     await until('it is kept no more', () => draftOf(id) === undefined)
     await second.context.close()
+  })
+
+  test('Markdown is drawn with code that is copied, tables and lists; nothing of it is HTML or is loaded', async () => {
+    await world.bob.handlers.message({ interaction_id: id, text: MARKDOWN }, never)
+    const { page, context, wrong, asked } = await open()
+    const words = page.locator('.turn .words', { hasText: 'A plan' })
+    await words.locator('pre').waitFor()
+    expect(await words.locator('pre').textContent()).toBe('const a = "<b>"')
+    expect(await words.locator('th, td').allTextContents()).toEqual(['Part', 'Hours', 'parser', '3'])
+    expect(await words.locator('li').allTextContents()).toEqual(['1.one', '2.two'])
+    expect(await words.locator('strong').textContent()).toBe('bold')
+    expect(await words.locator('img, a, script, b').count()).toBe(0)
+    expect(await words.textContent()).toContain('<b onclick=x>raw</b>')
+    expect(await words.textContent()).toContain('picture: cat (https://evil.example/p.png)')
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await words.getByRole('button', { name: 'Copy the code' }).click()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('const a = "<b>"')
+    expect([wrong, asked]).toEqual([[], []])
+    await context.close()
+  })
+
+  test('a link of somebody else shows where it leads, and opens after a question that names all of it', async () => {
+    const { page, context, asked } = await open()
+    await context.route('https://evil.example/**', route => route.fulfill({ body: 'opened' }))
+    const words = page.locator('.turn .words', { hasText: 'A plan' })
+    await words.getByText('my bank (https://evil.example/login)').waitFor()
+    await words.getByRole('button', { name: 'my bank' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Open this address of somebody else?' })
+    await dialog.getByText('https://evil.example/login').waitFor()
+    await page.keyboard.press('n')
+    await dialog.waitFor({ state: 'detached' })
+    expect([context.pages().length, asked]).toEqual([1, []])
+    await words.getByRole('button', { name: 'my bank' }).click()
+    const [opened] = await Promise.all([context.waitForEvent('page'), page.keyboard.press('y')])
+    await opened.waitForURL('https://evil.example/login')
+    expect(await opened.evaluate(() => [window.opener, document.referrer])).toEqual([null, ''])
+    await context.close()
+  })
+
+  test('a long text is shown in parts, and saved whole', async () => {
+    const text = `begin ${'word '.repeat(40_000)}end`
+    const long = await delegated(world.bob, world.alice, text)
+    const { page, context } = await open(`#/inbox/${long}`)
+    const words = page.locator('.turn .words').first()
+    await words.getByText('6,000 of 200,009 characters').waitFor()
+    expect((await words.textContent())?.length).toBeLessThan(6_200)
+    await words.getByRole('button', { name: 'Show more' }).click()
+    await words.getByText('30,000 of 200,009 characters').waitFor()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      words.getByRole('button', { name: 'Save the text' }).click(),
+    ])
+    expect(readFileSync(await download.path(), 'utf8')).toBe(text)
+    expect(await page.locator('#app').textContent()).not.toContain('svc thread')
+    await context.close()
   })
 
   test('a conversation is shown at its end, and goes on there', async () => {
