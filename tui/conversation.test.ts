@@ -8,7 +8,7 @@ test.each([60, 120])('a gap before a message is told whole, %i columns wide', wi
   const thread = threadOf(1, { peer_name: 'a-name-of-twenty-one', turns: [turn(1, { missing_before: 12 })] })
   const view = viewAfter(reply('thread', { interaction_id: idOf(1) }, thread))
   const scene = { view, now: NOW } as Scene
-  const lines = conversationLines(scene, idOf(1), { width, height: 12, up: 0 })
+  const lines = conversationLines(scene, idOf(1), { width, height: 12 }, { up: 0 })
   const shown = lines.map(line => line.map(({ text }) => text).join(''))
   expect(shown.every(line => line.length === width)).toBe(true)
   expect(shown.join(' ').replace(/[\s│]+/g, ' ')).toContain(

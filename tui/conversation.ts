@@ -5,6 +5,7 @@ import type { VerifyVerdict } from '../protocol/control/verify-shape.ts'
 import { fileName } from '../protocol/encoding/file-names.ts'
 import { size } from '../view/ages.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
+import { firstNew } from '../view/first-new.ts'
 import {
   messageFacts,
   peerName,
@@ -17,21 +18,55 @@ import {
 import type { Thread, View } from '../view/state.ts'
 import { fitted, type Line, type Segment, spread, widthOf, wrapped } from './cells.ts'
 import type { Scene } from './scene.ts'
+import { wordLines } from './word-lines.ts'
 
-/** Exactly `height` lines; `up` counts the lines that stand below them. */
-export function conversationLines(
-  scene: Scene,
-  id: string | undefined,
-  { width, height, up }: { width: number; height: number; up: number },
-): Line[] {
-  const { view, now } = scene
-  const item = id === undefined ? undefined : view.interactions.get(id)
+/** How a conversation is looked at: lines that stand below, or where it begins, and what is searched in it. */
+export type Look = {
+  readonly up: number
+  /** The turn that stands at the top. */
+  readonly begin?: number | undefined
+  /** How many turns were new when it was opened. */
+  readonly unread?: number | undefined
+  readonly find?: string | undefined
+  /** Which of the places that were found is in sight. */
+  readonly hit?: number | undefined
+  /** How often more of long texts was asked for. */
+  readonly part?: number | undefined
+}
+type Size = { width: number; height: number }
+
+/** A conversation as it stands in its room: the lines in sight, how many are below, and how many places were found. */
+export type Placed = { lines: Line[]; up: number; furthest: number; hits: number }
+
+export function placed({ view, now }: Scene, id: string, { width, height }: Size, look: Look): Placed {
+  const item = view.interactions.get(id)
   const head = item === undefined ? [] : headLines(item, width)
   const room = Math.max(0, height - head.length)
-  const lines = id === undefined ? [] : bodyLines(view, id, width, now)
-  const last = Math.max(room, lines.length - Math.min(up, Math.max(0, lines.length - room)))
+  const { lines, hits, starts } = bodyLines(view, id, { width, now }, look)
+  const furthest = Math.max(0, lines.length - room)
+  const top = topLine(view.threads.get(id)?.thread, look, { hits, starts, room })
+  const up = top === undefined ? look.up : lines.length - room - top
+  const last = lines.length - Math.min(Math.max(0, up), furthest)
   const shown = lines.slice(Math.max(0, last - room), last)
-  const all = [...head, ...shown].map(line => fitted(line, width)).slice(0, height)
+  return { lines: [...head, ...shown], up: lines.length - last, furthest, hits: hits.length }
+}
+
+type Marks = { hits: readonly number[]; starts: ReadonlyMap<number, number>; room: number }
+
+/** The line that shall stand at the top: above a place that was found, else at the message where one begins to read. */
+function topLine(thread: Thread | undefined, look: Look, { hits, starts, room }: Marks): number | undefined {
+  const hit = look.hit === undefined ? undefined : hits[look.hit]
+  if (hit !== undefined) return hit - Math.floor(room / 2)
+  if (thread === undefined) return undefined
+  const turn = look.begin ?? firstNew(thread, look.unread ?? 0)
+  return turn === undefined ? undefined : starts.get(turn)
+}
+
+/** Exactly `height` lines. */
+export function conversationLines(scene: Scene, id: string | undefined, size: Size, look: Look): Line[] {
+  const { width, height } = size
+  const { lines } = id === undefined ? { lines: [] } : placed(scene, id, size, look)
+  const all = lines.map(line => fitted(line, width)).slice(0, height)
   const blank: Line = [{ text: ' '.repeat(width) }]
   return [...all, ...Array.from({ length: Math.max(0, height - all.length) }, () => blank)]
 }
@@ -49,29 +84,84 @@ function headLines(item: InteractionSummary, width: number): Line[] {
   return [spread(left, right, width), [{ text: '─'.repeat(width), tone: 'quiet' }]]
 }
 
-function bodyLines(view: View, id: string, width: number, now: number): Line[] {
-  const held = view.threads.get(id)
-  const { thread, refusal } = held ?? {}
+type Body = { lines: Line[]; hits: number[]; starts: Map<number, number> }
+
+function bodyLines(view: View, id: string, { width, now }: { width: number; now: number }, look: Look): Body {
+  const { thread, refusal } = view.threads.get(id) ?? {}
+  const body: Body = { lines: [], hits: [], starts: new Map() }
   if (thread === undefined) {
     const says = refusal === undefined ? 'loading' : cleanLine(refusal.says)
-    return [[{ text: ` ${says}`, tone: refusal === undefined ? 'quiet' : 'bad' }]]
+    body.lines.push([{ text: ` ${says}`, tone: refusal === undefined ? 'quiet' : 'bad' }])
+    return body
   }
-  const turns = thread.turns.flatMap(turn => turnLines(turn, thread, width, now))
-  return [...turns, ...standingLines(view, thread, width)]
+  const words = look.find?.trim().toLowerCase() ?? ''
+  for (const turn of thread.turns) {
+    body.starts.set(turn.n, body.lines.length)
+    const found = (line: Line): Line => {
+      if (words === '' || !textOf(line).toLowerCase().includes(words)) return line
+      body.hits.push(body.lines.length)
+      return markedLine(line, words, body.hits.length - 1 === look.hit)
+    }
+    const { head, texts, rest } = turnLines(turn, thread, { width, now, limit: limitOf(look) })
+    body.lines.push(head)
+    for (const line of texts) body.lines.push(found(line))
+    body.lines.push(...rest)
+  }
+  body.lines.push(...standingLines(view, thread, width))
+  return body
 }
 
-/** Lines of messages stay what they are, and threads are drawn often. */
-const kept = new WeakMap<Turn, { width: number; texts: readonly string[] }>()
+const textOf = (line: Line): string => line.map(({ text }) => text).join('')
 
-function textsOf(turn: Turn, width: number): readonly string[] {
+/** The words that were found are inverse; those that one is at, bold too. */
+function markedLine(line: Line, words: string, isNow: boolean): Line {
+  const whole = textOf(line).toLowerCase()
+  const places: [number, number][] = []
+  for (let at = whole.indexOf(words); at >= 0; at = whole.indexOf(words, at + words.length))
+    places.push([at, at + words.length])
+  let from = 0
+  return line.flatMap(segment => {
+    const [begin, end] = [from, from + segment.text.length]
+    from = end
+    const cuts = [begin, ...places.flat().filter(at => at > begin && at < end), end]
+    return cuts.slice(0, -1).map((at, i): Segment => {
+      const isIn = places.some(([a, b]) => at >= a && at < b)
+      const text = segment.text.slice(at - begin, (cuts[i + 1] ?? end) - begin)
+      return isIn ? { ...segment, text, inverse: true, ...(isNow && { bold: true }) } : { ...segment, text }
+    })
+  })
+}
+
+/** Characters of a long text that are shown, the more the more often more was asked for; all of it while one searches. */
+const PARTS = [6_000, 30_000, 200_000] as const
+const limitOf = ({ part = 0, find }: Look): number =>
+  PARTS[find === undefined ? Math.min(part, PARTS.length - 1) : PARTS.length - 1] as number
+
+/** Lines of messages stay what they are, and threads are drawn often. */
+const kept = new WeakMap<Turn, { width: number; limit: number; texts: readonly Line[] }>()
+
+function textsOf(turn: Turn, width: number, limit: number): readonly Line[] {
   const known = kept.get(turn)
-  if (known?.width === width) return known.texts
-  const texts = turn.text === '' ? [] : wrapped(cleanText(turn.text).trimEnd(), width)
-  kept.set(turn, { width, texts })
+  if (known?.width === width && known.limit === limit) return known.texts
+  const text = cleanText(turn.text.slice(0, limit)).trimEnd()
+  const texts = text === '' ? [] : wordLines(text, width)
+  kept.set(turn, { width, limit, texts })
   return texts
 }
 
-function turnLines(turn: Turn, thread: Thread, width: number, now: number): Line[] {
+/** What of a text is not shown, and how it is. */
+function goesOn(turn: Turn, limit: number): string | undefined {
+  const whole = turn.chars ?? turn.text.length
+  const shown = Math.min(limit, turn.text.length)
+  if (shown >= whole) return undefined
+  const more = limit < (PARTS.at(-1) as number) ? 'm shows more, ' : ''
+  return `${shown.toLocaleString('en')} of ${whole.toLocaleString('en')} characters; ${more}S saves it`
+}
+
+type Drawn = { head: Line; texts: Line[]; rest: Line[] }
+type How = { width: number; now: number; limit: number }
+
+function turnLines(turn: Turn, thread: Thread, { width, now, limit }: How): Drawn {
   const facts = messageFacts(turn, thread, now)
   const bar: Segment = { text: turn.mine ? ' ▌ ' : ' │ ', tone: turn.mine ? 'wait' : 'quiet' }
   const head: Line = [
@@ -79,7 +169,7 @@ function turnLines(turn: Turn, thread: Thread, width: number, now: number): Line
     { text: facts.who, bold: true },
     ...(facts.what === undefined ? [] : [{ text: `  ${facts.what}`, tone: 'warn' as const }]),
   ]
-  const texts = textsOf(turn, width - 4).map((text): Line => [bar, { text }])
+  const texts = textsOf(turn, width - 4, limit).map((line): Line => [bar, ...line])
   const files = turn.attachments.map(
     (file): Line => [
       bar,
@@ -89,8 +179,8 @@ function turnLines(turn: Turn, thread: Thread, width: number, now: number): Line
       },
     ],
   )
-  const cutText: Line[] =
-    turn.truncated === true ? [[bar, { text: 'the text goes on; S saves all of it', tone: 'warn' }]] : []
+  const more = goesOn(turn, limit)
+  const cutText: Line[] = more === undefined ? [] : [[bar, { text: more, tone: 'warn' }]]
   const proof: Segment = { text: facts.proof.says, tone: facts.proof.tone }
   const sent = facts.delivery
   const whole = sent === undefined ? proof.text : `${proof.text} · ${sent.says}`
@@ -111,14 +201,11 @@ function turnLines(turn: Turn, thread: Thread, width: number, now: number): Line
         ],
       ]
     : [...lines(facts.proof), ...(sent === undefined ? [] : lines(sent))]
-  return [
-    spread(head, [{ text: `${facts.when} `, tone: 'quiet' }], width),
-    ...texts,
-    ...files,
-    ...cutText,
-    ...ways,
-    [],
-  ]
+  return {
+    head: spread(head, [{ text: `${facts.when} `, tone: 'quiet' }], width),
+    texts,
+    rest: [...cutText, ...files, ...ways, []],
+  }
 }
 
 /** What the task comes to: price, receipt, what `verify` said. */

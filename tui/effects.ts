@@ -5,7 +5,7 @@ import { present } from '../protocol/encoding/present.ts'
 import { cleanLine } from '../view/clean.ts'
 import type { Live } from '../view/live.ts'
 import { NodeRefused } from '../view/node-client.ts'
-import type { Screen } from '../view/rows.ts'
+import { evidenceRows, narrowing, type Screen } from '../view/rows.ts'
 import { saySent } from '../view/sentences.ts'
 import { bufferOf } from './edit.ts'
 import type { Host } from './host.ts'
@@ -19,6 +19,7 @@ import {
   type Toast,
 } from './model.ts'
 import { toast, without } from './scene.ts'
+import { lookingAt } from './update.ts'
 
 /** The terminal itself, which Ink holds. */
 export type Terminal = {
@@ -39,10 +40,17 @@ export type Around = {
 }
 
 const OUTPUT_MAX = 500_000
+/** The node is asked for words once so long nothing was typed. */
+const TYPED_MS = 200
+/** Records that fit a filter, before older ones are asked for no more. */
+const RECORDS_WANTED = 60
+/** Longer words of others are saved as files, too. */
+const LONG_CHARACTERS = 6_000
 
 export class Effects {
   readonly #around: Around
   #command: AbortController | undefined
+  #searching: NodeJS.Timeout | undefined
   readonly #tried = new Map<string, { content: string; key: string }>()
 
   constructor(around: Around) {
@@ -72,6 +80,12 @@ export class Effects {
       case 'more':
       case 'all':
         return this.#rows(effect.type)
+      case 'narrow':
+        return this.#narrow()
+      case 'search':
+        return this.#search(effect.words)
+      case 'read_on':
+        return this.#readOn(effect.id, effect.all)
       case 'screen':
         return this.#screen(effect.screen)
       case 'find':
@@ -133,10 +147,42 @@ export class Effects {
     const { live, model } = this.#around
     const { screen } = model()
     if (screen === 'agents') return live.moreAgents()
-    if (screen === 'evidence') return live.moreEvidence()
+    if (screen === 'evidence') return how === 'all' ? live.evidenceUntil(() => false) : live.moreEvidence()
     if (screen !== 'inbox' && screen !== 'sent') return
     const side = screen === 'inbox' ? 'received' : 'sent'
     return how === 'all' ? live.all(side) : live.more(side)
+  }
+
+  /** Lists as they are narrowed: the node is asked, since it has more than is loaded. */
+  async #narrow(): Promise<void> {
+    const { live, model } = this.#around
+    const { panes, pendingOnly, screen } = model()
+    live.narrow('received', narrowing({ pendingOnly, filter: panes.inbox.filter }))
+    live.narrow('sent', narrowing({ pendingOnly, filter: panes.sent.filter }))
+    const words = panes.evidence.filter
+    if (screen !== 'evidence' || words === '') return
+    const isOther = () => model().panes.evidence.filter !== words || model().screen !== 'evidence'
+    await live.evidenceUntil(() => isOther() || evidenceRows(live.view, 0, words).length >= RECORDS_WANTED)
+  }
+
+  /** The node is asked once nothing more is typed. */
+  #search(words: string): void {
+    clearTimeout(this.#searching)
+    this.#searching = setTimeout(() => void this.#around.live.search(words), TYPED_MS)
+  }
+
+  /** What of long texts is not here yet: a part of each, or all of them. */
+  async #readOn(id: string, all: boolean): Promise<void> {
+    const { live } = this.#around
+    for (let before = ''; ; ) {
+      const turns = live.view.threads.get(id)?.thread?.turns ?? []
+      const waiting = turns.filter(turn => turn.next_char !== undefined)
+      const place = waiting.map(turn => `${turn.n} ${turn.next_char}`).join()
+      if (place === '' || place === before) return
+      before = place
+      for (const { n } of waiting) await live.moreText(id, n)
+      if (!all) return
+    }
   }
 
   async #screen(screen: Screen): Promise<void> {
@@ -287,7 +333,23 @@ export class Effects {
     const out = this.#around.host.folder(folder)
     const { files } = await this.#around.live.ask('pull', { interaction_id: id, out })
     const n = files.filter(file => file.path !== null).length
-    this.#say({ says: `${n === 1 ? '1 file' : `${n} files`} in ${folder}`, tone: 'good' })
+    const texts = await this.#longTexts(id)
+    const also = texts.length === 0 ? '' : `; the long text in ${texts.join(', ')}`
+    this.#say({ says: `${n === 1 ? '1 file' : `${n} files`} in ${folder}${also}`, tone: 'good' })
+  }
+
+  /** Files of long texts of the other side, which the node keeps. */
+  async #longTexts(id: string): Promise<string[]> {
+    const { live } = this.#around
+    const turns = live.view.threads.get(id)?.thread?.turns ?? []
+    const paths: string[] = []
+    for (const { n, mine, chars = 0, text } of turns) {
+      if (mine || Math.max(chars, text.length) <= LONG_CHARACTERS) continue
+      const input = { interaction_id: id, from_turn: n, max_chars: 1, text_files: true, mark_read: false }
+      const path = (await this.#around.host.node.call('thread', input)).turns[0]?.text_file?.path
+      if (path !== undefined) paths.push(path)
+    }
+    return paths
   }
 
   async #start(host: Host): Promise<void> {
@@ -308,7 +370,8 @@ function sentNow(model: Model, target: Target, reply: Taken): Model {
   const { composer } = model
   const isOurs = composer !== undefined && draftKey(composer.target) === draftKey(target)
   const closed = (isOurs ? without(model, 'composer') : model) as Model
-  const atEnd = closed.thread === undefined ? closed : { ...closed, thread: { ...closed.thread, up: 0 } }
+  const atEnd =
+    closed.thread === undefined ? closed : { ...closed, thread: lookingAt(closed.thread, { up: 0 }) }
   if (reply.warning !== undefined) return toast(atEnd, cleanLine(reply.warning), 'warn')
   return toast(
     atEnd,

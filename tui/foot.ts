@@ -16,6 +16,8 @@ export type Foot = { line: Line; cursor?: { x: number } }
 const ASKS: Record<Prompt['kind'], string> = {
   filter: '/',
   command: ':',
+  search: 'search here: ',
+  search_all: 'search all conversations: ',
   find: 'search agents: ',
   attach: 'attach file: ',
   save: 'save files in: ',

@@ -4,6 +4,7 @@ import type { Place } from '../view/keys.ts'
 import { fitted, type Line } from './cells.ts'
 import { conversationLines } from './conversation.ts'
 import { foot } from './foot.ts'
+import { foundLines } from './found.ts'
 import { bannerLines, headLines } from './head.ts'
 import { type Layout, layoutOf } from './layout.ts'
 import { listLines } from './list.ts'
@@ -52,6 +53,7 @@ function bodyOf(scene: Scene, layout: Layout, width: number): Body {
   if (model.help !== undefined)
     return { lines: helpLines(model.help.place as Place, model.help.top, width, height) }
   if (model.output !== undefined) return { lines: outputLines(model.output, width, height, scene.now) }
+  if (model.prompt?.kind === 'search_all') return { lines: foundLines(scene, width, height) }
   if (model.isWelcome) return { lines: welcomeLines(width, height) }
   if (model.screen === 'node' && model.composer === undefined)
     return { lines: nodePage(scene, width, height) }
@@ -61,10 +63,9 @@ function bodyOf(scene: Scene, layout: Layout, width: number): Body {
 function onePane(scene: Scene, layout: Layout, width: number): Body {
   const { model } = scene
   const room = layout.body - layout.composer
-  const up = model.thread?.up ?? 0
   const lines =
     model.thread !== undefined
-      ? conversationLines(scene, model.thread.id, { width, height: room, up })
+      ? conversationLines(scene, model.thread.id, { width, height: room }, model.thread)
       : listLines(scene, width, room)
   return withComposer(scene, { lines, width, height: layout.composer, x: 0 })
 }
@@ -73,8 +74,7 @@ function twoPanes(scene: Scene, layout: Layout): Body {
   const { model } = scene
   const { body, listColumns, threadColumns, composer } = layout
   const left = listLines(scene, listColumns, body)
-  const up = model.thread?.up ?? 0
-  const side = sideLines(scene, threadColumns, body - composer, up)
+  const side = sideLines(scene, threadColumns, body - composer)
   const right = withComposer(scene, {
     lines: side,
     width: threadColumns,
@@ -86,12 +86,13 @@ function twoPanes(scene: Scene, layout: Layout): Body {
   return { ...right, lines }
 }
 
-function sideLines(scene: Scene, width: number, height: number, up: number): readonly Line[] {
+function sideLines(scene: Scene, width: number, height: number): readonly Line[] {
   const { model } = scene
-  if (model.thread !== undefined) return conversationLines(scene, model.thread.id, { width, height, up })
+  if (model.thread !== undefined)
+    return conversationLines(scene, model.thread.id, { width, height }, model.thread)
   if (model.screen === 'agents') return agentPage(scene, width, height)
   if (model.screen === 'evidence') return evidencePage(scene, width, height)
-  return conversationLines(scene, paneOf(model).selected, { width, height, up })
+  return conversationLines(scene, paneOf(model).selected, { width, height }, { up: 0 })
 }
 
 type Under = { lines: readonly Line[]; width: number; height: number; x: number }

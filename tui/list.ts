@@ -1,7 +1,9 @@
 /** The rows of a list as lines: only those in sight are made. */
 
+import { cleanLine } from '../view/clean.ts'
 import { screenFace } from '../view/faces.ts'
-import { agentRows, evidenceRows, sentOf, type TaskRow, taskRow } from '../view/rows.ts'
+import { agentRows, evidenceRows, listShown, narrowing, sentOf, type TaskRow, taskRow } from '../view/rows.ts'
+import type { List } from '../view/state.ts'
 import {
   cell,
   cut,
@@ -28,17 +30,31 @@ export function listLines(scene: Scene, width: number, height: number): Line[] {
   return [...all, ...Array.from({ length: Math.max(0, height - all.length) }, () => blank)]
 }
 
-function filterLine({ model }: Scene, found: number): Line {
+/** How far the node has looked for what a list of tasks is narrowed to. */
+function lookedFor({ model, view }: Scene): List | undefined {
+  if (model.screen !== 'inbox' && model.screen !== 'sent') return undefined
+  const options = { pendingOnly: model.pendingOnly, filter: paneOf(model).filter }
+  return narrowing(options) && listShown(view, model.screen === 'inbox' ? 'received' : 'sent', options)
+}
+
+function filterLine(scene: Scene, found: number): Line {
+  const { model } = scene
+  const list = lookedFor(scene)
+  const more = list?.loading === true ? ', searching …' : list?.nextCursor === undefined ? '' : ' and more'
   const { filter } = paneOf(model)
   const parts = [
     ...(model.pendingOnly ? ['only what waits for you (p: all)'] : []),
     ...(filter === '' ? [] : [`/${filter}`]),
   ]
-  return [{ text: ` ${parts.join('  ')}  ${found === 1 ? '1 row' : `${found} rows`}`, tone: 'wait' }]
+  return [{ text: ` ${parts.join('  ')}  ${found === 1 ? '1 row' : `${found} rows`}${more}`, tone: 'wait' }]
 }
 
-function emptyLines({ model, view }: Scene, width: number): Line[] {
+function emptyLines(scene: Scene, width: number): Line[] {
+  const { model, view } = scene
   const { filter } = paneOf(model)
+  const list = lookedFor(scene)
+  if (list?.refusal !== undefined) return [[], [{ text: `  ${cleanLine(list.refusal.says)}`, tone: 'bad' }]]
+  if (list?.loading === true) return [[], [{ text: '  searching the whole history …', tone: 'quiet' }]]
   if (filter !== '') return [[], [{ text: '  no row fits; esc clears the filter', tone: 'quiet' }]]
   if (model.pendingOnly) return [[], [{ text: '  nothing waits for you; p shows everything', tone: 'quiet' }]]
   const face = screenFace(view, model.screen, 0)

@@ -2,6 +2,7 @@
 import type { OperationInput, OperationName } from '../protocol/control/operations.ts'
 import type { Screen } from '../view/rows.ts'
 import type { Tone } from '../view/sentences.ts'
+import type { Look } from './conversation.ts'
 import type { Buffer } from './edit.ts'
 
 export type Size = { readonly columns: number; readonly rows: number }
@@ -31,6 +32,9 @@ export type Composer = {
 export type PromptKind =
   | 'filter'
   | 'command'
+  /** In the open conversation, and in all of them. */
+  | 'search'
+  | 'search_all'
   | 'find'
   | 'attach'
   | 'save'
@@ -81,7 +85,9 @@ export type Model = {
   readonly panes: Readonly<Record<Screen, Pane>>
   readonly pendingOnly: boolean
   /** The task whose conversation has the keys; `up` counts lines from its end. */
-  readonly thread?: { readonly id: string; readonly up: number } | undefined
+  readonly thread?: (Look & { readonly id: string }) | undefined
+  /** Which of the messages that were found is selected. */
+  readonly foundAt?: number | undefined
   /** Lines that the page of the node is scrolled by. */
   readonly nodeTop: number
   readonly composer?: Composer | undefined
@@ -125,6 +131,11 @@ export type Effect =
   | { readonly type: 'open_thread'; readonly id: string; readonly read: boolean }
   | { readonly type: 'close_thread' }
   | { readonly type: 'more' | 'all' }
+  /** The lists are narrowed as the model has them now. */
+  | { readonly type: 'narrow' }
+  | { readonly type: 'search'; readonly words: string }
+  /** The next parts of texts of a conversation that are not here whole, or all of them. */
+  | { readonly type: 'read_on'; readonly id: string; readonly all: boolean }
   | { readonly type: 'screen'; readonly screen: Screen }
   | { readonly type: 'find'; readonly query: string }
   | { readonly type: 'send'; readonly composer: Composer }

@@ -19,7 +19,8 @@ const isTaskScreen = ({ screen }: Model): boolean => screen === 'inbox' || scree
 
 export function onTasks(scene: Scene, action: Action): Step | undefined {
   const { model } = scene
-  if (action === 'pending_only') return stay({ ...model, pendingOnly: !model.pendingOnly }, { type: 'more' })
+  if (action === 'pending_only')
+    return stay({ ...model, pendingOnly: !model.pendingOnly }, { type: 'narrow' })
   if (!isTaskScreen(model) && model.thread === undefined) return undefined
   const work = ACTIONS[action]
   if (work === undefined) return undefined
@@ -144,7 +145,7 @@ const ACTIONS: Partial<Record<Action, Work>> = {
     model.thread !== undefined
       ? stay(model)
       : stay(
-          { ...model, thread: { id: task.interaction_id, up: 0 } },
+          { ...model, thread: { id: task.interaction_id, up: 0, unread: task.unread } },
           { type: 'open_thread', id: task.interaction_id, read: true },
         ),
   reply,

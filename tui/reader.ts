@@ -56,8 +56,7 @@ function contentOf(scene: Scene, width: number): string[] {
       ? []
       : [`Writing: ${composer.buffer.text}`, ...composer.files.map(file => `File: ${file}`)]
   if (thread !== undefined) {
-    const page = { width, height: 60, up: thread.up }
-    const lines = conversationLines(scene, thread.id, page).map(line =>
+    const lines = conversationLines(scene, thread.id, { width, height: 60 }, thread).map(line =>
       line
         .map(({ text }) => text)
         .join('')

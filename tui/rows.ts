@@ -27,7 +27,7 @@ function partsOf(model: Model, view: View, screen: Screen): readonly unknown[] {
   if (screen === 'agents') return [view.agents.found, filter]
   if (screen === 'evidence') return [view.evidence.records, filter]
   if (screen === 'node') return []
-  return [view.interactions, filter, model.pendingOnly]
+  return [view.interactions, view.found, filter, model.pendingOnly]
 }
 
 function made(model: Model, view: View, screen: Screen): Rows {

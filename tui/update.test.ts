@@ -2,7 +2,19 @@
 import { describe, expect, test } from 'vitest'
 import { reduce } from '../view/reduce.ts'
 import { firstView } from '../view/state.ts'
-import { ALICE, BOB, idOf, item, NOW, reply, statusOf, threadOf, viewOf } from '../view/testing.ts'
+import {
+  ALICE,
+  BOB,
+  idOf,
+  item,
+  NOW,
+  reply,
+  statusOf,
+  threadOf,
+  turn,
+  viewAfter,
+  viewOf,
+} from '../view/testing.ts'
 import { plainLines } from './paint.ts'
 import { readerFrame } from './reader.ts'
 import { Screen } from './testing.ts'
@@ -238,7 +250,89 @@ test('words pasted over the list do nothing', () => {
 test('words pasted into the filter filter, and want all rows', () => {
   const screen = new Screen(viewOf([item(1, { preview: 'invoice' }), item(2)])).press('/').paste('inv\n')
   expect(screen.text).not.toContain('task 2')
-  expect(screen.effects).toContainEqual({ type: 'all' })
+  expect(screen.effects).toContainEqual({ type: 'narrow' })
+})
+
+describe('a conversation', () => {
+  const turns = Array.from({ length: 30 }, (_, i) =>
+    turn(i + 1, { text: `words ${i + 1}${i % 10 === 4 ? ' needle' : ''}` }),
+  )
+  const opened = (unread = 0) => {
+    const view = viewAfter(
+      reply('status', {}, statusOf()),
+      reply('inbox', {}, { items: [item(1, { unread })], new_cursor: 'n0.0' }),
+      reply('thread', { interaction_id: idOf(1) }, threadOf(1, { turns })),
+    )
+    return new Screen(view, { columns: 80, rows: 20 }).press('enter')
+  }
+  const sees = (screen: Screen) => [...screen.text.matchAll(/words (\d+)/g)].map(found => Number(found[1]))
+
+  test('opens at the first thing that is new, with the person above it, and scrolls from there', () => {
+    const screen = opened(12)
+    expect(sees(screen)[0]).toBe(19)
+    expect(screen.text).toContain('from bob')
+    expect(sees(screen.press('k', 'k', 'k', 'k'))[0]).toBe(18)
+    expect(sees(screen.press('G')).at(-1)).toBe(30)
+    expect(sees(opened(0)).at(-1)).toBe(30)
+    expect(sees(opened(2)).at(-1)).toBe(30)
+  })
+
+  test('is scrolled no further than it is long', () => {
+    const screen = opened().press('g')
+    expect(sees(screen)[0]).toBe(1)
+    expect(sees(screen.press('k', 'k', 'k', 'k', 'j', 'j', 'j', 'j'))[0]).toBe(2)
+  })
+
+  test('is searched with /, and gone through with n and p', () => {
+    const screen = opened().press('/', '"needle"', 'enter')
+    expect(sees(screen)).toContain(5)
+    expect(screen.press('n').text).toContain('2 of 3; n the next, p the one before')
+    expect(sees(screen)).toContain(15)
+    expect(sees(screen.press('p', 'p'))).toContain(25)
+    expect(screen.press('/', 'esc', 'n').text).toContain('/ searches in this conversation')
+    expect(screen.press('/', '"absent"', 'enter', 'n').text).toContain('nothing here holds “absent”')
+  })
+
+  test('shows a long text in parts, more with m, and says how the rest is saved', () => {
+    const long = turn(1, { text: 'word '.repeat(3_000), truncated: true, chars: 90_000, next_char: 15_000 })
+    const view = viewAfter(
+      reply('status', {}, statusOf()),
+      reply('inbox', {}, { items: [item(1)], new_cursor: 'n0.0' }),
+      reply('thread', { interaction_id: idOf(1) }, threadOf(1, { turns: [long] })),
+    )
+    const screen = new Screen(view, { columns: 80, rows: 20 }).press('enter')
+    expect(screen.text).toContain('6,000 of 90,000 characters; m shows more, S saves it')
+    expect(screen.press('m', 'G').text).toContain('15,000 of 90,000 characters')
+    expect(screen.effects).toContainEqual({ type: 'read_on', id: idOf(1), all: false })
+  })
+})
+
+test('ctrl-k searches all conversations and opens the message that is chosen', () => {
+  const match = (n: number) => ({
+    interaction_id: idOf(n),
+    side: 'received' as const,
+    peer: BOB,
+    peer_name: 'bob',
+    from: BOB,
+    mine: false,
+    turn: 7,
+    at: NOW,
+    text: `a needle ${n}`,
+  })
+  const screen = new Screen(viewOf([item(1)])).press('2', 'ctrl-k', '"needle"')
+  expect(screen.effects).toContainEqual({ type: 'search', words: 'needle' })
+  const words = 'needle*'
+  screen.show(
+    viewAfter(
+      { type: 'asking', name: 'search', input: { words }, at: NOW } as never,
+      reply('search', { words }, { matches: [match(1), match(2)] }),
+    ),
+  )
+  expect(screen.text).toContain('a needle 1')
+  screen.press('down', 'enter')
+  expect(screen.model.thread).toEqual({ id: idOf(2), up: 0, begin: 7 })
+  expect(screen.model.screen).toBe('inbox')
+  expect(screen.effects.at(-1)).toEqual({ type: 'open_thread', id: idOf(2), read: true })
 })
 
 test('commands that were run come back with the arrows, each once, and what was typed stays', () => {

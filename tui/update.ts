@@ -2,6 +2,7 @@
 
 import { type Action, actionOf, type Place } from '../view/keys.ts'
 import { keepSelection, type Screen, screens } from '../view/rows.ts'
+import { type Placed, placed } from './conversation.ts'
 import { bufferOf, emptyBuffer } from './edit.ts'
 import { layoutOf, listOverhead } from './layout.ts'
 import type { Confirm, Effect, Model } from './model.ts'
@@ -73,6 +74,7 @@ function doneIn(scene: Scene, place: Place, action: Action, press: Press): Step 
   if (place === 'welcome') return welcomed(scene.model, action)
   return (
     moved(scene, action, press) ??
+    searched(scene, action) ??
     onTasks(scene, action) ??
     onAgents(scene, action) ??
     onNode(scene, action) ??
@@ -206,16 +208,62 @@ function moved(scene: Scene, action: Action, press: Press): Step | undefined {
   if (!MOVES.includes(action)) return undefined
   const layout = layoutOf(model, scene.view, scene.now)
   const by = distance(action as Move, Number(model.count) || 1, Math.max(1, layout.body - 2))
-  if (model.thread !== undefined) return stay(scrolledThread(model, model.thread, by))
+  if (model.thread !== undefined) return stay(scrolledThread(scene, model.thread, by))
   if (model.screen === 'node')
     return stay({ ...model, nodeTop: Math.max(0, Math.min(model.nodeTop + by, 10_000)) })
   return movedRow(scene, action as Move, by)
 }
 
-const FAR = 1_000_000
-function scrolledThread(model: Model, thread: NonNullable<Model['thread']>, by: number): Model {
-  const up = Math.min(Math.max(0, thread.up - by), FAR)
-  return { ...model, thread: { ...thread, up } }
+type OpenThread = NonNullable<Model['thread']>
+
+/** The conversation as it stands on the screen now. */
+function placedNow({ model, view, cache, now }: Scene, thread: OpenThread): Placed {
+  const { threadColumns: width, body, composer } = layoutOf(model, view, now)
+  return placed({ model, view, cache, now }, thread.id, { width, height: body - composer }, thread)
+}
+
+/** From where it stands now, wherever it began. */
+function scrolledThread(scene: Scene, thread: OpenThread, by: number): Model {
+  const { up, furthest } = placedNow(scene, thread)
+  const to = Math.min(Math.max(0, up - by), furthest)
+  return { ...scene.model, thread: lookingAt(thread, { up: to }) }
+}
+
+/** The same conversation at another place. */
+export function lookingAt(thread: OpenThread, place: { up: number; hit?: number }): OpenThread {
+  const { begin: _begin, unread: _unread, hit: _hit, ...rest } = thread
+  return { ...rest, ...place }
+}
+
+/** `/` in a conversation, and going from one place that was found to another. */
+function searched(scene: Scene, action: Action): Step | undefined {
+  const { model } = scene
+  if (action === 'search_all')
+    return stay({ ...model, foundAt: 0, prompt: { kind: 'search_all', buffer: emptyBuffer } })
+  const { thread } = model
+  if (thread === undefined) return undefined
+  if (action === 'search')
+    return stay(
+      { ...model, prompt: { kind: 'search', buffer: bufferOf(thread.find ?? '') } },
+      { type: 'read_on', id: thread.id, all: true },
+    )
+  if (action === 'more_text')
+    return stay(
+      { ...model, thread: { ...thread, part: (thread.part ?? 0) + 1 } },
+      { type: 'read_on', id: thread.id, all: false },
+    )
+  if (action !== 'next_hit' && action !== 'previous_hit') return undefined
+  if (thread.find === undefined) return stay(toast(model, '/ searches in this conversation'))
+  const { hits, up } = placedNow(scene, thread)
+  if (hits === 0) return stay(toast(model, `nothing here holds “${thread.find}”`))
+  const by = action === 'next_hit' ? 1 : hits - 1
+  const hit = ((thread.hit ?? 0) + by) % hits
+  return stay(
+    toast(
+      { ...model, thread: lookingAt(thread, { up, hit }) },
+      `${hit + 1} of ${hits}; n the next, p the one before`,
+    ),
+  )
 }
 
 function movedRow(scene: Scene, move: Move, by: number): Step {
@@ -252,7 +300,7 @@ function common({ model }: Scene, action: Action): Step {
         prompt: { kind: 'filter', buffer: { text: paneOf(model).filter, at: paneOf(model).filter.length } },
       })
     case 'clear_filter':
-      return stay(unfiltered(model))
+      return stay(unfiltered(model), { type: 'narrow' })
     case 'command':
       return stay({ ...model, prompt: { kind: 'command', buffer: { text: '', at: 0 } } })
     case 'refresh':
@@ -280,7 +328,7 @@ function undone(model: Model): Step {
   const { effect } = model.undo
   const rest = without(model, 'undo')
   return effect.type === 'filter_again'
-    ? stay(withPane({ ...rest, screen: effect.screen }, { filter: effect.filter }), { type: 'all' })
+    ? stay(withPane({ ...rest, screen: effect.screen }, { filter: effect.filter }), { type: 'narrow' })
     : stay(rest, effect)
 }
 

@@ -82,20 +82,30 @@ export function pasted(scene: Scene, text: string): Step {
   return stay({ ...model, composer: { ...model.composer, buffer: insert(model.composer.buffer, text) } })
 }
 
-/** A line that was changed. Rows are filtered while one types, and all of them are wanted then. */
+/** A line that was changed. Rows are filtered while one types, also those that are not loaded. */
 function typed(model: Model, prompt: Prompt, buffer: Buffer): Step {
   const { completions: _shown, recalled: _before, ...rest } = prompt
   const next = { ...model, prompt: { ...rest, buffer } }
+  if (prompt.kind === 'search') return stay(findingIn(next, buffer.text))
+  if (prompt.kind === 'search_all')
+    return stay({ ...next, foundAt: 0 }, { type: 'search', words: buffer.text })
   if (prompt.kind !== 'filter') return stay(next)
-  return stay(
-    withPane(next, { filter: cleanText(buffer.text) }),
-    ...(buffer.text === '' ? [] : [{ type: 'all' } as const]),
-  )
+  return stay(withPane(next, { filter: cleanText(buffer.text) }), { type: 'narrow' })
+}
+
+/** The first place that holds the words is shown while they are typed. */
+function findingIn(model: Model, text: string): Model {
+  const { thread } = model
+  if (thread === undefined) return model
+  const { find: _before, hit: _at, ...rest } = thread
+  const words = cleanText(text).trim()
+  return { ...model, thread: words === '' ? rest : { ...rest, find: words, hit: 0 } }
 }
 
 /** A command that was run before, or what was typed, in the line. */
 function recalled(model: Model, prompt: Prompt, by: 1 | -1): Step {
   const { history } = model
+  if (prompt.kind === 'search_all') return stay({ ...model, foundAt: Math.max(0, (model.foundAt ?? 0) - by) })
   if (prompt.kind !== 'command') return stay(model)
   const { n, typed } = prompt.recalled ?? { n: 0, typed: prompt.buffer.text }
   const to = Math.min(Math.max(0, n + by), history.length)
@@ -110,7 +120,10 @@ export function pressPrompt(scene: Scene, press: Press): Step {
     case 'back': {
       const closed = without(model, 'prompt')
       if (prompt.question !== undefined) return stay({ ...closed, confirm: prompt.question })
-      return stay(prompt.kind === 'filter' ? withPane(closed, { filter: '' }) : closed)
+      if (prompt.kind === 'search') return stay(findingIn(closed, ''))
+      return prompt.kind === 'filter'
+        ? stay(withPane(closed, { filter: '' }), { type: 'narrow' })
+        : stay(closed)
     }
     case 'open':
       return taken(scene, prompt)
@@ -148,6 +161,8 @@ const TAKEN: Record<
           { ...withHistory(closed, text), isWelcome: false },
           /^q(uit)?$/.test(text) ? { type: 'quit' } : { type: 'command', line: text },
         ),
+  search: closed => stay(closed),
+  search_all: closed => stay(closed),
   find: (closed, text) =>
     stay(withPane(closed, { selected: undefined, top: 0 }), { type: 'find', query: text }),
   attach: attached,
@@ -189,7 +204,25 @@ const withHistory = (model: Model, line: string): Model => ({
   history: [...model.history.filter(one => one !== line), line].slice(-HISTORY_MAX),
 })
 
-const taken = ({ model }: Scene, { kind, buffer, about = '', question }: Prompt): Step =>
+/** The message that is selected, opened where it stands. */
+function foundOpened({ model, view }: Scene): Step {
+  const { matches } = view.search
+  const match = matches[Math.min(model.foundAt ?? 0, matches.length - 1)]
+  if (match === undefined) return stay(model)
+  const screen = match.side === 'sent' ? 'sent' : 'inbox'
+  const thread = { id: match.interaction_id, up: 0, begin: match.turn }
+  return stay(
+    withPane({ ...without(model, 'prompt'), screen, thread }, { selected: match.interaction_id }, screen),
+    { type: 'open_thread', id: match.interaction_id, read: true },
+  )
+}
+
+const taken = (scene: Scene, { kind, buffer, about = '', question }: Prompt): Step =>
+  kind === 'search_all'
+    ? foundOpened(scene)
+    : takenLine(scene, { kind, buffer, about, ...present({ question }) })
+
+const takenLine = ({ model }: Scene, { kind, buffer, about = '', question }: Prompt): Step =>
   TAKEN[kind](without(model, 'prompt'), buffer.text.trim(), about, question)
 
 function contactAdded(aid: string, petname: string): Effect {

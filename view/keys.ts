@@ -43,6 +43,7 @@ export type Action =
   | 'next_hit'
   | 'previous_hit'
   | 'search_all'
+  | 'more_text'
   | 'clear_filter'
   | 'command'
   | 'help'
@@ -198,6 +199,7 @@ export const keys: readonly KeyRow[] = [
   { keys: ['/'], action: 'search', says: 'search in the conversation', places: ['thread'], hint: 'search' },
   { keys: ['n'], action: 'next_hit', says: 'the next place that was found', places: ['thread'] },
   { keys: ['p'], action: 'previous_hit', says: 'the place before it', places: ['thread'] },
+  { keys: ['m'], action: 'more_text', says: 'more of a long text', places: ['thread'] },
   { keys: ['ctrl-k'], action: 'search_all', says: 'search all conversations', places: browsing },
   { keys: ['j', 'down'], action: 'next', says: 'down, 5j five', pageSays: 'down', places: browsing },
   { keys: ['k', 'up'], action: 'previous', says: 'up', places: browsing },
