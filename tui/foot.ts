@@ -4,14 +4,19 @@ import { allows } from '../view/allowed.ts'
 import { cleanLine } from '../view/clean.ts'
 import { isGone } from '../view/faces.ts'
 import { type Action, keysOf, keyText, type Place } from '../view/keys.ts'
-import { cut, type Line, type Segment, spread, widthOf } from './cells.ts'
+import type { Tone } from '../view/sentences.ts'
+import { type Line, type Segment, spread, widthOf, wrapped } from './cells.ts'
 import { shown } from './edit.ts'
 import type { Prompt } from './model.ts'
 import { taskOf } from './on-tasks.ts'
 import { paneOf, type Scene } from './scene.ts'
 import { isWholeQuestionSeen } from './update.ts'
 
-export type Foot = { line: Line; cursor?: { x: number } }
+/** `above`: lines of what needs more than one. */
+export type Foot = { line: Line; above?: readonly Line[]; cursor?: { x: number } }
+
+/** What explains is shown whole, as far as a screen has room for it. */
+const LINES_MAX = 5
 
 const ASKS: Record<Prompt['kind'], string> = {
   filter: '/',
@@ -32,17 +37,11 @@ const ASKS: Record<Prompt['kind'], string> = {
 export function foot(scene: Scene, place: Place, width: number): Foot {
   const { model } = scene
   if (model.prompt !== undefined && model.confirm === undefined) return promptLine(model.prompt, width)
-  if (model.refused !== undefined) return { line: refusalLine(model.refused, width) }
-  if (model.toast !== undefined)
-    return {
-      line: [
-        {
-          text: ` ${cut(cleanLine(model.toast.says, 1_000), width - 2)}`,
-          tone: model.toast.tone,
-          bold: model.toast.tone !== 'plain',
-        },
-      ],
-    }
+  if (model.refused !== undefined) return refusalLines(model.refused, width)
+  if (model.toast !== undefined) {
+    const { says, tone } = model.toast
+    return explained(says, { width, tone, bold: tone !== 'plain' })
+  }
   return { line: hints(scene, place, width) }
 }
 
@@ -58,13 +57,23 @@ function promptLine({ kind, buffer, completions }: Prompt, width: number): Foot 
   return { line, cursor: { x: widthOf(label) + column } }
 }
 
+type Told = { width: number; tone: Tone; bold: boolean; right?: Segment[] }
+
+/** A sentence in as many lines as it needs, the last of them with what stands at its right. */
+function explained(says: string, { width, tone, bold, right = [] }: Told): Foot {
+  const room = width - 2 - right.reduce((sum, { text }) => sum + widthOf(text), 0)
+  const all = wrapped(cleanLine(says, 1_000), room)
+  const kept = all.length > LINES_MAX ? [...all.slice(0, LINES_MAX - 1), `${all[LINES_MAX - 1]}…`] : all
+  const lines = kept.map((text): Line => [{ text: ` ${text}`, tone, bold }])
+  return { line: spread(lines.at(-1) ?? [], right, width), above: lines.slice(0, -1) }
+}
+
 /** It stays where it is, with the key that goes on. */
-function refusalLine(says: string, width: number): Line {
+function refusalLines(says: string, width: number): Foot {
   const right = keysOf('refused').flatMap(row =>
     row.hint === undefined ? [] : hint(row.keys[0] as string, row.hint),
   )
-  const room = width - right.reduce((sum, { text }) => sum + widthOf(text), 2)
-  return spread([{ text: ` ${cut(says, room)}`, tone: 'warn', bold: true }], right, width)
+  return explained(says, { width, tone: 'warn', bold: true, right })
 }
 
 const ABOUT_A_TASK: readonly Action[] = ['open', 'reply', 'approve', 'hold', 'delegate', 'end', 'verify']

@@ -27,7 +27,9 @@ export function frameOf(scene: Scene): Frame {
   const over = [...headLines(scene, width), ...bannerLines(scene, layout.banners, width)]
   const body = bodyOf(scene, layout, width)
   const last = foot(scene, place, width)
-  const lines = [...over, ...body.lines, last.line].map(line => fitted(line, width))
+  const above = last.above ?? []
+  const shown = body.lines.slice(0, Math.max(0, body.lines.length - above.length))
+  const lines = [...over, ...shown, ...above, last.line].map(line => fitted(line, width))
   const cursor = last.cursor === undefined ? body.cursor : { x: last.cursor.x, y: rows - 1 }
   const fromTop =
     last.cursor === undefined && cursor !== undefined ? { x: cursor.x, y: cursor.y + over.length } : cursor

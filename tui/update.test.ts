@@ -242,6 +242,33 @@ test('what is written reaches a screen reader without what moves', () => {
   expect(plainLines(readerFrame(screen.scene).lines).join('\n')).toContain('Writing: x[2Jy')
 })
 
+test('a screen reader hears the help, how the node stands, and the line that is typed', () => {
+  const read = (screen: Screen) => plainLines(readerFrame(screen.scene).lines).join('\n')
+  const counts = { ...statusOf().counts, unread: 3, pending: 1 }
+  const screen = new Screen(viewOf([item(1)], { counts }))
+  expect(read(screen).split('\n')[0]).toBe('alice: hub online, 1 ask you, 3 unread.')
+  expect(read(screen.press('?'))).toMatch(/^Help\. alice: /)
+  expect(read(screen)).toContain('slash: filter the rows')
+  expect(read(screen)).toContain('capital N: decline it')
+  expect(read(screen.press('esc', ':', '"stat"'))).toContain('Typing: stat.')
+  expect(read(new Screen(firstView))).toMatch(/^Node connecting\./)
+})
+
+test('what the foot explains is never cut, on the smallest terminal either', () => {
+  const says =
+    'this sentence says what was refused, why that is so on this very machine, and at its end which command helps: svc doctor'
+  const screen = new Screen(viewOf([item(1), item(2)]), { columns: 60, rows: 12 })
+  screen.model = { ...screen.model, toast: { says, tone: 'warn' } }
+  const lines = screen.text.split('\n')
+  expect(lines).toHaveLength(12)
+  expect(lines.slice(-3).join('').replace(/ +/g, ' ').trim()).toContain('which command helps: svc doctor')
+  screen.model = { ...screen.model, toast: undefined, refused: says }
+  const refused = screen.text.split('\n').slice(-4).join(' ').replace(/ +/g, ' ')
+  expect(refused).toContain('svc doctor')
+  expect(refused).toContain('go on')
+  expect(screen.widths).toEqual([60])
+})
+
 test('words pasted over the list do nothing', () => {
   const screen = new Screen(viewOf([stranger])).paste('ay\rq')
   expect([screen.effects, screen.model.confirm, screen.model.isQuitting]).toEqual([[], undefined, false])

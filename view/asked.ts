@@ -1,5 +1,7 @@
 /** What a screen asks of the node, of what a person typed or an event named. */
-import type { View } from './state.ts'
+import { present } from '../protocol/encoding/present.ts'
+import { NodeGone, NodeRefused } from './node-client.ts'
+import type { Refusal, View } from './state.ts'
 
 /** Tasks whose price was paid in one of these. */
 export function quotedFor({ interactions }: View, rows: ReadonlySet<string>): string[] {
@@ -22,4 +24,12 @@ export function wordsOf(query: string): { query?: string; capability?: string } 
   const capability = /^cap:(\S+)$/.exec(query.trim())?.[1]
   if (capability !== undefined) return { capability }
   return query.trim() === '' ? {} : { query: query.trim() }
+}
+
+/** What the view keeps of a call that failed. */
+export function refusalOf(error: unknown, at: number): Refusal {
+  const says = error instanceof Error ? error.message : 'the connection to the node ended'
+  const next = error instanceof NodeRefused || error instanceof NodeGone ? error.next : undefined
+  const code = error instanceof NodeRefused ? error.code : 'unreachable'
+  return { code, says, at, ...present({ next }) }
 }

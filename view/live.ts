@@ -5,12 +5,12 @@
  */
 import type { OperationInput, OperationName, OperationReply } from '../protocol/control/operations.ts'
 import { present } from '../protocol/encoding/present.ts'
-import { beginnings, quotedFor, wordsOf } from './asked.ts'
+import { beginnings, quotedFor, refusalOf, wordsOf } from './asked.ts'
 import { clean, type Dirty, isClean, ROWS_ASKED_MAX, retryDelay, soiled } from './coalesce.ts'
 import { HeldView, type Surroundings } from './held-view.ts'
-import { type NodeClient, NodeGone, NodeRefused, NoStream } from './node-client.ts'
+import { type NodeClient, NodeGone, NoStream } from './node-client.ts'
 import type { Replied } from './reduce.ts'
-import type { Narrowed, Refusal, Side, View } from './state.ts'
+import type { Narrowed, Side, View } from './state.ts'
 
 const PAGE = 50
 const EVIDENCE_PAGE = 100
@@ -359,7 +359,7 @@ export class Live {
       this.#held.apply({ type: 'reply', name, input, reply, at: now() } as Replied, when)
       return reply
     } catch (error) {
-      this.#held.apply({ type: 'refused', name, input, refusal: this.#refusal(error) }, when)
+      this.#held.apply({ type: 'refused', name, input, refusal: refusalOf(error, now()) }, when)
       throw error
     }
   }
@@ -376,19 +376,11 @@ export class Live {
   #lose(wasStopped: boolean, retryAt: number): void {
     const before = this.view.connection
     const since = before.state === 'lost' || before.state === 'stopped' ? before.since : this.#around.now()
-    const { says, next } = this.#refusal(this.#fault)
+    const { says, next } = refusalOf(this.#fault, this.#around.now())
     const lost = { state: 'lost' as const, says, since, retryAt, ...present({ next }) }
     const isStopped = wasStopped || (before.state === 'stopped' && this.#fault instanceof NodeGone)
     const connection = isStopped ? { state: 'stopped' as const, since, retryAt } : lost
     this.#held.apply({ type: 'connection', connection }, 'soon')
-  }
-
-  #refusal(error: unknown): Refusal {
-    const at = this.#around.now()
-    const says = error instanceof Error ? error.message : 'the connection to the node ended'
-    const next = error instanceof NodeRefused || error instanceof NodeGone ? error.next : undefined
-    const code = error instanceof NodeRefused ? error.code : 'unreachable'
-    return { code, says, at, ...present({ next }) }
   }
 
   #pause(ms: number): Promise<void> {
