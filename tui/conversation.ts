@@ -7,6 +7,7 @@ import { size } from '../view/ages.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
 import { firstNew } from '../view/first-new.ts'
 import {
+  isQuote,
   messageFacts,
   peerName,
   sayPayment,
@@ -212,13 +213,13 @@ function turnLines(turn: Turn, thread: Thread, { width, now, limit }: How): Draw
 function standingLines(view: View, thread: Thread, width: number): Line[] {
   const peer = peerName(thread)
   const verdict = view.verdicts.get(thread.interaction_id)
-  const receipt = sayReceipt(thread, peer)
+  const receipt = isQuote(thread) ? undefined : sayReceipt(thread, peer)
   const sending = view.transfers.sending.get(thread.interaction_id)
   const said = [
     ...(sending === undefined
       ? []
       : [{ says: `↑ ${bar(sending)} ${saySending(sending)}; H holds it back`, tone: 'wait' as const }]),
-    ...(thread.payment === undefined ? [] : [sayPayment(thread.payment, peer)]),
+    ...(thread.payment === undefined ? [] : [sayPayment(thread.payment, peer, thread.side)]),
     ...(receipt === undefined ? [] : [receipt]),
     ...(verdict === undefined ? [] : [sayVerdict(verdict)]),
   ]

@@ -38,7 +38,14 @@ const WRITES: readonly Action[] = ['reply', 'editor', 'attach', 'decline', 'rate
 export function confirmNow({ view }: Pick<Scene, 'view'>, confirm: Confirm): Confirm {
   const item = confirm.about === undefined ? undefined : view.interactions.get(confirm.about)
   const approval = item && approvalOf(view, item)
+  if (isAnswered({ view }, confirm)) return { ...confirm, facts: [['now', 'it was answered meanwhile']] }
   return approval === undefined ? confirm : { ...confirm, facts: approval.facts }
+}
+
+/** What was asked here has its answer from another screen. */
+export function isAnswered({ view }: Pick<Scene, 'view'>, { about }: Confirm): boolean {
+  const item = about === undefined ? undefined : view.interactions.get(about)
+  return item !== undefined && approvalOf(view, item) === undefined
 }
 
 /** A folder of its own: a file named as a program reads it would otherwise come to lie beside one's work. */

@@ -165,6 +165,14 @@ describe('a yes', () => {
     expect(screen.model.screen).toBe('inbox')
   })
 
+  test('comes too late where another screen answered, and says so', () => {
+    const screen = new Screen(viewOf([priced])).press('2', 'a')
+    screen.show(viewOf([{ ...priced, payment: { ...payment, state: 'held' } }]))
+    expect(screen.text).toContain('it was answered meanwhile')
+    expect(acts(screen.press('y'))).toEqual([])
+    expect(screen.text).toContain('nothing was done')
+  })
+
   test('can be given to nothing where nothing waits', () => {
     const screen = new Screen(viewOf([item(1)])).press('a')
     expect([screen.model.confirm, screen.model.toast?.says]).toEqual([

@@ -8,7 +8,7 @@ import { layoutOf, listOverhead } from './layout.ts'
 import type { Confirm, Effect, Model } from './model.ts'
 import { onAgents } from './on-agents.ts'
 import { onNode } from './on-node.ts'
-import { confirmNow, onTasks } from './on-tasks.ts'
+import { confirmNow, isAnswered, onTasks } from './on-tasks.ts'
 import { confirmScroll } from './overlays.ts'
 import type { Press } from './press.ts'
 import { paneOf, type Scene, type Step, stay, toast, without, withPane } from './scene.ts'
@@ -107,6 +107,7 @@ function answered(scene: Scene, action: Action): Step {
   if (action === 'reason' && confirm.because !== undefined)
     return stay({ ...rest, prompt: { kind: 'reason', buffer: emptyBuffer, question: confirm } })
   if (action !== 'yes') return stay(toast(rest, 'nothing was done'))
+  if (isAnswered(scene, confirm)) return stay(toast(rest, 'it was answered meanwhile; nothing was done'))
   if (isWholeQuestionSeen(scene)) return stay(rest, confirm.yes)
   return stay(toast(model, 'not all of the question has been seen; j shows the rest, then y'))
 }

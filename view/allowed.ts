@@ -1,7 +1,7 @@
 /** What can be done with a task now, by the list that the node gives with its conversation, or by its state until that is here; and why something cannot. */
 import type { InteractionState, InteractionSummary } from '../protocol/control/shapes.ts'
 import type { Action } from './keys.ts'
-import { sayState } from './sentences.ts'
+import { isQuote, sayState } from './sentences.ts'
 import type { View } from './state.ts'
 
 /** The node's words for what keys do. */
@@ -32,6 +32,8 @@ const BY_STATE: Record<InteractionState, readonly string[]> = {
 }
 
 export function allows(view: View, item: InteractionSummary, action: Action): boolean {
+  // a price is no task: nothing of it is verified or rated
+  if (isQuote(item) && (action === 'verify' || action === 'rate')) return false
   if (action === 'verify') return item.receipt !== undefined
   if (action === 'hold') return item.delivery?.state === 'queued'
   if (action === 'anew') return mayBeAnew(item)
@@ -50,6 +52,8 @@ export const mayBeAnew = (item: Pick<InteractionSummary, 'side' | 'lost_by_peer_
 
 /** Why a key does nothing now, and what to press instead. */
 export function sayNot(item: InteractionSummary, action: Action): string {
+  if (isQuote(item) && (action === 'verify' || action === 'rate'))
+    return 'this is a price that was asked; the task that is paid has the receipt'
   if (action === 'approve') return 'nothing here waits for a yes'
   if (action === 'verify') return 'there is no receipt yet; both sides must end the task first'
   if (action === 'hold') return 'nothing of this task waits on this machine'

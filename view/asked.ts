@@ -3,10 +3,12 @@ import { present } from '../protocol/encoding/present.ts'
 import { NodeGone, NodeRefused } from './node-client.ts'
 import type { Refusal, View } from './state.ts'
 
-/** Tasks whose price was paid in one of these. */
+/** Tasks whose price was paid in one of these, and prices that wait: whoever answers one elsewhere names the task alone. */
 export function quotedFor({ interactions }: View, rows: ReadonlySet<string>): string[] {
   if (rows.size === 0) return []
-  const paid = [...interactions.values()].filter(({ payment }) => rows.has(payment?.paid_as ?? ''))
+  const paid = [...interactions.values()].filter(
+    ({ payment }) => payment?.state === 'open' || rows.has(payment?.paid_as ?? ''),
+  )
   return paid.map(item => item.interaction_id).filter(id => !rows.has(id))
 }
 

@@ -243,6 +243,27 @@ describe('a view', () => {
     expect(live.view.interactions.get(idOf(1))?.state).toBe('open')
   })
 
+  test('asks anew for a price that waits, since whoever pays it elsewhere names the paid task alone', async () => {
+    const payment = { amount: 5, network: 'hub:x', state: 'open' } as const
+    let isPaid = false
+    const quote = () =>
+      item(1, { side: 'sent', payment: isPaid ? { ...payment, state: 'held', paid_as: idOf(2) } : payment })
+    const node = new ScriptedNode({
+      results: () => list(quote()),
+      interactions: () => ({ items: [quote(), item(2, { side: 'sent' })] }),
+      thread: () => threadOf(1, { side: 'sent' }),
+    })
+    const { live, clock } = await following(node)
+    await live.openThread(idOf(1), false)
+    isPaid = true
+    node.emit('message', { interaction_id: idOf(2) }, '41')
+    await clock.pass(500)
+    expect(live.view.interactions.get(idOf(1))?.payment).toMatchObject({ state: 'held', paid_as: idOf(2) })
+    // also the conversation in which it is asked
+    expect(node.count('thread')).toBe(2)
+    expect(taskItems(live.view, 'sent').map(one => one.interaction_id)).toEqual([idOf(2)])
+  })
+
   test('asks anew for a task with a price when the one that pays for it moves on', async () => {
     const payment = { amount: 5, network: 'hub:x', state: 'held', paid_as: idOf(2) } as const
     const node = new ScriptedNode({

@@ -293,9 +293,9 @@ export class Live {
       if (of !== undefined) await this.#quietly(() => this.#page(side, { of }, 'soon'))
     }
     const open = this.#openThread
-    if (open !== undefined && (all || rows.has(open)))
-      await this.#quietly(() => this.#thread(open, this.#isRead, 'soon'))
     const ids = [...rows, ...quotedFor(this.view, rows)]
+    if (open !== undefined && (all || ids.includes(open)))
+      await this.#quietly(() => this.#thread(open, this.#isRead, 'soon'))
     for (let at = 0; at < ids.length; at += ROWS_ASKED_MAX) {
       const part = { interaction_ids: ids.slice(at, at + ROWS_ASKED_MAX) }
       await this.#quietly(() => this.#fetch('interactions', part, 'soon'))

@@ -1,7 +1,7 @@
 /** Rows of the screens. */
 import { describe, expect, test } from 'vitest'
 import { agentRows, evidenceRows, headRows, keepSelection, matcher, taskRows } from './rows.ts'
-import { sayPayment } from './sentences.ts'
+import { isQuote, sayPayment } from './sentences.ts'
 import { BOB, idOf, item, NOW, reply, viewAfter, viewOf } from './testing.ts'
 
 const ids = (rows: readonly { id: string }[]) => rows.map(row => row.id)
@@ -34,15 +34,41 @@ describe('rows of tasks', () => {
 
   test('that asked a price which was paid in another task say so, and count no credits twice', () => {
     const payment = { amount: 7, network: 'hub:x', state: 'taken' } as const
-    const view = viewOf([
-      item(1, { side: 'sent', payment: { ...payment, paid_as: idOf(2) } }),
-      item(2, { side: 'sent', payment }),
-    ])
-    const notes = taskRows(view, 'sent', { now: NOW }).map(row => row.notes.map(({ short }) => short))
-    expect(notes.map(one => one.at(-1))).toEqual(['price', '7cr'])
+    const quote = item(1, { side: 'sent', payment: { ...payment, paid_as: idOf(2) } })
+    const notes = (...items: (typeof quote)[]) =>
+      taskRows(viewOf(items), 'sent', { now: NOW }).map(row => row.notes.map(({ short }) => short).join())
+    expect(notes(quote)).toEqual(['price'])
+    // with its task, both are one row
+    expect(notes(quote, item(2, { side: 'sent', payment }))).toEqual(['7cr'])
     expect(sayPayment({ ...payment, paid_as: idOf(2) }, 'bob').says).toBe(
       `the price was 7 credits; the payment stands with task ${idOf(2)}`,
     )
+  })
+
+  test('of a price are told by the words of the task, and by no receipt', () => {
+    const payment = { amount: 7, network: 'hub:x', state: 'open' } as const
+    const receipt = { id: 'r', verified: true, status: 'OK', result_cid: 'b' }
+    const asked = item(1, {
+      side: 'sent',
+      payment,
+      receipt,
+      capability: 'text.count',
+      unread_preview: 'pay me',
+    })
+    const [row] = taskRows(viewOf([asked]), 'sent', { now: NOW })
+    expect(row).toMatchObject({ text: 'text.count', notes: [] })
+    expect([isQuote(asked), isQuote({ ...asked, side: 'received' })]).toEqual([true, false])
+  })
+
+  test.each([
+    ['taken', '7 credits received'],
+    ['held', '7 credits of bob held by the hub until the work is done'],
+    ['returned', '7 credits went back to bob'],
+    ['open', 'you ask 7 credits; bob decides'],
+  ] as const)('say of a payment that is %s to who gets it: %s', (state, says) => {
+    const payment = { amount: 7, network: 'hub:x', state }
+    expect(sayPayment(payment, 'bob', 'received').says).toBe(says)
+    if (state === 'taken') expect(sayPayment(payment, 'bob').says).toBe('7 credits paid')
   })
 
   test('are those that hold all words of the filter', () => {

@@ -7,6 +7,7 @@ import { present } from '../protocol/encoding/present.ts'
 import { age, hourAge } from './ages.ts'
 import { cleanLine } from './clean.ts'
 import {
+  isQuote,
   peerName,
   percent,
   sayCredits,
@@ -58,6 +59,8 @@ export function taskItems(
   const items: InteractionSummary[] = []
   for (const item of view.interactions.values()) {
     if (item.side !== side || (pendingOnly === true && needOf(item) === undefined)) continue
+    // price and paid task are one row, that of the task
+    if (view.interactions.has(item.payment?.paid_as ?? '')) continue
     if (fits === undefined || found?.ids.has(item.interaction_id) === true || fits(searched(item)))
       items.push(item)
   }
@@ -120,7 +123,7 @@ export function taskRow(item: InteractionSummary, now: number, { sending }: Sent
     mark: isPay ? '$' : said.mark,
     state: isPay ? `asks ${item.payment?.amount} cr` : said.word,
     tone: isPay ? 'warn' : said.tone,
-    text: cleanLine(item.unread_preview ?? item.preview, 240) || cleanLine(item.capability ?? ''),
+    text: textOf(item, isPay),
     at: item.last_at,
     age: age(item.last_at, now),
     unread: item.unread,
@@ -128,6 +131,25 @@ export function taskRow(item: InteractionSummary, now: number, { sending }: Sent
     ...present({ need }),
     notes: notesOf(item, peer, sending),
   }
+}
+
+/** The newest words; of a price that is asked, those of the task. */
+function textOf(
+  { capability = '', unread_preview: unread, preview }: InteractionSummary,
+  isPay: boolean,
+): string {
+  if (isPay && capability !== '') return cleanLine(capability)
+  return cleanLine((isPay ? undefined : unread) ?? preview, 240) || cleanLine(capability)
+}
+
+function paymentNote(
+  payment: NonNullable<InteractionSummary['payment']>,
+  peer: string,
+  side: Side,
+): TaskRow['notes'][number] {
+  return payment.paid_as === undefined
+    ? { ...sayPayment(payment, peer, side), short: `${payment.amount}cr` }
+    : { says: `price of ${sayCredits(payment.amount)}`, short: 'price', tone: 'quiet' }
 }
 
 const HELD = { word: 'held back', tone: 'warn' } as const
@@ -141,16 +163,9 @@ function notesOf(item: InteractionSummary, peer: string, sending: Sent['sending'
     const { word, tone } = delivery.held === true ? HELD : shortDelivery[delivery.state]
     notes.push({ says: word, short: word, tone })
   }
-  const receipt = sayReceipt(item, peer)
+  const receipt = isQuote(item) ? undefined : sayReceipt(item, peer)
   if (receipt !== undefined) notes.push({ ...receipt, short: receipt.tone === 'good' ? '✓✓' : '✓?' })
-  if (payment !== undefined && payment.state !== 'open') {
-    const paid = sayPayment(payment, peer)
-    notes.push(
-      payment.paid_as === undefined
-        ? { ...paid, short: `${payment.amount}cr` }
-        : { says: `price of ${sayCredits(payment.amount)}`, short: 'price', tone: 'quiet' },
-    )
-  }
+  if (payment !== undefined && payment.state !== 'open') notes.push(paymentNote(payment, peer, item.side))
   if (rating !== undefined)
     notes.push({
       says: `rated ${rating} of 5${review?.uploaded === false ? ', not uploaded yet' : ''}`,

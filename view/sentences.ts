@@ -181,8 +181,17 @@ export const saySent = (reply: { delivery?: { held?: true | undefined } | undefi
 
 type Payment = NonNullable<InteractionSummary['payment']>
 
-/** What a payment is, in one sentence. */
-export function sayPayment(payment: Payment, peer: string): { says: string; tone: Tone } {
+/** A price that was asked, and no task of its own: that is what is paid, under another id. */
+export const isQuote = ({ side, payment }: Pick<InteractionSummary, 'side' | 'payment'>): boolean =>
+  side === 'sent' && (payment?.paid_as !== undefined || payment?.state === 'open')
+
+/** What a payment is, in one sentence, to who pays it or to who gets it. */
+export function sayPayment(
+  payment: Payment,
+  peer: string,
+  side: 'sent' | 'received' = 'sent',
+): { says: string; tone: Tone } {
+  if (side === 'received') return sayIncome(payment, peer)
   const price = sayCredits(payment.amount)
   const why = payment.reason === undefined ? '' : `: ${cleanLine(payment.reason)}`
   if (payment.paid_as !== undefined)
@@ -205,6 +214,31 @@ export function sayPayment(payment: Payment, peer: string): { says: string; tone
       return { says: `${price} given back${why}`, tone: 'quiet' }
     case 'refused':
       return { says: `${price} not paid${why}`, tone: 'bad' }
+  }
+}
+
+/** What a payment is to its payee. */
+function sayIncome(payment: Payment, peer: string): { says: string; tone: Tone } {
+  const price = sayCredits(payment.amount)
+  const why = payment.reason === undefined ? '' : `: ${cleanLine(payment.reason)}`
+  switch (payment.state) {
+    case 'open':
+      return { says: `you ask ${price}; ${peer} decides`, tone: 'wait' }
+    case 'authorized':
+      return {
+        says: `${price} of ${peer} on the way${sayProblem(payment.problem)}`,
+        tone: toneOf(payment.problem),
+      }
+    case 'held':
+      return payment.problem === undefined
+        ? { says: `${price} of ${peer} held by the hub until the work is done`, tone: 'wait' }
+        : { says: `${price} of ${peer} held by the hub${sayProblem(payment.problem)}`, tone: 'warn' }
+    case 'taken':
+      return { says: `${sayTaken(payment)} received${sayGivenBack(payment.given_back)}`, tone: 'good' }
+    case 'returned':
+      return { says: `${price} went back to ${peer}${why}`, tone: 'quiet' }
+    case 'refused':
+      return { says: `${price} not received${why}`, tone: 'bad' }
   }
 }
 

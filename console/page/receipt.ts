@@ -1,7 +1,7 @@
 /** What proves a task: the receipt of both sides, what verifying it said, and the rating. */
 import type { InteractionSummary } from '../../protocol/control/shapes.ts'
 import { cleanLine } from '../../view/clean.ts'
-import { peerName, sayReceipt } from '../../view/sentences.ts'
+import { isQuote, peerName, sayReceipt } from '../../view/sentences.ts'
 import type { Thread, View } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { type Drawn, h } from './h.ts'
@@ -9,7 +9,8 @@ import { button, card, facts, mark, sentence, toned } from './parts.ts'
 
 export function receiptCard(app: App, thread: Thread, item: InteractionSummary): Drawn | undefined {
   const said = sayReceipt(thread, peerName(thread))
-  if (said === undefined || thread.receipt === undefined) return undefined
+  // of a price that was asked nothing was done
+  if (said === undefined || thread.receipt === undefined || isQuote(thread)) return undefined
   const verdict = app.view.verdicts.get(thread.interaction_id)
   return card(
     'Receipt',

@@ -25,9 +25,9 @@ export function header(app: App): Drawn {
     h('span', { class: 'who' }, who, hub !== '' && h('span', { class: 'soft' }, ` at ${hub}`)),
     chip(tone, h('span', { class: 'dot', 'aria-hidden': 'true' }), state),
     nav(app),
-    button('Search', () => app.ask({ kind: 'palette', words: '', at: 0 }), {
+    button('Find', () => app.ask({ kind: 'palette', words: '', at: 0 }), {
       class: 'quiet help',
-      title: 'Search everything (Ctrl-K)',
+      title: 'Find anything (Ctrl-K)',
     }),
     button('Keys', () => app.ask({ kind: 'help' }), { class: 'quiet help', title: 'Keys of this page (?)' }),
   )

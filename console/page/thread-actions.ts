@@ -1,7 +1,7 @@
 /** What can be done with a task now: one list from which buttons and keys are made. */
 import { fileName } from '../../protocol/encoding/file-names.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { PAID_ANEW, peerName, sayTerms } from '../../view/sentences.ts'
+import { isQuote, PAID_ANEW, peerName, sayTerms } from '../../view/sentences.ts'
 import type { Thread } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { verify } from './receipt.ts'
@@ -104,7 +104,7 @@ export function doable(app: App, thread: Thread): Doable[] {
       run: () => app.ask({ kind: 'review', id, comment: '' }),
     },
   ]
-  const now = all.filter(({ name }) => actions.includes(name) && !isDone(app, name, id))
+  const now = all.filter(({ name }) => actions.includes(name) && !isDone(app, name, thread))
   return [...now, ...always(app, thread)]
 }
 
@@ -142,7 +142,7 @@ function always(app: App, thread: Thread): Doable[] {
     document.getElementById('composer-files')?.focus()
   }
   return [
-    ...(thread.receipt === undefined
+    ...(thread.receipt === undefined || isQuote(thread)
       ? []
       : [{ name: 'verify', label: 'Verify', key: 'v', run: () => void verify(app, id) }]),
     ...(files.length === 0 ? [] : [saving(app, id, files, peerName(thread))]),
@@ -155,9 +155,10 @@ function always(app: App, thread: Thread): Doable[] {
   ]
 }
 
-/** A rating is given once. */
-const isDone = (app: App, name: string, id: string): boolean =>
-  name === 'review' && app.view.interactions.get(id)?.rating !== undefined
+/** A rating is given once, and to no price. */
+const isDone = (app: App, name: string, thread: Thread): boolean =>
+  name === 'review' &&
+  (isQuote(thread) || app.view.interactions.get(thread.interaction_id)?.rating !== undefined)
 
 /** Keeps what the task still has to send on this machine, or lets it leave. */
 export function hold(app: App, id: string): void {

@@ -230,7 +230,7 @@ function sendingCard(app: App, { interaction_id: id }: Thread): Drawn | undefine
 
 function paymentCard(thread: Thread, peer: string): Drawn {
   const payment = thread.payment as NonNullable<Thread['payment']>
-  const { says, tone } = sayPayment(payment, peer)
+  const { says, tone } = sayPayment(payment, peer, thread.side)
   return card('Payment', h('p', {}, toned(tone, says)), facts([['Network', cleanLine(payment.network)]]))
 }
 

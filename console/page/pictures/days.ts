@@ -1,5 +1,6 @@
 /** How the last days went: tasks of each day, those that came and those that went out, by what became of them. */
 import type { InteractionSummary } from '../../../protocol/control/shapes.ts'
+import { isQuote } from '../../../view/sentences.ts'
 import type { App } from '../app.ts'
 import { type Drawn, h } from '../h.ts'
 import { picture } from './frame.ts'
@@ -52,6 +53,8 @@ export function daysOf(items: Iterable<InteractionSummary>, now: number): Day[] 
     return { start: start.getTime(), counts: { came: 0, delivered: 0, waiting: 0, failed: 0 } }
   })
   for (const item of items) {
+    // a price that was asked is no task
+    if (isQuote(item)) continue
     const day = days.findLast(({ start }) => start <= item.created_at)
     if (day !== undefined && item.created_at < now + DAY_MS) day.counts[kindOf(item)] += 1
   }

@@ -2,7 +2,7 @@
  * Who one has worked with: oneself in the middle, on the inner ring those with whom a receipt was signed, outside the
  * others. Places follow from the addresses alone, so that the same facts give the same picture.
  */
-import { peerName } from '../../../view/sentences.ts'
+import { isQuote, peerName } from '../../../view/sentences.ts'
 import type { View } from '../../../view/state.ts'
 import type { App } from '../app.ts'
 import { type Drawn, h } from '../h.ts'
@@ -37,6 +37,8 @@ export function peersOf({ interactions, contacts }: Pick<View, 'interactions' | 
     if (!one.blocked) at(one.aid, peerName({ peer: one.aid, peer_name: one.petname }), true)
   for (const item of interactions.values()) {
     const peer = at(item.peer, peerName(item), item.peer_name !== null)
+    // a price that was asked is no task, and nothing is proven by it
+    if (isQuote(item)) continue
     peer.tasks += 1
     if (item.receipt?.verified === true) peer.receipts += 1
     if (item.rating !== undefined) peer.rated.push(item.rating)
