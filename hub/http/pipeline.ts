@@ -22,6 +22,7 @@ import type { Shares } from './shares.ts'
 /** So much of a JSON body weighs as much as a request in the bucket of its address. */
 const BYTES_OF_A_REQUEST = 64 * 1024
 const SLOW_REFUSAL_MS = 1000
+const NOT_FOUND = 404
 /** Who signs a row that says nothing of it. */
 const AGENT = 'agent'
 
@@ -57,8 +58,13 @@ export interface SignerHooks<K extends Kinds> {
   authenticate(exchange: Exchange<K>): Promise<K['signer'] | undefined>
 }
 
+/** An HTML document with its headers. */
+type Page = { document: string; headers: Record<string, string> }
+
 /** What a line has of its own. */
 export interface Hooks<K extends Kinds> {
+  /** What a browser is shown where nothing is; without it that is told like anything else. */
+  wrongAddress?(): Page
   readonly rows: Rows<K>
   readonly handlers: Readonly<Record<K['name'], (incoming: never) => Promise<unknown>>>
   /** Headers of every answer. */
@@ -148,6 +154,8 @@ export function openLine<K extends Kinds>(parts: Parts<K>, onError: LineOptions[
     const { status, headers, body } = hooks.answer(told, found && hooks.rows[found.name], spread)
     if (losesConnection(thrown, request)) response.shouldKeepAlive = false
     finishUnread(request, response)
+    if (found === undefined && status === NOT_FOUND && hooks.wrongAddress !== undefined && wantsPage(request))
+      return sendPage(response, hooks.wrongAddress(), told.code)
     sendJson(response, status, headers, body)
     return told.code
   }
@@ -173,6 +181,16 @@ export function openLine<K extends Kinds>(parts: Parts<K>, onError: LineOptions[
       return rawJson(status, hooks.headers, body)
     },
   }
+}
+
+/** A person in a browser, which names pages before anything else. */
+const wantsPage = ({ method, headers }: IncomingMessage): boolean =>
+  (method === 'GET' || method === 'HEAD') && /^\s*text\/html\b/i.test(headers.accept ?? '')
+
+function sendPage<C>(response: ServerResponse, { document, headers }: Page, code: C): C {
+  response.writeHead(NOT_FOUND, { ...headers, 'Content-Length': Buffer.byteLength(document) })
+  response.end(document)
+  return code
 }
 
 function routeLabel<K extends Kinds>(exchange: Exchange<K>): string {

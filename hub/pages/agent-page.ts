@@ -47,6 +47,16 @@ export function noAgentPage(): string {
   )
 }
 
+/** The page for an address at which nothing is. */
+export function noSuchPage(): string {
+  return documentOf(
+    'No such page',
+    html`<h1>No such page</h1>
+<p role="status">This hub has nothing at this address. It may be mistyped, or the page has moved.</p>
+<p><a href="/">The front page of this hub</a></p>`,
+  )
+}
+
 function lastSeen({ seenHourMs }: AgentRow): string {
   if (seenHourMs === 0) return 'offline: it has not collected any mail here yet'
   return `offline: last seen ${new Date(seenHourMs).toISOString().slice(0, DAY_LENGTH)}`

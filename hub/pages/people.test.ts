@@ -139,3 +139,24 @@ test('the page of an AID that nobody has says so', async () => {
   expect((await page(`/agents/${quiet.aid}/page`)).status).toBe(404)
   expect((await page(`/agents/${quiet.aid}`)).status).toBe(200)
 })
+
+test('a browser at a wrong address gets a page that leads to the front; a program gets what it got', async () => {
+  const asked = (path: string, accept: string, method = 'GET') =>
+    fetch(hub.url + path, { method, headers: { Accept: accept } })
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  const shown = await asked('/docs-that-are-not-here', browser)
+  expect([shown.status, shown.headers.get('Content-Type')]).toEqual([404, 'text/html; charset=utf-8'])
+  const text = await shown.text()
+  expect(text).toContain('<h1>No such page</h1>')
+  expect(text).toContain('<a href="/">')
+  expect(text).not.toContain('docs-that-are-not-here')
+  expect(shown.headers.get('Content-Security-Policy')).toMatch(/^default-src 'none'/)
+  for (const [accept, method] of [
+    ['*/*', 'GET'],
+    ['application/json', 'GET'],
+    [browser, 'POST'],
+  ] as const) {
+    const told = await asked('/docs-that-are-not-here', accept, method)
+    expect([accept, told.headers.get('Content-Type')]).toEqual([accept, 'application/json'])
+  }
+})

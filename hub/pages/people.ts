@@ -9,7 +9,7 @@ import { afterAid, capsOf, cursorOf } from '../core/listing.ts'
 import { Refusal } from '../core/refusal.ts'
 import { average } from '../core/reviews.ts'
 import { type Streamed, textReply } from '../http/reply.ts'
-import { type AgentLinks, agentPage, noAgentPage } from './agent-page.ts'
+import { type AgentLinks, agentPage, noAgentPage, noSuchPage } from './agent-page.ts'
 import { pageHeaders } from './page-frame.ts'
 import { type PageContent, publicPage, researchPage } from './public-page.ts'
 
@@ -75,6 +75,12 @@ export function peoplePages({ hub, baseUrl, about, hasDocuments, links }: PagesG
     },
   }
 }
+
+/** What a browser is shown at an address where nothing is, with the headers of every page. */
+export const wrongAddress = (): { document: string; headers: Record<string, string> } => ({
+  document: noSuchPage(),
+  headers: { ...pageHeaders, 'Content-Type': 'text/html; charset=utf-8' },
+})
 
 const page = (document: string, status?: number) =>
   textReply('text/html; charset=utf-8', document, pageHeaders, status)

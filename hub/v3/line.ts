@@ -11,6 +11,7 @@ import type { Exchange } from '../http/exchange.ts'
 import { header } from '../http/headers.ts'
 import type { LineKind, LineOptions } from '../http/line.ts'
 import { type Hooks, openLine } from '../http/pipeline.ts'
+import { wrongAddress } from '../pages/people.ts'
 import {
   Authenticator,
   type RequestLine,
@@ -61,6 +62,7 @@ function hooksOf({ hub, baseUrl, about, hasDocuments }: LineOptions): Hooks<Wire
       verifySigner: (log: Agent['log']) =>
         authenticator.verify(readSignedHeaders(exchange.request.headers), lineOf(exchange), log),
     }),
+    wrongAddress,
     refusal: code => new WireRefusal(code),
     told: refusalCode,
     namesCode,
