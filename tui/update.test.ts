@@ -48,6 +48,15 @@ describe('the selection', () => {
     expect(screen.text).toContain('task 90')
   })
 
+  test('goes from a price to the task that was paid, which takes its row', () => {
+    const screen = new Screen(viewOf([priced, item(3, { side: 'sent' })])).press('2')
+    expect(selected(screen)).toBe(idOf(1))
+    const paid = { ...priced, payment: { ...payment, state: 'held' as const, paid_as: idOf(2) } }
+    screen.show(viewOf([paid, item(2, { side: 'sent' }), item(3, { side: 'sent' })]))
+    expect(selected(screen)).toBe(idOf(2))
+    expect(screen.text).not.toContain(idOf(1))
+  })
+
   test('goes on with what took the place of a row that left', () => {
     const screen = new Screen(viewOf([stranger, item(2, { state: 'pending', peer_name: null })]))
     screen.press('p')

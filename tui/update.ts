@@ -2,10 +2,11 @@
 
 import { type Action, actionOf, type Place } from '../view/keys.ts'
 import { keepSelection, type Screen, screens } from '../view/rows.ts'
+import type { View } from '../view/state.ts'
 import { type Placed, placed } from './conversation.ts'
 import { bufferOf, emptyBuffer } from './edit.ts'
 import { layoutOf, listOverhead } from './layout.ts'
-import type { Confirm, Effect, Model } from './model.ts'
+import type { Confirm, Effect, Model, Pane } from './model.ts'
 import { onAgents } from './on-agents.ts'
 import { onNode } from './on-node.ts'
 import { confirmNow, isAnswered, onTasks } from './on-tasks.ts'
@@ -333,12 +334,18 @@ function undone(model: Model): Step {
     : stay(rest, effect)
 }
 
+/** A price that was paid is one row with its task, which is selected in its place. */
+function followingPaid(pane: Pane, { interactions }: View, ids: readonly string[]): Pane {
+  const paid = interactions.get(pane.selected ?? '')?.payment?.paid_as
+  return paid !== undefined && ids.includes(paid) ? { ...pane, selected: paid } : pane
+}
+
 /** The model after rows or size have changed: the selection stays on its row, and the row in sight. */
 export function settled(scene: Scene, before: readonly string[]): Model {
   const { model, view, cache, now } = scene
   if (model.screen === 'node') return model
   const { ids } = cache.rows(model, view)
-  const pane = paneOf(model)
+  const pane = followingPaid(paneOf(model), view, ids)
   const known = pane.selected !== undefined && ids[pane.top] !== undefined
   const selected =
     known && ids.includes(pane.selected as string)
@@ -352,5 +359,6 @@ export function settled(scene: Scene, before: readonly string[]): Model {
   const at = Math.max(0, ids.indexOf(selected ?? ''))
   const lowest = Math.max(0, Math.min(pane.top, ids.length - height))
   const top = Math.min(Math.max(lowest, at - height + 1), at)
-  return selected === pane.selected && top === pane.top ? model : withPane(model, { selected, top })
+  const held = paneOf(model)
+  return selected === held.selected && top === held.top ? model : withPane(model, { selected, top })
 }
