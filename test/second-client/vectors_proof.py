@@ -142,6 +142,10 @@ def late_settlements(payload):
     settlements(fields(payload, (1,))[1])
 
 
+def no_receipt(payload):
+    need(uint(fields(payload, (1,))[1]) <= 2, "a reason that nobody knows")
+
+
 def numbers(payload):
     """A question, an answer or a loss."""
     need(isinstance(payload, dict) and set(payload) - {7} in ({1, 2}, {3, 4, 5}, {6}), "none of the three")
@@ -183,7 +187,7 @@ def holding(holds):
 
 PAYLOADS = (
     *(delegation, answer, answer, end, accept_end, receipt_message, counter_message),
-    *(quote, nothing, reason, reason, held_head, numbers, late_settlements),
+    *(quote, nothing, reason, reason, held_head, numbers, late_settlements, no_receipt),
 )
 
 

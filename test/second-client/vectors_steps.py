@@ -2,13 +2,13 @@
 
 from agent import ACCEPT_END, COUNTER, DELEGATE, END, MESSAGE, RECEIPT, RESULT
 
-QUOTE, CAPABILITIES, DECLINED, CANCELLED, HELD_HEAD, NUMBERS_HELD, SETTLEMENTS = 7, 8, 9, 10, 11, 12, 13
+QUOTE, CAPABILITIES, DECLINED, CANCELLED, HELD_HEAD, NUMBERS_HELD, SETTLEMENTS, NO_RECEIPT = 7, 8, 9, 10, 11, 12, 13, 14
 STORED, MALFORMED, ENDED = 0, 2, 5
 
-OUTSIDE = {RECEIPT, COUNTER, CAPABILITIES, HELD_HEAD, NUMBERS_HELD, SETTLEMENTS}
+OUTSIDE = {RECEIPT, COUNTER, CAPABILITIES, HELD_HEAD, NUMBERS_HELD, SETTLEMENTS, NO_RECEIPT}
 OF_NO_INTERACTION = {CAPABILITIES, HELD_HEAD, NUMBERS_HELD}
 FROM = {
-    "provider": {RESULT, MESSAGE, END, ACCEPT_END, RECEIPT, QUOTE, DECLINED, SETTLEMENTS},
+    "provider": {RESULT, MESSAGE, END, ACCEPT_END, RECEIPT, QUOTE, DECLINED, SETTLEMENTS, NO_RECEIPT},
     "requester": {DELEGATE, MESSAGE, END, ACCEPT_END, COUNTER, CANCELLED},
 }
 OVER = {"ended", "declined", "cancelled", "failed"}
@@ -43,7 +43,7 @@ def belongs(receiver, kind, number):
 def outside(receiver, standing, kind):
     """A receipt comes once there is an end; the one that a counter-signature of the vectors names is not held."""
     has_end = standing["state"] in ("end_proposed", "ended")
-    return STORED if receiver == "requester" and kind == RECEIPT and has_end else MALFORMED
+    return STORED if receiver == "requester" and kind in (RECEIPT, NO_RECEIPT) and has_end else MALFORMED
 
 
 def waits_for(standing, number):
