@@ -26,7 +26,7 @@ type Accepted = {
   quota: Quota
   deleteAtMs: number
 }
-type Recipient = { agent: Agent; keys: KeySet; quota: Quota }
+type Recipient = { keys: KeySet; quota: Quota }
 
 export type HereParts = { agents: Agents; clocks: SignerClocks; sessions: Sessions; polls: HeldPolls }
 
@@ -47,13 +47,13 @@ export class AgentsHere implements DestinationKind {
 
   async find(to: string): Promise<Destination | undefined> {
     const agent = await this.#parts.agents.findRegistered(to)
-    return agent && { judge: offer => this.#judge(offer) }
+    return agent && { judge: offer => this.#judge(offer, agent) }
   }
 
-  async #judge(offer: Offer): Promise<{ taking: Taking } | { repeated: Sent }> {
+  async #judge(offer: Offer, agent: Agent): Promise<{ taking: Taking } | { repeated: Sent }> {
     const { store, blobs, random, now, limits } = this.#context
     const deleteAtMs = Math.min(offer.head.expMs, now() + limits.envelopeLifeMs)
-    const { agent, keys, quota } = await this.#recipient(offer.head)
+    const { keys, quota } = await this.#recipient(agent, offer.head)
     const credential =
       offer.access.kind === 0
         ? await this.#judgeSession(offer)
@@ -77,15 +77,13 @@ export class AgentsHere implements DestinationKind {
     return { taking }
   }
 
-  /** The recipient by its newest row, if it takes what is sealed to this key. */
-  async #recipient({ to, kid }: EnvelopeHead): Promise<Recipient> {
-    const { agents } = this.#parts
-    const agent = await agents.findRegistered(to)
-    const keys = agent?.keys
-    if (agent === undefined || keys === undefined) throw new Refusal('recipientUnknown')
+  /** The recipient, if it takes what is sealed to this key. */
+  async #recipient(agent: Agent, { to, kid }: EnvelopeHead): Promise<Recipient> {
+    const { keys } = agent
+    if (keys === undefined) throw new Refusal('recipientUnknown')
     if (!kidAccepted(agent, kid, this.#context.now())) throw new Refusal('kidStale')
-    const { quota } = await agents.account(to)
-    return { agent, keys, quota }
+    const { quota } = await this.#parts.agents.account(to)
+    return { keys, quota }
   }
 
   async #judgeSession({ session, digest, accessBytes }: Offer): Promise<{ sender: string; use: undefined }> {
@@ -138,7 +136,9 @@ export class AgentsHere implements DestinationKind {
 
   /** Judges an accepted offer by the newest row of its recipient; what it was counted for is not counted again. */
   async #judgeAnew(offer: Offer, accepted: Accepted): Promise<Accepted> {
-    const { agent, keys, quota } = await this.#recipient(offer.head)
+    const agent = await this.#parts.agents.findRegistered(offer.head.to)
+    if (agent === undefined) throw new Refusal('recipientUnknown')
+    const { keys, quota } = await this.#recipient(agent, offer.head)
     if (offer.access.kind === 1) await this.#judgeCapability(offer.access, agent, keys, offer)
     else if (offer.size > keys.body.strangers.bytes) throw new Refusal('tooLargeForStranger')
     return { ...accepted, agent, quota }
