@@ -56,6 +56,7 @@ describe('Markdown', () => {
     ['[x](#/node)', '#/node', false],
     ['[x](/svc/console)', '/svc/console', false],
     ['[a](https://user:secret@evil.example)', 'https://user:secret@evil.example', false],
+    ['[a](https://bank.example@evil.example)', 'https://bank.example@evil.example', false],
     ['[a](https://xn--pple-43d.com)', 'https://xn--pple-43d.com/', true],
     ['[a](https://аpple.com)', 'https://xn--pple-43d.com/', true],
     ['![cat](https://evil.example/p.png)', 'https://evil.example/p.png', true],

@@ -153,7 +153,8 @@ const linkOf = (token: Tokens.Link): Inline => ({
 /** Names of hosts as they are asked for, so that no letter passes for another one. */
 function addressOf(written: string): { address: string; href: string | undefined } {
   const url = URL.parse(written)
-  const isOpen = url !== null && /^(?:https?|mailto):$/.test(url.protocol) && url.password === ''
+  const isOpen =
+    url !== null && /^(?:https?|mailto):$/.test(url.protocol) && url.username === '' && url.password === ''
   return isOpen ? { address: url.href, href: url.href } : { address: written, href: undefined }
 }
 
