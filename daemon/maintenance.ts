@@ -14,7 +14,7 @@ import { takeUpReviews } from './store/reviews.ts'
 import { indexMessages } from './store/search.ts'
 import { forgetVerdicts } from './store/seen.ts'
 import { expireUnanswered } from './tasks/deadlines.ts'
-import { mendReceipts, tellMissingReceipts } from './tasks/receipt-provider.ts'
+import { mendReceipts } from './tasks/receipt-provider.ts'
 import { disputeOverdueReceipts } from './tasks/receipt-requester.ts'
 
 type Needs = Pick<
@@ -85,11 +85,7 @@ const chores: readonly ((ctx: Needs) => void)[] = [
   askNumbers,
   hurryHeld,
   endOverdue,
-  ctx =>
-    ctx.store.transaction(() => {
-      mendReceipts(ctx)
-      tellMissingReceipts(ctx)
-    }, 'node.receipt'),
+  ctx => ctx.store.transaction(() => mendReceipts(ctx), 'node.receipt'),
   ctx => ctx.keys.deleteOld(),
   ctx => ctx.chain.drain(),
   ctx => indexMessages(ctx.store),

@@ -136,6 +136,7 @@ const KINDS: Readonly<Record<string, readonly [mine: string, theirs: string]>> =
   end: ['propose to end', 'proposes to end'],
   accept_end: ['agree to end', 'agrees to end'],
   receipt: ['signed the receipt', 'signed the receipt'],
+  no_receipt: ['signed no receipt', 'signed no receipt'],
   counter_signature: ['counter-signed the receipt', 'counter-signed the receipt'],
   declined: ['declined', 'declined'],
   cancelled: ['withdrew the task', 'withdrew the task'],

@@ -39,9 +39,8 @@ type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'peers' | 'threads' 
 const MENDED_MS = 60 * 86_400_000
 
 /**
- * Signs the receipt of an ended interaction and queues it for the requester. Where nobody can sign one, both sides are
- * told why. `mended`: the digest of the transcript, where the receipt that
- * was made first has a wrong one.
+ * Signs the receipt of an ended interaction and queues it for the requester. Where it can sign none, it tells both sides
+ * why. `mended`: the digest of the transcript, where the receipt that was made first has a wrong one.
  */
 export function makeReceipt(ctx: Needs, interaction: Interaction, mended?: Uint8Array): Interaction {
   if (ctx.chain.isQuarantined) return refuseReceipt(ctx, interaction, noReceiptReasons.chainQuarantined)
@@ -109,17 +108,6 @@ function recordReceipt(ctx: Needs, { id, key, delegator }: Interaction, resultCi
     result_cid: cidText(resultCid),
   })
   noteReceiptRecord(ctx.store, key, seq)
-}
-
-/** Earlier releases told no requester why a task that ended has no receipt. */
-export function tellMissingReceipts(ctx: Needs): void {
-  const untold = ctx.store.all<{ key: number }>(
-    `SELECT key FROM interactions
-     WHERE side = 'received' AND state = 'ended' AND own_last IS NOT NULL AND peer_last IS NOT NULL
-       AND receipt IS NULL AND receipt_state IS NULL AND updated_at > ?`,
-    ctx.now() - MENDED_MS,
-  )
-  for (const { key } of untold) makeReceipt(ctx, ctx.threads.byKey(key))
 }
 
 /**

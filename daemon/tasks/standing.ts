@@ -5,9 +5,6 @@ import { unseenAbove } from '../store/messages.ts'
 import type { Interaction } from '../store/threads.ts'
 
 const OVER_STATES = new Set(['ended', 'declined', 'cancelled', 'failed', 'expired'])
-/** Nobody signs any more: the receipt does not hold, or its provider said why there is none. */
-const isSettled = (receiptState: Interaction['receiptState']): boolean =>
-  receiptState === 'disputed' || receiptState === 'none'
 const OVER_ELSEWHERE =
   'a copy of this node that is lost had ended the task before this was said; start another task'
 
@@ -17,6 +14,10 @@ export const isOver = (interaction: Pick<Interaction, 'state'>): boolean => OVER
 /** Whether both last messages of the transcript exist. */
 export const isCut = (interaction: Interaction): boolean =>
   interaction.ownLast !== null && interaction.peerLast !== null
+
+/** Nobody signs any more: the receipt does not hold, or the provider said why there is none. */
+const isWithoutReceipt = (state: Interaction['receiptState']): boolean =>
+  state === 'disputed' || state === 'none'
 
 /**
  * What this side waits for from the other one before the task can go on or is signed off by both: what it holds after a
@@ -28,7 +29,7 @@ export function waitingFor(
   const { state, endBy, receipt, receiptState, counterSignature } = interaction
   if (isNumberOpen(interaction)) return 'numbers'
   if (state === 'end_proposed' && endBy === 'me' && !isCut(interaction)) return 'peer'
-  if (state !== 'ended' || !isCut(interaction) || isSettled(receiptState)) return undefined
+  if (state !== 'ended' || !isCut(interaction) || isWithoutReceipt(receiptState)) return undefined
   if (isRequester(interaction)) return receipt === null ? 'receipt' : undefined
   return receipt !== null && counterSignature === null ? 'counter_signature' : undefined
 }
