@@ -107,7 +107,7 @@ type Assembled = Omit<Node, 'stop' | typeof Symbol.asyncDispose>
 
 /** With the clock of the machine: that of the node asks the hub. */
 const hubInputs = (
-  { identity, now, random, attachments, transfers, store, wakers }: Ground,
+  { identity, now, random, attachments, transfers, store, wakers, hub }: Ground,
   connections: Connections,
   publication: Publication,
 ): HubInputs => {
@@ -125,6 +125,10 @@ const hubInputs = (
     spoolFolder: attachments.folder,
     publication,
     receiving: bytes => transfers.receiving(bytes),
+    keyRetired(url) {
+      hub.retiredAt.add(url)
+      wakers.rounds.wake()
+    },
     keyRefused(url) {
       refusing.add(url)
       wakers.rounds.wake(isUntold)

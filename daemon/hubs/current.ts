@@ -42,6 +42,8 @@ export class CurrentHub {
   isCompared = false
   /** The question of the start: nothing is signed before it is answered, or has taken too long. */
   comparing: Promise<void> | undefined
+  /** Hubs that call the present key retired, and were not asked yet which one they hold. */
+  readonly retiredAt = new Set<string>()
   /** Whether another node of this identity takes over the polls of this one. */
   twinSeen = false
 

@@ -24,6 +24,8 @@ export type HubInputs = {
   receiving?: (bytes: number | undefined) => void
   /** Hears once for each key event that a hub refuses signatures under it: it may have missed the event. */
   keyRefused?: (url: string) => void
+  /** Hears once for each key event that a hub calls retired: it may hold a later one, which another copy made. */
+  keyRetired?: (url: string) => void
 }
 
 /** One version of what node and hub say to each other. */

@@ -40,7 +40,8 @@ export class Membership {
     this.#doors = doors
     this.#inputs = inputs
     this.#sync = sync
-    this.#newest = new Newest(ctx, sync, () => this.#refresh())
+    const others = () => this.accounts().filter(hub => hub !== ctx.hub.home)
+    this.#newest = new Newest(ctx, sync, { refresh: () => this.#refresh(), others })
   }
 
   /** Takes up the hub of the store; until {@link begin} has ended nothing is signed. */
@@ -222,6 +223,7 @@ export class Membership {
     try {
       if (hub.oldCopy !== undefined) return true
       await this.#newest.compare()
+      if (hub.oldCopy === undefined) await this.#newest.askOthers(hub.retiredAt)
       if (hub.oldCopy !== undefined) return true
       if (hub.home !== undefined) await watchCard(this.#ctx, hub.home)
       await this.#sync.run({ signal, profile: false })

@@ -11,7 +11,7 @@ import { describe } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { isKeptOut } from '../hubs/kept-out.ts'
 import { within } from '../platform/within.ts'
-import { compareWithHub } from './own-log.ts'
+import { compareWithHub, compareWithOther } from './own-log.ts'
 import type { Sync, SyncNeeds } from './sync.ts'
 
 /** How long a start or a key event waits for a hub that does not answer. */
@@ -32,13 +32,16 @@ export class Newest {
   readonly #sync: Sync
   /** Learns what the home hub has become. */
   readonly #refresh: () => Promise<void>
+  /** Hubs beside the home that have an account of this identity. */
+  readonly #others: () => HubClient[]
   readonly #asked = Promise.withResolvers<void>()
   #looking: Promise<void> | undefined
 
-  constructor(ctx: SyncNeeds, sync: Sync, refresh: () => Promise<void>) {
+  constructor(ctx: SyncNeeds, sync: Sync, hubs: { refresh: () => Promise<void>; others: () => HubClient[] }) {
     this.#ctx = ctx
     this.#sync = sync
-    this.#refresh = refresh
+    this.#refresh = hubs.refresh
+    this.#others = hubs.others
   }
 
   /** Asks the hub before anything is signed; a start waits some seconds for it. */
@@ -100,6 +103,24 @@ export class Newest {
     this.waive()
   }
 
+  /** What other hubs hold of this identity, where they answer; `at`: those alone. */
+  async askOthers(at?: ReadonlySet<string>): Promise<void> {
+    if (at?.size === 0) return
+    const asked = this.#others().filter(({ url }) => at?.has(url) ?? true)
+    await within(HUB_WAIT_MS, Promise.all(asked.map(other => this.#askOther(other))))
+  }
+
+  async #askOther(other: HubClient): Promise<void> {
+    const { hub, log } = this.#ctx
+    try {
+      const why = await compareWithOther(this.#ctx, other)
+      hub.oldCopy ??= why
+      hub.retiredAt.delete(other.url)
+    } catch (error) {
+      log.info({ reason: describe(error) }, 'a former hub was not asked whether this is an old copy')
+    }
+  }
+
   /** Nothing waits for the answer of this hub any more. */
   waive(): void {
     const { hub, wakers } = this.#ctx
@@ -154,6 +175,7 @@ export class Newest {
     try {
       if (hub.home === undefined) return true
       if (!hub.isCompared) await this.compare()
+      if (hub.oldCopy === undefined) await this.askOthers()
       if (hub.oldCopy === undefined && (await watch(hub.home)) === 'came_second') this.#comeSecond(hub.home)
       if (hub.oldCopy === undefined) await drain(hub.home)
       return true

@@ -53,13 +53,37 @@ async function servedState(hub: HubClient, aid: string): Promise<Served | undefi
   }
 }
 
-function contradiction(own: VerifiedKel, held: readonly KeyEvent[]): string | undefined {
+/**
+ * Why this machine is an old copy, by what another hub than its home holds; a copy that is lost may have told it of a key
+ * event that the home never saw.
+ */
+export async function compareWithOther(ctx: Needs, other: HubClient): Promise<string | undefined> {
+  const held = await servedLog(other, ctx.identity.aid)
+  const why = held && contradiction(ctx.identity.log, held, `the hub ${other.url}`)
+  if (why === undefined) return undefined
+  ctx.log.error({ reason: why }, 'stopped talking to the hub')
+  if (ctx.hub.home !== undefined) ctx.hub.halt(ctx.hub.home, why)
+  return why
+}
+
+/** Key events as a hub serves them; undefined where it never knew the identity, or shows nothing that can be read. */
+async function servedLog(hub: HubClient, aid: string): Promise<KeyEvent[] | undefined> {
+  try {
+    return await hub.fetchLog(aid)
+  } catch (error) {
+    if (error instanceof Malformed || (error instanceof Refused && error.code === 'unknown_aid'))
+      return undefined
+    throw error
+  }
+}
+
+function contradiction(own: VerifiedKel, held: readonly KeyEvent[], who = 'the hub'): string | undefined {
   try {
     const verdict = compareKel(own, held)
     if (verdict.verdict === 'extends')
-      return `the hub holds key event ${verdict.log.seq} of this identity and this machine ${own.seq}: it is an old copy; restore the newest backup of identity.kel and interactions, or use the machine that rotated the key`
+      return `${who} holds key event ${verdict.log.seq} of this identity and this machine ${own.seq}: it is an old copy; restore the newest backup of identity.kel and interactions, or use the machine that rotated the key`
     if (verdict.verdict === 'fork')
-      return 'the hub holds another key history of this identity than this machine; stop one of the two machines that have its keys'
+      return `${who} holds another key history of this identity than this machine; stop one of the two machines that have its keys`
     return undefined
   } catch (error) {
     // What does not verify proves nothing.

@@ -73,6 +73,7 @@ async function deafen({ world, dice }: Ground): Promise<string> {
 async function rotate({ world, dice }: Ground): Promise<string> {
   const who = dice.pick(nodeNames)
   await someMs(dice, 2000)
+  if (world.restoring.has(who)) return `${who} (not now)`
   await world.ask(who, 'POST', '/id/rotate', {})
   return who
 }
@@ -80,6 +81,7 @@ async function rotate({ world, dice }: Ground): Promise<string> {
 async function rotateWhileAway({ world, dice }: Ground): Promise<string> {
   const who = dice.pick(nodeNames)
   await someMs(dice, 1500)
+  if (world.restoring.has(who)) return `${who} (not now)`
   const line = world.line(who, world.home)
   line.cut()
   try {
@@ -124,6 +126,7 @@ async function restoreNode({ world, dice, n, restores }: Ground): Promise<string
   const who = dice.pick(nodeNames)
   await someMs(dice, 1000)
   const savedMs = Date.now()
+  world.restoring.add(who)
   const file = await world.backUpNode(who, n)
   await someMs(dice, 4000)
   // what was said from here on may be lost, also what is answered while it stops
@@ -132,6 +135,7 @@ async function restoreNode({ world, dice, n, restores }: Ground): Promise<string
   if (dice.next() < 0.5) world.forgetMachine(who)
   await world.restoreNode(who, file)
   await untilSettled(world, who)
+  world.restoring.delete(who)
   restore.restoredMs = Date.now()
   return who
 }

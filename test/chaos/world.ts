@@ -302,6 +302,9 @@ export class ChaosWorld {
   }
 
   /** Its people read that a newer copy signed something since, know that it is lost, and go on from this one. */
+  /** Nodes between a backup and the restore of it: a key event there would be lost with the machine. */
+  readonly restoring = new Set<string>()
+
   async acceptNode(node: NodeName): Promise<void> {
     await this.end(node)
     await this.#command([this.#programs.node, 'evidence', 'accept'], this.#env(node))

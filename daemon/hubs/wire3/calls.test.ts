@@ -36,6 +36,7 @@ const connections = new Connections()
 let calls: Wire3Calls
 let time = now
 let log: VerifiedKel
+let retiredAt: string[] = []
 
 beforeAll(async () => {
   server = createServer((request, response) => {
@@ -62,6 +63,7 @@ beforeEach(() => {
   seen = []
   time = now
   answers = []
+  retiredAt = []
   const random = (length: number) => crypto.getRandomValues(new Uint8Array(length))
   const identity = openIdentity(mkdtempSync(join(tmpdir(), 'svc-calls-')), { now: () => now, random })
   log = identity.log
@@ -73,6 +75,7 @@ beforeEach(() => {
     random,
     spoolFolder: '',
     publication,
+    keyRetired: at => void retiredAt.push(at),
   })
 })
 afterAll(async () => {
@@ -139,6 +142,12 @@ test('a second refusal is told, not tried for ever', async () => {
   answers = [refused('ts_stale', { floor: now + 1 }), refused('ts_stale', { floor: now + 2 })]
   await expect(update('x')).rejects.toMatchObject({ code: 'ts_stale' })
   expect(seen).toHaveLength(2)
+})
+
+test('a hub that calls the key retired is told of, once for each key event', async () => {
+  answers = [refused('key_retired'), refused('key_retired')]
+  for (let n = 0; n < 2; n++) await expect(update('x')).rejects.toMatchObject({ code: 'key_retired' })
+  expect(retiredAt).toEqual([expect.stringMatching(/^http:/)])
 })
 
 describe('a hub that refuses the key', () => {

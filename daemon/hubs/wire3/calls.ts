@@ -81,8 +81,9 @@ export class Wire3Calls {
   #lastContact: number | undefined
   #queue: Promise<unknown> = Promise.resolve()
   #lastTs = 0
-  /** Newest key event under which this hub refused a signature. */
+  /** Newest key event under which this hub refused a signature, and that it called retired. */
   #refusedSeq: number | undefined
+  #retiredSeq: number | undefined
   /** When this hub was last shown the log because it refused a signature, and up to which event. */
   #pushed: { seq: number; atMs: number } | undefined
   #clockOffset = 0
@@ -209,11 +210,7 @@ export class Wire3Calls {
       return await attempt()
     } catch (error) {
       if (!(error instanceof Refused)) throw error
-      const isHealed =
-        error.code === 'unauthorized'
-          ? this.#takeClock() || (await this.#toldKey())
-          : error.code === 'ts_stale' || error.code === 'replayed'
-      if (!isHealed) throw error
+      if (!(await this.#isHealed(error))) throw error
       const floor = error.members['floor']
       if (typeof floor === 'number') {
         this.#checkFloor(floor)
@@ -222,6 +219,13 @@ export class Wire3Calls {
       }
       return attempt()
     }
+  }
+
+  /** Whether the same call may be taken now: what stood in its way is out of it. */
+  async #isHealed({ code }: Refused): Promise<boolean> {
+    if (code === 'key_retired') this.#tellRetired()
+    if (code === 'unauthorized') return this.#takeClock() || (await this.#toldKey())
+    return code === 'ts_stale' || code === 'replayed'
   }
 
   /** The floor of a hub that has just started lies above its clock, so its date says how far it may be followed. */
@@ -259,6 +263,13 @@ export class Wire3Calls {
     if (this.#refusedSeq === identity.log.seq) return
     this.#refusedSeq = identity.log.seq
     keyRefused?.(this.#url)
+  }
+
+  #tellRetired(): void {
+    const { identity, keyRetired } = this.#inputs
+    if (this.#retiredSeq === identity.log.seq) return
+    this.#retiredSeq = identity.log.seq
+    keyRetired?.(this.#url)
   }
 
   /** Takes over the hub's clock from its last answer; true when ours was far off. */
