@@ -1,4 +1,5 @@
 /** The accounts of all nodes at both hubs, at rest: what they were, and what receipts explain since. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { faultsOfBooks, faultsOfSum } from './checker.ts'
 import type { Account, Restore, Task, View } from './history.ts'
 import { Asked, type ChaosWorld, GRANTED, type HubName, hubNames, type NodeName, nodeNames } from './world.ts'
@@ -18,12 +19,17 @@ type Baseline = {
   tasks: number
   tasksBefore: number
   beforeMs: number
+  /** Hubs that were put back, and where credits were still held: their holds end later, for tasks of before. */
+  unended: ReadonlySet<HubName>
 }
 
 /** What a hub gives everybody who registers. */
 const TRIAL = 100
 /** What moves while the accounts are read is read again. */
 const READS_MAX = 3
+/** A hub that was put back is told again of every end of a hold that it lost. */
+const ENDED_MS = 60_000
+const LOOK_MS = 500
 const isNode = ({ who }: Restore): boolean => (nodeNames as readonly string[]).includes(who)
 
 /** What a side shows of a task; undefined where it does not have it. */
@@ -47,12 +53,15 @@ export class ChaosBooks {
     const before = this.#baseline
     const has = new Map<string, number>()
     const found: string[] = []
+    const unended = new Set<HubName>()
     for (const hub of hubNames) {
+      const isAsked = isPutBack(ground, hub, before) || before?.unended.has(hub) === true
+      if (isAsked && !(await haveHoldsEnded(ground.world, hub))) unended.add(hub)
       found.push(...(await this.#compareHub(ground, hub, has)))
       found.push(...(await sumFaults(ground.world, hub)))
     }
     const [tasksBefore, beforeMs] = [before?.tasks ?? 0, before?.atMs ?? 0]
-    this.#baseline = { atMs: Date.now(), has, tasks: tasks.length, tasksBefore, beforeMs }
+    this.#baseline = { atMs: Date.now(), has, tasks: tasks.length, tasksBefore, beforeMs, unended }
     return found
   }
 
@@ -63,7 +72,7 @@ export class ChaosBooks {
       const account = this.#news(await accountOf(ground.world, node, hub), before === undefined)
       has.set(`${node} ${hub}`, account.balance + account.held)
       if (before === undefined) continue
-      const isHub = ground.restores.some(one => one.restoredMs >= before.atMs && one.who === hub)
+      const isHub = isPutBack(ground, hub, before)
       const wasPutBack =
         isHub || ground.restores.some(one => one.restoredMs >= before.atMs && one.who === node)
       const books = {
@@ -73,7 +82,7 @@ export class ChaosBooks {
         before: before.has.get(`${node} ${hub}`) ?? 0,
         explained: await explained(ground, node, account.network, ground.tasks.slice(before.tasks)),
         wasPutBack,
-        isUnsure: isHub || isCutShort(ground, node, before),
+        isUnsure: isHub || before.unended.has(hub) || isCutShort(ground, node, before),
       }
       found.push(...faultsOfBooks(books))
       if (wasPutBack) this.#news(account, true)
@@ -92,6 +101,23 @@ export class ChaosBooks {
     if (isTold) for (const { transaction } of [...news.unknown, ...news.missing]) this.#told.add(transaction)
     return news
   }
+}
+
+const isPutBack = ({ restores }: Ground, hub: HubName, before: Baseline | undefined): boolean =>
+  before !== undefined && restores.some(one => one.restoredMs >= before.atMs && one.who === hub)
+
+/** Waits until no credits are held at a hub at which nothing is under way. */
+async function haveHoldsEnded(world: ChaosWorld, hub: HubName): Promise<boolean> {
+  for (const end = Date.now() + ENDED_MS; Date.now() < end; await pause(LOOK_MS)) {
+    const accounts = await Promise.all(
+      nodeNames.map(node => {
+        const { url } = world.line(node, hub)
+        return world.ask(node, 'GET', `/balance?hub=${encodeURIComponent(url)}`)
+      }),
+    )
+    if (accounts.every(({ held }) => held === 0)) return true
+  }
+  return false
 }
 
 /** Whether a node was put back while there was a task of this node of which nobody can say what it moved. */
