@@ -1,6 +1,7 @@
 /** What the parts of a running node share: the line between the rooms below it, which never take it, and those above. */
 import type { Logger } from 'pino'
 import type { Attachments } from './attachments/attachments.ts'
+import type { Carriers } from './carrier/carrier.ts'
 import type { Chain } from './chain/chain.ts'
 import type { Settings } from './home/settings.ts'
 import type { CurrentHub } from './hubs/current.ts'
@@ -55,5 +56,7 @@ export type Served = {
 export type Context = Ground & {
   readonly modules: Served
   /** Looks after the stock of delivery capabilities that a peer holds of ours. */
+  /** What brings messages to and from other nodes. */
+  readonly carriers: Carriers
   readonly topUps: { note(peer: string): void; hurry(peer: string): void }
 }

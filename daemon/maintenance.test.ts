@@ -1,9 +1,9 @@
 /** What a clock that ran a year ahead has put off is tried again soon after the clock is right. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kinds } from '../protocol/mail/payload.ts'
-import { askForCapabilities } from './mail/top-ups.ts'
 import { doChores, expire } from './maintenance.ts'
 import { Audit } from './payments/audit.ts'
+import { askForCapabilities } from './sealed/top-ups.ts'
 import { addA2aEvent, addA2aTask, dueA2aPushes, putA2aPush, putOffPush } from './store/a2a.ts'
 import { dueEntries } from './store/outbox.ts'
 import { failWrites } from './testing/failing-store.ts'

@@ -36,7 +36,6 @@ import { Publication } from './hubs/publication.ts'
 import { type Identity, phraseOfSeed } from './identity/identity.ts'
 import { Outbox } from './mail/outbox.ts'
 import { Relay } from './mail/relay.ts'
-import { TopUps } from './mail/top-ups.ts'
 import { watchForTwin } from './mail/waiting-mail.ts'
 import { startMaintenance } from './maintenance.ts'
 import { Membership } from './membership/home.ts'
@@ -47,6 +46,8 @@ import { LogFile } from './platform/log-file.ts'
 import type { Timings } from './platform/timings.ts'
 import type { Wakers } from './platform/waker.ts'
 import { watchFile } from './platform/watched-file.ts'
+import { sealedCarriers } from './sealed/carrier.ts'
+import { TopUps } from './sealed/top-ups.ts'
 import { hubRow } from './store/hubs.ts'
 import { storePath } from './store/open.ts'
 import { AutoReply } from './tasks/auto-reply.ts'
@@ -149,7 +150,7 @@ async function assemble(
   const publication = new Publication()
   const config = below.settings.current.modules ?? {}
   const modules = new Modules({ ...below, config, publication })
-  const ctx: Context = { ...below, topUps, modules }
+  const ctx: Context = { ...below, topUps, modules, carriers: sealedCarriers(below) }
   const connections = new Connections()
   const sync = new Sync(ctx, new PowSolver(store, below.now))
   const membership = new Membership(ctx, hubInputs({ ...below, now }, connections, publication), sync)

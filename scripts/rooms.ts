@@ -378,9 +378,14 @@ export const rooms: Record<string, Room> = {
       'daemon/hubs',
     ],
   },
+  'daemon/carrier': {
+    purpose: 'what brings messages from node to node, as one interface for every wire',
+    uses: ['protocol/identity', 'protocol/mail', 'daemon/store', 'daemon/hubs', 'daemon/peers'],
+  },
   'daemon/context.ts': {
     purpose: 'the line: rooms above it may take the context, rooms below never do',
     uses: [
+      'daemon/carrier',
       'daemon/platform',
       'daemon/home',
       'daemon/store',
@@ -454,10 +459,31 @@ export const rooms: Record<string, Room> = {
       'daemon/payments',
     ],
   },
-  'daemon/mail': {
-    purpose: 'messages in and out',
+  'daemon/sealed': {
+    purpose: 'the carrier of sealed mail: envelopes, what lets them in, confirmations of their delivery',
     uses: [
-      ...formats,
+      'protocol/encoding',
+      'protocol/crypto',
+      'protocol/identity',
+      'protocol/contract',
+      'protocol/mail',
+      'daemon/platform',
+      'daemon/store',
+      'daemon/hubs',
+      'daemon/peers',
+      'daemon/carrier',
+      'daemon/context.ts',
+    ],
+  },
+  'daemon/mail': {
+    purpose: 'messages in and out, whatever carries them',
+    uses: [
+      'protocol/encoding',
+      'protocol/crypto',
+      'protocol/contract',
+      'protocol/proof',
+      'protocol/mail',
+      'daemon/carrier',
       'daemon/refusal.ts',
       'daemon/platform',
       'daemon/store',
@@ -486,7 +512,7 @@ export const rooms: Record<string, Room> = {
       'daemon/hubs',
       'daemon/context.ts',
       'daemon/tasks',
-      'daemon/mail',
+      'daemon/sealed',
     ],
   },
   'daemon/control': {
@@ -561,6 +587,7 @@ export const rooms: Record<string, Room> = {
       'daemon/modules',
       'daemon/ground.ts',
       'daemon/tasks',
+      'daemon/sealed',
       'daemon/mail',
       'daemon/membership',
       'daemon/control',

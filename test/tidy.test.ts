@@ -243,6 +243,7 @@ test('a part of the node names what it needs of the context; only those that joi
     'daemon/mail/outbox.ts',
     'daemon/mail/receive.ts',
     'daemon/mail/relay.ts',
+    'daemon/mail/taking.ts',
     'daemon/node.ts',
     'daemon/tasks/auto-reply.ts',
     'daemon/tasks/delegation.ts',

@@ -10,7 +10,7 @@ import { ATTACHMENT_BYTES_MAX } from '../../protocol/contract/limits.ts'
 import { cidText, contentId, contentIdOfDigest } from '../../protocol/crypto/hash.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { fileName } from '../../protocol/encoding/file-names.ts'
-import type { Attachment } from '../../protocol/mail/message.ts'
+import type { Attachment, MessageBody } from '../../protocol/mail/message.ts'
 import type { OpenedMessage } from '../../protocol/mail/open.ts'
 import { faultPoint } from '../platform/faults.ts'
 import {
@@ -54,6 +54,9 @@ const mediaTypes: Record<string, string> = {
 }
 
 const KEY_FILES = ['identity.kel', 'identity.next', 'mailbox.keys']
+
+/** The files of a message, each chunk verified as it is read. */
+type Incoming = Pick<OpenedMessage, 'parts'> & { readonly body: Pick<MessageBody, 'attachments'> }
 
 export class Attachments {
   /** Also the place of temporary files, which a start removes. */
@@ -129,7 +132,7 @@ export class Attachments {
    * Stores the attachments of an opened message and, once all of them are verified and durable, takes the message; a
    * file that no message names then is gone again before anybody else runs.
    */
-  async receive<T>(opened: OpenedMessage, store: Store, take: () => T): Promise<T> {
+  async receive<T>(opened: Incoming, store: Store, take: () => T): Promise<T> {
     const { attachments } = opened.body
     for (const { size } of attachments)
       if (size > ATTACHMENT_BYTES_MAX) throw new Malformed('an attachment is over 64 MiB')

@@ -39,12 +39,15 @@ export async function findAgents(ctx: Needs, hub: HubClient, given: Parameters<H
 }
 
 /** Says of an agent of whom nothing came here yet that the hub does not list it either: an AID holds no checksum. */
-export async function unlistedWarning(ctx: Needs, aid: string): Promise<string | undefined> {
+export async function unlistedWarning(
+  ctx: Needs & Pick<Context, 'carriers'>,
+  aid: string,
+): Promise<string | undefined> {
   const hub = ctx.hub.home
   if (hub === undefined || ctx.peers.find(aid) !== undefined) return undefined
   const limit = new AbortController()
   const isUnlisted = await Promise.race([
-    ctx.peers.lookup(aid, { fresh: true }).then(
+    ctx.carriers.find(aid, { fresh: true }).then(
       ({ outcome }) => outcome === 'not_listed',
       () => false,
     ),

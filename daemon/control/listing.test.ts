@@ -150,7 +150,7 @@ describe('a page of a list', () => {
             peer: alice.aid,
             side: 'received',
             state: 'open',
-            wire: 3,
+            way: 'sealed',
             capability: null,
             preview: i % 2 === 0 ? 'even' : 'odd',
             commitment: null,

@@ -7,7 +7,7 @@ import { encodeKel } from '../../protocol/identity/kel.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
-import { newestWire } from '../hubs/open.ts'
+import { spoken } from '../hubs/open.ts'
 import type { Publication } from '../hubs/publication.ts'
 import { KeyRefused } from '../identity/identity.ts'
 import { cardWarning } from '../membership/card.ts'
@@ -54,7 +54,7 @@ type Needs = Pick<
 >
 
 const EVIDENCE_LIMIT_DEFAULT = 50
-const PROFILE_NOTE = 'wire 3 publishes no prices; pricing is kept here and shown by profile show'
+const PROFILE_NOTE = 'hubs publish no prices; pricing is kept here and shown by profile show'
 
 export type NodeParts = {
   membership: Membership
@@ -275,8 +275,8 @@ async function joinHub(
   given: Parameters<Handlers['hubRegister']>[0],
   signal: AbortSignal,
 ) {
-  if (given.wire !== undefined && given.wire !== newestWire)
-    refuse('hub_incompatible', `this node speaks wire ${newestWire}, not ${given.wire}`, 'svc version')
+  if (given.wire !== undefined && !spoken.includes(given.wire))
+    refuse('hub_incompatible', `this node speaks wire ${spoken.join(', ')}, not ${given.wire}`, 'svc version')
   requirePublishable(parts, present({ name: given.name, caps: given.caps }))
   if (given.recovery_phrase !== undefined) importPhrase(ctx, given.recovery_phrase)
   const { name, caps, guest_messages, accept_delegations } = ctx.settings.current

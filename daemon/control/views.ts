@@ -17,7 +17,6 @@ import { Receipt, receiptId } from '../../protocol/proof/receipt.ts'
 import { attachmentFileName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import { LOST_BY_PEER, LOST_BY_REQUESTER } from '../hubs/failures.ts'
-import { isSealed } from '../hubs/open.ts'
 import { type Glimpse, PREVIEW_CHARACTERS } from '../store/glimpses.ts'
 import { anewOf, isLocal } from '../store/interactions.ts'
 import { isHeld, isNumberInDoubt } from '../store/outbox.ts'
@@ -192,7 +191,7 @@ export function threadView(ctx: Needs, interaction: Interaction, options: Thread
     state: interaction.state,
     ...standing(ctx, interaction),
     ...present({ capability: interaction.capability ?? undefined }),
-    sealed: isLocal(interaction) || isSealed(interaction.wire),
+    sealed: interaction.way !== 'open',
     ...present({ local: isLocal(interaction) || undefined }),
     turns,
     ...present({ next_turn: next }),

@@ -6,13 +6,13 @@ import { isOutOfRoom, isStoreFailure } from '../platform/room.ts'
 import { ownReason, type Reason, reasonOfHub } from '../store/reasons.ts'
 import { HubStopped, HubUnreachable, NodeStopping, NoHub } from './hub.ts'
 
-/** What a delivery confirmation that is no success says, by its code. */
-export const confirmationReasons: Record<number, string> = {
-  1: 'refused by the policy of the recipient, who may take no more from strangers now; ask to be added as a contact, and send it anew then',
-  2: 'the recipient could not use it',
-  3: 'refused for its times',
-  5: 'the interaction had ended',
-}
+/** What a recipient that did not take a message says by its verdict. */
+export const refusedByRecipient = {
+  refusedByPolicy:
+    'refused by the policy of the recipient, who may take no more from strangers now; ask to be added as a contact, and send it anew then',
+  malformed: 'the recipient could not use it',
+  ended: 'the interaction had ended',
+} as const
 
 /** Said of a task whose other side lost it, to its requester and to its provider. */
 export const LOST_BY_PEER =

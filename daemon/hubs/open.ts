@@ -7,12 +7,8 @@ import { wire3 } from './wire3/wire.ts'
 /** Every wire that this node speaks, the newest first. */
 const wires: readonly Wire[] = [wire3]
 
-/** The wire of what is written before any hub is known. */
-export const newestWire = Math.max(...wires.map(wire => wire.number))
-
-/** Whether what travels under a wire is sealed end to end. */
-export const isSealed = (number: number): boolean =>
-  wires.find(wire => wire.number === number)?.sealed === true
+/** The numbers of them. */
+export const spoken: readonly number[] = wires.map(wire => wire.number)
 
 /** The hub of a row. */
 export function openHub(

@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { contentId } from '../../protocol/crypto/hash.ts'
 import { utf8 } from '../../protocol/encoding/bytes.ts'
-import { encodeAccess } from '../../protocol/mail/access.ts'
-import { dackCodes } from '../../protocol/mail/dack.ts'
-import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
+import type { MessageBody } from '../../protocol/mail/message.ts'
 import { encodePayload, kinds, type Payload } from '../../protocol/mail/payload.ts'
 import { GENESIS } from '../../protocol/proof/evidence.ts'
 import { CounterSignature, Receipt } from '../../protocol/proof/receipt.ts'
 import { behindPeer, loseHeads, rememberContradicted } from '../chain/old-copy.ts'
 import { warningsOf } from '../control/warnings.ts'
 import { noteHead } from '../peers/heads.ts'
+import type { Verdict } from '../store/seen.ts'
+import { arrivedFrom } from '../testing/arrived.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { takeIn } from './receive.ts'
 
@@ -43,7 +43,7 @@ const putBack = (node: TestNode, to: number) => node.ctx.store.run('DELETE FROM 
 const write = (from: TestNode, to: TestNode) => from.delegate(to, 'another task')
 
 /** What `to` answers to a head that `from` gives it. */
-function given(from: TestNode, to: TestNode, payload: Payload<11>, more: Partial<MessageBody> = {}): number {
+function given(from: TestNode, to: TestNode, payload: Payload<11>, more: Partial<MessageBody> = {}): Verdict {
   const body: MessageBody = {
     v: 1,
     from: from.aid,
@@ -59,15 +59,7 @@ function given(from: TestNode, to: TestNode, payload: Payload<11>, more: Partial
     attachments: [],
     ...more,
   }
-  return takeIn(to.ctx, {
-    body,
-    digest: messageDigest(body),
-    expMs: world.clock.ms + 1000,
-    wire: 3,
-    access: encodeAccess({ kind: 0 }),
-    log: from.ctx.identity.log,
-    keySet: undefined,
-  })
+  return takeIn(to.ctx, arrivedFrom(from, to, body))
 }
 
 describe('a head of a peer', () => {
@@ -188,7 +180,7 @@ describe('a head of ours that comes back', () => {
 
   test('beyond the end of our chain stops the node, with the name of the contact', () => {
     putBack(alice, length() - 1)
-    expect(given(bob, alice, { counterSignature: counter() })).toBe(dackCodes.stored)
+    expect(given(bob, alice, { counterSignature: counter() })).toBe('stored')
     expect(alice.ctx.hub.oldCopy).toMatch(
       /^bob holds this identity's signature under record 1 of its evidence chain and this directory ends at record 0: it is an old copy; .* svc evidence accept$/,
     )
@@ -199,13 +191,13 @@ describe('a head of ours that comes back', () => {
     const held = { counterSignature: counter() }
     putBack(alice, length() - 1)
     alice.ctx.identity.rotate(alice.hub.identity.aid, world.clock.ms + 1)
-    expect(given(bob, alice, held)).toBe(dackCodes.stored)
+    expect(given(bob, alice, held)).toBe('stored')
     expect(alice.ctx.hub.oldCopy).toBeUndefined()
   })
 
   test('leaves what this machine has seen of the newer copy as it was', async () => {
     putBack(alice, 0)
-    expect(given(bob, alice, { counterSignature: counter() })).toBe(dackCodes.stored)
+    expect(given(bob, alice, { counterSignature: counter() })).toBe('stored')
     const file = join(alice.ctx.dir, 'run', 'heads', `${alice.aid}.json`)
     const before = readFileSync(file, 'utf8')
     alice.within(() => alice.ctx.chain.append('svc.test', {}))
@@ -216,14 +208,14 @@ describe('a head of ours that comes back', () => {
   test('with another record in its place stops it too, and stays said after a restart', () => {
     putBack(alice, length() - 1)
     for (let n = 0; n < 3; n++) alice.within(() => alice.ctx.chain.append('svc.test', { n }))
-    expect(given(bob, alice, { counterSignature: counter() })).toBe(dackCodes.stored)
+    expect(given(bob, alice, { counterSignature: counter() })).toBe('stored')
     expect(alice.ctx.hub.oldCopy).toMatch(/ holds another record there: /)
     const { chain, store } = alice.ctx
     expect(behindPeer(chain, store, () => 'bob')).toBe(alice.ctx.hub.oldCopy)
   })
 
   test('that our chain reaches changes nothing, and is forgotten once the chain is completed', () => {
-    expect(given(bob, alice, { counterSignature: counter() })).toBe(dackCodes.stored)
+    expect(given(bob, alice, { counterSignature: counter() })).toBe('stored')
     expect(alice.ctx.hub.oldCopy).toBeUndefined()
     const { chain, store } = alice.ctx
     rememberContradicted(store, bob.aid, { length: length(), id: counter().body.chainHead })
@@ -235,24 +227,24 @@ describe('a head of ours that comes back', () => {
   test('is believed of contacts only, and taken of nobody without an open task', () => {
     putBack(alice, length() - 1)
     alice.ctx.contacts.remove('bob')
-    expect(given(bob, alice, { counterSignature: counter() })).toBe(dackCodes.stored)
+    expect(given(bob, alice, { counterSignature: counter() })).toBe('stored')
     expect(alice.ctx.hub.oldCopy).toBeUndefined()
     alice.ctx.store.run("UPDATE interactions SET state = 'declined'")
-    expect(given(bob, alice, { counterSignature: counter() })).toBe(dackCodes.malformed)
+    expect(given(bob, alice, { counterSignature: counter() })).toBe('malformed')
     alice.ctx.contacts.add(bob.aid, 'bob')
     alice.ctx.contacts.block('bob', true)
-    expect(given(bob, alice, { counterSignature: counter() })).toBe(dackCodes.refusedByPolicy)
+    expect(given(bob, alice, { counterSignature: counter() })).toBe('refusedByPolicy')
     expect(alice.ctx.hub.oldCopy).toBeUndefined()
   })
 
   test('counts only where we signed it, and brings no files', () => {
     const { body } = counter()
     const forged = CounterSignature.sign(bob.ctx.identity.seed, { ...body, chainLength: 900 })
-    expect(given(bob, alice, { counterSignature: forged })).toBe(dackCodes.malformed)
-    expect(given(bob, alice, { receipt: receipt() })).toBe(dackCodes.malformed)
+    expect(given(bob, alice, { counterSignature: forged })).toBe('malformed')
+    expect(given(bob, alice, { receipt: receipt() })).toBe('malformed')
     putBack(alice, length() - 1)
     const attachments = [{ name: 'a', mediaType: 'text/plain', size: 1, cid: new Uint8Array(36) }]
-    expect(given(bob, alice, { counterSignature: counter() }, { attachments })).toBe(dackCodes.malformed)
+    expect(given(bob, alice, { counterSignature: counter() }, { attachments })).toBe('malformed')
     expect(alice.ctx.hub.oldCopy).toBeUndefined()
   })
 
@@ -260,21 +252,21 @@ describe('a head of ours that comes back', () => {
     putBack(alice, length() - 1)
     const { store, identity, hub } = alice.ctx
     loseHeads(store, length() - 1, identity.log.seq)
-    expect(given(bob, alice, { counterSignature: counter() })).toBe(dackCodes.stored)
+    expect(given(bob, alice, { counterSignature: counter() })).toBe('stored')
     expect(hub.oldCopy).toBeUndefined()
     loseHeads(store, length() + 5, identity.log.seq)
-    expect(given(bob, alice, { counterSignature: counter() })).toBe(dackCodes.stored)
+    expect(given(bob, alice, { counterSignature: counter() })).toBe('stored')
     expect(hub.oldCopy).toBeUndefined()
     identity.rotate(alice.hub.identity.aid, world.clock.ms + 1)
     const later = CounterSignature.sign(identity.seed, { ...counter().body, kelSeq: identity.log.seq })
-    expect(given(bob, alice, { counterSignature: later })).toBe(dackCodes.stored)
+    expect(given(bob, alice, { counterSignature: later })).toBe('stored')
     expect(hub.oldCopy).toMatch(/^bob holds /)
   })
 
   test('says nothing new to a chain that is quarantined', () => {
     putBack(alice, length() - 1)
     alice.within(() => alice.ctx.chain.append('svc.chain.fork', {}))
-    expect(given(bob, alice, { counterSignature: counter() })).toBe(dackCodes.stored)
+    expect(given(bob, alice, { counterSignature: counter() })).toBe('stored')
     expect(alice.ctx.hub.oldCopy).toBeUndefined()
   })
 })

@@ -2,14 +2,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { contentId } from '../../protocol/crypto/hash.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
-import { encodeAccess } from '../../protocol/mail/access.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { encodePayload, kinds, noReceiptReasons } from '../../protocol/mail/payload.ts'
 import { documentBytes, documentCid } from '../../protocol/proof/documents.ts'
 import { GENESIS } from '../../protocol/proof/evidence.ts'
 import { CounterSignature, Receipt } from '../../protocol/proof/receipt.ts'
 import { fixture } from '../../protocol/testing/agents.ts'
+import { verdicts } from '../store/seen.ts'
 import type { Interaction } from '../store/threads.ts'
+import { arrivedFrom } from '../testing/arrived.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { takeIn } from './receive.ts'
 
@@ -58,7 +59,7 @@ function placed(role: Role, { name: _, receiptWaits, ...standing }: Standing): I
     peer: peer.aid,
     side: isProvider ? 'received' : 'sent',
     state: standing.state,
-    wire: 3,
+    way: 'sealed',
     capability: null,
     preview: 'count',
     commitment,
@@ -160,15 +161,7 @@ function taken(interaction: Interaction, kind: number, number: number): number {
 }
 
 function takenAs(body: MessageBody): number {
-  return takeIn(receiver.ctx, {
-    body,
-    digest: messageDigest(body),
-    expMs: world.clock.ms + 1000,
-    wire: 3,
-    access: encodeAccess({ kind: 0 }),
-    log: peer.ctx.identity.log,
-    keySet: undefined,
-  })
+  return verdicts[takeIn(receiver.ctx, arrivedFrom(peer, receiver, body))]
 }
 
 describe.each(['provider', 'requester'] as const)('a %s whose interaction is', receiverRole => {

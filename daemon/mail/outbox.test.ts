@@ -4,6 +4,7 @@ import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../prot
 import { kinds } from '../../protocol/mail/payload.ts'
 import { deliveryView } from '../control/views.ts'
 import { HubStopped } from '../hubs/hub.ts'
+import { sealedCarriers } from '../sealed/carrier.ts'
 import { counted } from '../store/counters.ts'
 import { ACCESS_REFUSED, outboxSize } from '../store/outbox.ts'
 import type { Interaction } from '../store/threads.ts'
@@ -572,7 +573,11 @@ describe('questions about deliveries', () => {
     await bob.receive()
     const { identity } = alice.ctx
     const log = { ...identity.log, headDigest: new Uint8Array(32) }
-    const ctx = { ...alice.ctx, identity: { aid: alice.aid, seed: identity.seed, log } } as typeof alice.ctx
+    const forked = {
+      ...alice.ctx,
+      identity: { aid: alice.aid, seed: identity.seed, log },
+    } as typeof alice.ctx
+    const ctx = { ...forked, carriers: sealedCarriers(forked) }
     alice.delegate(bob, 'under another head')
     await sendEntry(ctx, alice.hub, alice.entry())
     await bob.receive()

@@ -1,19 +1,13 @@
 /**
- * The way of a message out of this node: sealed at every attempt, sent in the order of its interaction, watched until
- * its delivery is proven, refused or past its deadline. Nothing is ever lost without a state that says so.
+ * The way of a message out of this node: sent in the order of its interaction, watched until its delivery is proven, refused or past its deadline. Nothing is ever lost without a state that says so.
  */
-import { Refused } from '../../protocol/contract/client.ts'
-import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import type { Delivered } from '../carrier/carrier.ts'
 import type { Context } from '../context.ts'
-import { isUnreached, neverCounted, reasonOf } from '../hubs/failures.ts'
-import { type HubClient, HubStopped, type SendReply } from '../hubs/hub.ts'
+import { reasonOf } from '../hubs/failures.ts'
+import type { HubClient } from '../hubs/hub.ts'
 import { Loop } from '../platform/loop.ts'
-import { dueEntries, isHeld, markAtHub, nextEntryAt, type OutboxEntry, SESSION } from '../store/outbox.ts'
-import { ownReason } from '../store/reasons.ts'
-import { pauseOf, WaitingForKeys } from './awaited-keys.ts'
+import { dueEntries, markAtHub, nextEntryAt, type OutboxEntry } from '../store/outbox.ts'
 import { returnHead } from './heads.ts'
-import { afterRefusal, awaitAccess, awaitCapability, isRefused } from './refusals.ts'
-import { type Sealed, sealMessage, WaitingForCapability } from './sealing.ts'
 import { askWhatIsDue, statusPause } from './status-queries.ts'
 import { announce, endIfOverdue, finish, retry } from './steps.ts'
 
@@ -114,84 +108,41 @@ export class Outbox {
 }
 
 /** Whether the hub was reached; undefined where the attempt ended before that. */
-export type Attempted = { reached: boolean | undefined }
+export type Attempted = Pick<Delivered, 'reached'>
 
 /** One attempt: whatever comes of it stands in the store when this resolves. */
 export async function sendEntry(ctx: Context, hub: HubClient, entry: OutboxEntry): Promise<Attempted> {
   if (endIfOverdue(ctx, entry)) return { reached: undefined }
-  if (isRefused(entry)) {
-    await awaitAccess(ctx, entry)
-    return { reached: undefined }
-  }
-  let sealed: Sealed | undefined
+  const delivered = await ctx.carriers.over(hub).deliver(entry)
   try {
-    sealed = await sealMessage(ctx, entry)
-    atHub(ctx, entry, sealed, await deliver(ctx, hub, entry, sealed))
-    // the hub is there again: mail is fetched at once, not after the pause of its failures
-    if (ctx.hub.state.state === 'offline') ctx.wakers.relay.wake()
-    return { reached: true }
+    settle(ctx, entry, delivered)
   } catch (error) {
-    await afterFailure(ctx, { hub, entry, sealed }, error)
-    return { reached: isUnreached(error) ? false : isRefusedByHub(error) || undefined }
+    retry(ctx, entry, { why: reasonOf(error) })
   }
+  // the hub is there again: mail is fetched at once, not after the pause of its failures
+  if (delivered.outcome === 'at_hub' && ctx.hub.state.state === 'offline') ctx.wakers.relay.wake()
+  return { reached: delivered.reached }
 }
 
-/** By the place for envelopes, or by the directory that was asked for keys before. */
-const isRefusedByHub = (error: unknown): boolean =>
-  (error instanceof WaitingForKeys ? error.cause : error) instanceof Refused
+function settle(ctx: Context, entry: OutboxEntry, delivered: Delivered): void {
+  if (delivered.outcome === 'at_hub') atHub(ctx, entry, delivered)
+  else if (delivered.outcome === 'again') retry(ctx, entry, delivered)
+  else if (delivered.outcome === 'final') finish(ctx, entry, 'failed', delivered.reason)
+}
 
-/** Hands an envelope to the hub, counted, until it is held back. */
-async function deliver(
+function atHub(
   ctx: Context,
-  hub: HubClient,
   entry: OutboxEntry,
-  { delivery }: Sealed,
-): Promise<SendReply> {
-  const id = entry.interaction === null ? undefined : ctx.threads.byKey(entry.interaction).id
-  const { content, signal, end } = ctx.transfers.begin(entry.message, id, delivery)
-  try {
-    return await hub.send({ ...delivery, content, signal })
-  } finally {
-    end()
-  }
-}
-
-function atHub(ctx: Context, entry: OutboxEntry, sealed: Sealed, reply: SendReply): void {
+  { at, isQuiet }: Extract<Delivered, { outcome: 'at_hub' }>,
+): void {
   const { store, threads, now } = ctx
   // lost with the power, the message is sent anew, and the recipient knows it
   store.unflushed(() => {
-    const sent = {
-      rid: reply.rid,
-      viaHub: reply.viaHub ?? null,
-      credential: sealed.capability === undefined ? SESSION : toBase64url(sealed.capability),
-      expiresAt: sealed.expMs,
-      nextAt: now() + statusPause(ctx, 0),
-      lastError: reply.isQuiet === true ? QUIET : null,
-    }
+    const sent = { ...at, nextAt: now() + statusPause(ctx, 0), lastError: isQuiet ? QUIET : null }
     // Settled in the meantime, by a proof of delivery or because it was made anew.
     if (!markAtHub(store, entry.message, sent)) return
     threads.setDelivery(entry.message, 'at_hub')
     announce(ctx, entry, 'at_hub')
     returnHead(ctx, entry.peer)
   }, 'node.send')
-}
-
-type Attempt = { hub: HubClient; entry: OutboxEntry; sealed: Sealed | undefined }
-
-async function afterFailure(ctx: Context, attempt: Attempt, error: unknown): Promise<void> {
-  const { entry, sealed } = attempt
-  if (sealed?.capability !== undefined && neverCounted(error)) ctx.capabilities.refund(sealed.capability)
-  if (isHeld(ctx.store, entry.message)) return
-  if (error instanceof Refused) return afterRefusal(ctx, { ...attempt, refused: error })
-  if (error instanceof WaitingForCapability) return awaitCapability(ctx, entry, ownReason(error.message))
-  if (error instanceof WaitingForKeys) return awaitKeys(ctx, entry, error)
-  if (error instanceof HubStopped) return retry(ctx, entry, reasonOf(error))
-  // the outbox looks for a hub that can't be reached: once it is found, everything is due
-  retry(ctx, entry, reasonOf(error), isUnreached(error) ? 0 : undefined)
-}
-
-function awaitKeys(ctx: Context, entry: OutboxEntry, waiting: WaitingForKeys): void {
-  const { why, afterMs } = pauseOf(waiting)
-  if (waiting.why === 'ended') finish(ctx, entry, 'failed', why.reason)
-  else retry(ctx, entry, why, afterMs)
 }

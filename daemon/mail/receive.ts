@@ -5,22 +5,17 @@
 
 import { equal, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
-import type { VerifiedKel } from '../../protocol/identity/kel.ts'
-import type { KeySet } from '../../protocol/identity/keyset.ts'
-import { decodeAccess } from '../../protocol/mail/access.ts'
-import { CapabilityBody } from '../../protocol/mail/capability.ts'
-import { type DackCode, dackCodes } from '../../protocol/mail/dack.ts'
 import { isLoose, type MessageBody, messagePayload } from '../../protocol/mail/message.ts'
 import { type AnyPayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentCid } from '../../protocol/proof/documents.ts'
+import type { Arrived } from '../carrier/carrier.ts'
 import type { Context } from '../context.ts'
 import { doubtHead } from '../peers/heads.ts'
-import { genuineGrants } from '../peers/stock.ts'
 import { count } from '../store/counters.ts'
 import { dropLost } from '../store/lost.ts'
 import { digestOf } from '../store/messages.ts'
 import { reasonOfPeer } from '../store/reasons.ts'
-import { noteVerdict, verdictOn } from '../store/seen.ts'
+import { noteVerdict, type Verdict, verdictOn } from '../store/seen.ts'
 import type { Interaction } from '../store/threads.ts'
 import { takeAcceptEnd, takeEnd } from '../tasks/conversation.ts'
 import { reopened } from '../tasks/deadlines.ts'
@@ -42,41 +37,27 @@ const PREVIEW_CHARACTERS = 200
 /** How long after its expiry a message id is still remembered. */
 const SEEN_AFTER_EXPIRY_MS = 26 * 3_600_000
 
-export type Received = {
-  body: MessageBody
-  digest: Uint8Array
-  expMs: number
-  /** Wire of the hub that brought it. */
-  wire: number
-  /** The credential under which it came. */
-  access: Uint8Array
-  /** The sender's log as merged with what is held, and its set, when the message brought them. */
-  log: VerifiedKel
-  keySet: KeySet | undefined
-}
-
-/** The code given to this very message before, if it is known. */
-export function earlierVerdict(ctx: Context, body: MessageBody, digest: Uint8Array): DackCode | undefined {
+/** The verdict on this very message before, if it is known. */
+export function earlierVerdict(ctx: Context, body: MessageBody, digest: Uint8Array): Verdict | undefined {
   const stored = digestOf(ctx.store, body.from, body.messageId)
-  if (stored !== undefined) return equal(stored, digest) ? dackCodes.stored : dackCodes.malformed
+  if (stored !== undefined) return equal(stored, digest) ? 'stored' : 'malformed'
   return verdictOn(ctx.store, body.from, body.messageId)
 }
 
 /** Judges and stores a message; durable when this returns. */
-export function takeIn(ctx: Context, received: Received): DackCode {
+export function takeIn(ctx: Context, arrived: Arrived): Verdict {
   return (
-    judged(() => decide(ctx, received, () => judge(ctx, received))) ??
-    decide(ctx, received, () => dackCodes.malformed)
+    judged(() => decide(ctx, arrived, () => judge(ctx, arrived))) ?? decide(ctx, arrived, () => 'malformed')
   )
 }
 
 /** What {@link takeIn} would say now, before anything of the message is on the disk. */
-export function foresee(ctx: Context, received: Received): DackCode {
-  return judged(() => ctx.store.rehearse(() => judge(ctx, received))) ?? dackCodes.malformed
+export function foresee(ctx: Context, arrived: Arrived): Verdict {
+  return judged(() => ctx.store.rehearse(() => judge(ctx, arrived))) ?? 'malformed'
 }
 
 /** A verdict; undefined where the message, or the step that it takes, is none. */
-function judged(verdict: () => DackCode): DackCode | undefined {
+function judged(verdict: () => Verdict): Verdict | undefined {
   try {
     return verdict()
   } catch (error) {
@@ -85,19 +66,19 @@ function judged(verdict: () => DackCode): DackCode | undefined {
   }
 }
 
-function decide(ctx: Context, received: Received, verdict: () => DackCode): DackCode {
+function decide(ctx: Context, arrived: Arrived, verdict: () => Verdict): Verdict {
   return ctx.store.transaction(() => {
-    const { body } = received
-    noteAccess(ctx, received)
-    const code = earlierVerdict(ctx, body, received.digest) ?? verdict()
-    if (isForGood(ctx, body, code))
+    const { body } = arrived
+    arrived.credentials.came()
+    const given = earlierVerdict(ctx, body, arrived.digest) ?? verdict()
+    if (isForGood(ctx, body, given))
       noteVerdict(ctx.store, {
         sender: body.from,
         messageId: body.messageId,
-        code,
-        until: received.expMs + SEEN_AFTER_EXPIRY_MS,
+        verdict: given,
+        until: arrived.untilMs + SEEN_AFTER_EXPIRY_MS,
       })
-    return code
+    return given
   }, 'node.receive')
 }
 
@@ -105,9 +86,9 @@ function decide(ctx: Context, received: Received, verdict: () => DackCode): Dack
  * Whether the same message would be judged so again: not where its sender mends it, where its task may still come, or where it
  * is outside of the transcript and came before the end of a task that was restored.
  */
-function isForGood(ctx: Context, { from, kind, interactionId }: MessageBody, code: DackCode): boolean {
-  if (code === dackCodes.retiredKey || code === dackCodes.times) return false
-  if (code !== dackCodes.malformed || interactionId === undefined || kind === kinds.delegate) return true
+function isForGood(ctx: Context, { from, kind, interactionId }: MessageBody, code: Verdict): boolean {
+  if (code === 'retiredKey' || code === 'times') return false
+  if (code !== 'malformed' || interactionId === undefined || kind === kinds.delegate) return true
   if (!isNumbered(kind)) return false
   return threadOf(ctx, from, toBase64url(interactionId)) !== undefined
 }
@@ -115,41 +96,29 @@ function isForGood(ctx: Context, { from, kind, interactionId }: MessageBody, cod
 const threadOf = (ctx: Context, sender: string, id: string): Interaction | undefined =>
   ctx.threads.find(sender, id) ?? ctx.threads.find(ctx.identity.aid, id)
 
-/** A spent capability is gone from the sender's stock; a first-contact envelope says that its stock is empty. */
-function noteAccess(ctx: Context, { access, body }: Received): void {
-  const record = decodeAccess(access)
-  if (record.kind === 1) ctx.capabilities.noteUse(CapabilityBody.decode(record.capabilityBody).id)
-  else ctx.capabilities.forgetIssued(body.from)
-}
-
-function judge(ctx: Context, received: Received): DackCode {
-  const { body } = received
-  if (ctx.contacts.isBlocked(body.from)) return dackCodes.refusedByPolicy
+function judge(ctx: Context, arrived: Arrived): Verdict {
+  const { body } = arrived
+  if (ctx.contacts.isBlocked(body.from)) return 'refusedByPolicy'
   let message: AnyPayload
   try {
     message = messagePayload(body)
   } catch (error) {
-    if (error instanceof Malformed) return dackCodes.malformed
+    if (error instanceof Malformed) return 'malformed'
     throw error
   }
-  const code = isLoose(message.kind)
-    ? takeLoose(ctx, received, message)
-    : takeNumbered(ctx, received, message)
-  if (code === dackCodes.stored) {
-    ctx.peers.learn(received.log, received.keySet)
-    if (body.capabilities !== undefined) {
-      ctx.capabilities.accept(body.from, genuineGrants(ctx.peers.find(body.from)?.keys, body.capabilities))
-      ctx.threads.hurry(body.from)
-    }
+  const code = isLoose(message.kind) ? takeLoose(ctx, arrived, message) : takeNumbered(ctx, arrived, message)
+  if (code === 'stored') {
+    ctx.peers.learn(arrived.log, arrived.keySet)
+    arrived.credentials.taken()
     ctx.store.afterCommit(() => ctx.topUps.note(body.from))
-  } else if (code === dackCodes.malformed) count(ctx.store, 'foreign')
+  } else if (code === 'malformed') count(ctx.store, 'foreign')
   returnHead(ctx, body.from)
   return code
 }
 
 /** Kinds 8, 11 and 12: from contacts and from the other party of an open interaction only, and never with files. */
-function takeLoose(ctx: Context, { body }: Received, message: AnyPayload): DackCode {
-  if (body.attachments.length > 0) return dackCodes.malformed
+function takeLoose(ctx: Context, { body }: Arrived, message: AnyPayload): Verdict {
+  if (body.attachments.length > 0) return 'malformed'
   const known =
     ctx.contacts.isContact(body.from) ||
     ctx.store.get(
@@ -157,37 +126,35 @@ function takeLoose(ctx: Context, { body }: Received, message: AnyPayload): DackC
       body.from,
     ) !== undefined
   const isOurs = message.kind !== kinds.heldHead || (known && compareHead(ctx, body.from, message.payload))
-  if (!known || !isOurs) return dackCodes.malformed
-  return message.kind !== kinds.numbers || takeNumbers(ctx, body, message.payload)
-    ? dackCodes.stored
-    : dackCodes.malformed
+  if (!known || !isOurs) return 'malformed'
+  return message.kind !== kinds.numbers || takeNumbers(ctx, body, message.payload) ? 'stored' : 'malformed'
 }
 
-function takeNumbered(ctx: Context, received: Received, message: AnyPayload): DackCode {
-  const { body } = received
+function takeNumbered(ctx: Context, arrived: Arrived, message: AnyPayload): Verdict {
+  const { body } = arrived
   const id = toBase64url(body.interactionId as Uint8Array)
-  if (message.kind === kinds.delegate) return takeDelegate(ctx, received, message.payload, id)
+  if (message.kind === kinds.delegate) return takeDelegate(ctx, arrived, message.payload, id)
   const interaction = threadOf(ctx, body.from, id)
   if (interaction === undefined && PROVIDER_KINDS.has(message.kind)) noteClaim(ctx, body.from)
   if (interaction === undefined) noteUnknownTask(ctx, body)
-  if (interaction === undefined || interaction.peer !== body.from) return dackCodes.malformed
-  if (!isRoleRight(interaction, message)) return dackCodes.malformed
-  const refusal = isNumbered(message.kind) ? refusalOfNumber(ctx, interaction, received) : undefined
+  if (interaction === undefined || interaction.peer !== body.from) return 'malformed'
+  if (!isRoleRight(interaction, message)) return 'malformed'
+  const refusal = isNumbered(message.kind) ? refusalOfNumber(ctx, interaction, arrived) : undefined
   if (refusal !== undefined) return refusal
   const text = readableText(message, body.attachments)
-  if (text === undefined) return dackCodes.malformed
+  if (text === undefined) return 'malformed'
   const stored = ctx.threads.storeIncoming(interaction, body, {
-    digest: received.digest,
+    digest: arrived.digest,
     text,
   })
   confirmByAnswer(ctx, interaction, body)
-  ctx.peers.learn(received.log, received.keySet)
+  ctx.peers.learn(arrived.log, arrived.keySet)
   const acted = act(ctx, stored.interaction, message)
   if (acted === undefined) throw new ForeignStep(message.kind)
   settleWaiting(ctx, acted)
   const about = { interaction_id: id, peer: interaction.peer, state: acted.state, kind: message.kind }
   ctx.store.afterCommit(() => ctx.events.emit('message', about))
-  return dackCodes.stored
+  return 'stored'
 }
 
 /** A step that the state of the interaction does not allow; rolls back what was stored of it. */
@@ -214,34 +181,34 @@ function isRoleRight(interaction: Interaction, { kind }: AnyPayload): boolean {
 }
 
 /** Why a numbered message is not taken: its number is held, the cut is made, or a stranger says too much. */
-function refusalOfNumber(ctx: Context, interaction: Interaction, { body }: Received): DackCode | undefined {
+function refusalOfNumber(ctx: Context, interaction: Interaction, { body }: Arrived): Verdict | undefined {
   if (ctx.threads.byNumber(interaction.key, 'in', body.number) !== undefined) {
     doubtHead(ctx, body.from)
-    return dackCodes.malformed
+    return 'malformed'
   }
-  if (interaction.peerLast !== null && body.number > interaction.peerLast) return dackCodes.ended
+  if (interaction.peerLast !== null && body.number > interaction.peerLast) return 'ended'
   if (isCut(interaction) || (isOver(interaction) && interaction.state !== 'expired')) {
     const late = isCut(interaction) && isRequester(interaction) && interaction.receiptState === 'waiting'
-    if (!late) return dackCodes.ended
+    if (!late) return 'ended'
   }
-  return isStep(body.kind) || mayAdd(ctx, interaction, bytesOf(body)) ? undefined : dackCodes.refusedByPolicy
+  return isStep(body.kind) || mayAdd(ctx, interaction, bytesOf(body)) ? undefined : 'refusedByPolicy'
 }
 
 function takeDelegate(
   ctx: Context,
-  received: Received,
+  arrived: Arrived,
   payload: Extract<AnyPayload, { kind: 0 }>['payload'],
   id: string,
-): DackCode {
-  const { body } = received
+): Verdict {
+  const { body } = arrived
   // Users name an interaction by its id alone, so an id that anyone else's interaction has is refused too.
-  if (ctx.threads.findById(id) !== undefined) return dackCodes.malformed
+  if (ctx.threads.findById(id) !== undefined) return 'malformed'
   const document = requestOf(payload.document, body)
-  if (document === undefined) return dackCodes.malformed
+  if (document === undefined) return 'malformed'
   const capability = 'capability' in document ? document.capability : null
   const answering = answeringOf(ctx, capability)
   const admission = admit(ctx, body.from, bytesOf(body))
-  if (admission === 'refused') return dackCodes.refusedByPolicy
+  if (admission === 'refused') return 'refusedByPolicy'
   const text = 'task' in document ? document.task : `${document.capability} ${JSON.stringify(document.args)}`
   // a price is no work: it is told without asking the owner
   const asksForPrice = answering.price !== undefined && payload.authorization === undefined
@@ -252,19 +219,19 @@ function takeDelegate(
     peer: body.from,
     side: 'received',
     state,
-    wire: received.wire,
+    way: arrived.way,
     capability,
     preview: text.slice(0, PREVIEW_CHARACTERS),
     commitment: payload.requesterCommitment,
     requestCid: documentCid(payload.document),
   })
-  const facts = { digest: received.digest, text }
+  const facts = { digest: arrived.digest, text }
   const { interaction } = ctx.threads.storeIncoming(created, body, facts)
   const about = { interaction_id: id, peer: body.from, state }
   ctx.store.afterCommit(() => ctx.events.emit('inbox', about))
   dropLost(ctx.store, id)
   handOver(ctx, interaction, answering)
-  return dackCodes.stored
+  return 'stored'
 }
 
 /** Steps that come once at most and bring nothing to read. */

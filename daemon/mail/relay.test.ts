@@ -143,7 +143,7 @@ describe('a drain', () => {
   test('waits for the first page only, goes on behind what it has, and tells what it took', async () => {
     const asked = await pages()
     const ids = world.post.carried.map(({ id }) => id)
-    expect(await relay.drain(bob.hub, 50)).toEqual({ taken: 3, held: true })
+    expect(await relay.drain(bob.hub, 50_000)).toEqual({ taken: 3, held: true })
     expect(asked.map(({ waitSeconds, afterId }) => [waitSeconds, afterId])).toEqual([
       [50, undefined],
       [0, ids[0]],

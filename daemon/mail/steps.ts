@@ -1,5 +1,6 @@
 /** What becomes of a message after an attempt: tried again, sent anew, or settled with a state that says why. */
 import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
+import type { Why } from '../carrier/carrier.ts'
 import type { Context } from '../context.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { unknownSince } from '../store/messages.ts'
@@ -12,7 +13,7 @@ import {
   sendAgainAt,
   type WaitsFor,
 } from '../store/outbox.ts'
-import { ownReason, type Reason } from '../store/reasons.ts'
+import { ownReason } from '../store/reasons.ts'
 import { type DeliveryState, MESSAGE_DEADLINE_MS } from '../store/threads.ts'
 
 type Needs = Pick<
@@ -36,11 +37,10 @@ export function fraction(ctx: Pick<Context, 'random'>): number {
   return ((high as number) * 256 + (low as number)) / 65_536
 }
 
-/** `refusedAs`: the code of a hub. */
-export type Why = Reason<'hub'> & { refusedAs?: string }
+type Again = { why: Why; afterMs?: number | undefined; waitsFor?: WaitsFor | undefined }
 
 /** Tries again after a pause that grows with the attempts, or after the time that was asked for; 0 is at once. */
-export function retry(ctx: Needs, entry: OutboxEntry, why: Why, afterMs?: number, waitsFor?: WaitsFor): void {
+export function retry(ctx: Needs, entry: OutboxEntry, { why, afterMs, waitsFor }: Again): void {
   const backoff = Math.min(ctx.timings.backoffFirstMs * 2 ** entry.attempts, BACKOFF_MAX_MS)
   const jittered = backoff * (0.5 + fraction(ctx) / 2)
   const wait = afterMs === 0 ? 0 : Math.max(afterMs ?? 0, jittered)
@@ -110,7 +110,8 @@ export function sendAnew(
   const reason = isExpired(ctx, entry) ? 'expired' : why
   // a hub that takes a message and loses it again and again gets it ever less often, up to the deadline
   const pause = entry.resent < RESENT_SOON ? undefined : RESENT_LATER_MS
-  retry(ctx, { ...entry, attempts: entry.resent }, ownReason(reason), pause, waitsFor)
+  const again = { why: ownReason(reason), afterMs: pause, waitsFor }
+  retry(ctx, { ...entry, attempts: entry.resent }, again)
 }
 
 /**

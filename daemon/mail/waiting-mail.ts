@@ -1,17 +1,15 @@
 /** Waiting mail read for the heads of our chain that it brings back, before anything of it is taken or confirmed. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
-import { present } from '../../protocol/encoding/present.ts'
 import { messagePayload } from '../../protocol/mail/message.ts'
-import { NotOpened } from '../../protocol/mail/open.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
+import type { Arrived } from '../carrier/carrier.ts'
 import type { Context } from '../context.ts'
-import type { HubClient, PolledEnvelope } from '../hubs/hub.ts'
+import type { HubClient } from '../hubs/hub.ts'
 import { compareHead } from './heads.ts'
-import { openPolled } from './opening.ts'
 import { COPY_ENDED_MAX } from './twin-watch.ts'
 
-type Needs = Pick<Context, 'identity' | 'keys' | 'peers' | 'store' | 'chain' | 'contacts' | 'hub' | 'log'>
+type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'contacts' | 'hub' | 'log' | 'carriers'>
 
 /** A hub may answer a little before the time that it was asked to wait. */
 const SETTLED_SHARE = 0.9
@@ -27,19 +25,16 @@ export async function watchForTwin(
   signal: AbortSignal,
 ): Promise<'alone' | 'came_second'> {
   const settledMs = ctx.timings.pollSettledMs
-  const waitSeconds = Math.max(1, Math.ceil(settledMs / 1000))
-  let afterId = await lookForHeads(ctx, hub, signal)
+  const carrier = ctx.carriers.over(hub)
+  let after = await lookForHeads(ctx, hub, signal)
   for (let ended = 0; ended < COPY_ENDED_MAX && ctx.hub.oldCopy === undefined; ) {
     const askedAt = performance.now()
-    using reply = await hub.poll({ waitSeconds, ...present({ afterId }), signal })
+    const looked = await carrier.look({ waitMs: Math.max(1000, settledMs), signal, after }, see(ctx))
     const heldMs = performance.now() - askedAt
-    for (const polled of reply.envelopes) {
-      await look(ctx, polled)
-      afterId = Math.max(afterId ?? 0, polled.id)
-    }
-    if (reply.envelopes.length > 0) continue
-    if (reply.held && heldMs >= settledMs * SETTLED_SHARE) return 'alone'
-    if (reply.held) ended += 1
+    after = looked.after
+    if (looked.taken > 0) continue
+    if (looked.held && heldMs >= settledMs * SETTLED_SHARE) return 'alone'
+    if (looked.held) ended += 1
     else await pause(UNHELD_PAUSE_MS, undefined, { signal })
   }
   return ctx.hub.oldCopy === undefined ? 'came_second' : 'alone'
@@ -47,40 +42,33 @@ export async function watchForTwin(
 
 /**
  * Looks through the whole mailbox and leaves it as it is; ends early once a head shows a newer copy of this identity,
- * which then gets this mail. Gives the id of the last one.
+ * which then gets this mail. Gives where the next look goes on.
  */
 export async function lookForHeads(
   ctx: Needs,
   hub: HubClient,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  let afterId: number | undefined
+  const carrier = ctx.carriers.over(hub)
+  let after: number | undefined
   for (let more = true; more && ctx.hub.oldCopy === undefined; ) {
-    using reply = await hub.poll({
-      waitSeconds: 0,
-      ...present({ afterId }),
-      signal,
-    })
-    for (const polled of reply.envelopes) {
-      await look(ctx, polled)
-      afterId = Math.max(afterId ?? 0, polled.id)
-    }
-    more = reply.more && reply.envelopes.length > 0
+    const looked = await carrier.look({ waitMs: 0, signal, after }, see(ctx))
+    after = looked.after
+    more = looked.more && looked.taken > 0
   }
-  return afterId
+  return after
 }
 
-async function look(ctx: Needs, polled: PolledEnvelope): Promise<void> {
-  try {
-    const { opened, log } = await openPolled(ctx, polled)
-    await using _ = { [Symbol.asyncDispose]: () => opened.close() }
-    const { body } = opened
+const see =
+  (ctx: Needs) =>
+  ({ body, log }: Arrived): void => {
     if (body.kind !== kinds.heldHead || body.kelSeq !== log.seq) return
-    const message = messagePayload(body)
-    if (message.kind === kinds.heldHead)
-      ctx.store.transaction(() => compareHead(ctx, body.from, message.payload))
-  } catch (error) {
-    // the mail is judged when it is taken
-    if (!(error instanceof NotOpened) && !(error instanceof Malformed)) throw error
+    try {
+      const message = messagePayload(body)
+      if (message.kind === kinds.heldHead)
+        ctx.store.transaction(() => compareHead(ctx, body.from, message.payload))
+    } catch (error) {
+      // the mail is judged when it is taken
+      if (!(error instanceof Malformed)) throw error
+    }
   }
-}

@@ -5,7 +5,7 @@
 
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
-import { queueCapabilities } from '../mail/top-ups.ts'
+import { queueCapabilities } from '../sealed/top-ups.ts'
 import { sendAllAgain, signaturesOnTheWay } from '../store/outbox.ts'
 import { hurryPayments } from '../store/payments.ts'
 import { introduceToAllAgain } from '../store/peers.ts'

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { witnessKel } from '../../protocol/identity/kel-witness.ts'
 import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
+import { foundIn } from '../carrier/lookup.ts'
 import { warningsOf } from '../control/warnings.ts'
 import { count } from '../store/counters.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED } from '../testing/scripted-hub.ts'
-import { foundIn } from './peers.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-const look = async () => foundIn(await alice.ctx.peers.lookup(bob.aid, { fresh: true }))
+const look = async () => foundIn(await alice.ctx.carriers.find(bob.aid, { fresh: true }))
 const warned = () => warningsOf(alice.ctx).filter(one => one.includes('bob'))
 const hub = () => ({ aid: world.post.log.aid, seq: 0, seed: HUB_SEED })
 

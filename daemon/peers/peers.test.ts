@@ -1,15 +1,12 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
+import { expect, test } from 'vitest'
 import { decodeKel, encodeKel, incept, type KeyEvent, rotate } from '../../protocol/identity/kel.ts'
 import { EVENT_AHEAD_MAX_MS } from '../../protocol/identity/kel-times.ts'
 import { witnessedAt, witnessKel } from '../../protocol/identity/kel-witness.ts'
-import { agent } from '../../protocol/testing/agents.ts'
-import type { BucketReply, HubClient } from '../hubs/hub.ts'
+import type { HubClient } from '../hubs/hub.ts'
 import { openStore } from '../store/open.ts'
-import { refusedWith } from '../testing/scripted-hub.ts'
 import { PeerBook } from './peers.ts'
 
 const seed = (n: number) => new Uint8Array(32).fill(n)
@@ -28,9 +25,9 @@ function offered(...witnesses: ReturnType<typeof entryOf>): KeyEvent[] {
   return [events[0] as KeyEvent, { ...(events[1] as KeyEvent), witnesses }]
 }
 
-function book(bucket?: HubClient['bucket']): PeerBook {
+function book(): PeerBook {
   const identity = { aid: hub.aid, wire: 3, log: hub, bitsMax: 0 }
-  const home = { identity, bucket } as unknown as HubClient
+  const home = { identity } as unknown as HubClient
   return new PeerBook(openStore(mkdtempSync(join(tmpdir(), 'svc-peers-'))), () => now, { home })
 }
 
@@ -77,61 +74,4 @@ test('a log that brings nothing new is the one held', () => {
   const held = peers.learn(peers.merge(bare.aid, genuine.events), undefined).log
   expect(peers.merge(bare.aid, offered(...entryOf(genuine)))).toBe(held)
   expect(peers.merge(bare.aid, offered())).toBe(held)
-})
-
-describe('a look-up', () => {
-  const lost = Object.assign(new Error('x'), { code: 'ECONNRESET' })
-  const silent: (Error | Partial<BucketReply>)[] = [lost, refusedWith('rate_limited'), { partial: true }]
-  /** A book whose hub gives these answers, the last of them for ever. */
-  const asking = (...answers: (Error | Partial<BucketReply>)[]) =>
-    book(async () => {
-      const answer = answers.length > 1 ? answers.shift() : answers[0]
-      if (answer instanceof Error) throw answer
-      return { entries: [], partial: false, bits: 0, ...answer }
-    })
-  const { aid, log, keySet } = agent('listed')
-  const box = sealBox(aid, seed(0), { kel: [...log.events], keySet, notice: null })
-  const listed = { entries: [{ h: directoryHash(aid), box }] }
-
-  test('finds who is listed, also in an answer that is incomplete', async () => {
-    for (const partial of [false, true])
-      expect(await asking({ ...listed, partial }).lookup(aid, { fresh: false })).toMatchObject({
-        outcome: 'found',
-        peer: { aid },
-      })
-  })
-
-  test('says that an agent is not listed by a complete answer alone', async () => {
-    expect(await asking({}).lookup(aid, { fresh: false })).toEqual({ outcome: 'not_listed' })
-    expect(await asking(lost).lookup(aid, { fresh: false })).toMatchObject({ why: 'unanswered' })
-    expect(await asking(refusedWith('rate_limited')).lookup(aid, { fresh: false })).toMatchObject({
-      outcome: 'not_known',
-      why: 'refused',
-      error: { code: 'rate_limited' },
-    })
-    expect(await asking({ partial: true }).lookup(aid, { fresh: false })).toEqual({
-      outcome: 'not_known',
-      why: 'incomplete',
-    })
-    const garbled = { entries: [{ h: directoryHash(aid), box: seed(1) }] }
-    expect(await asking(garbled).lookup(aid, { fresh: false })).toMatchObject({ why: 'unusable' })
-  })
-
-  test.each(silent)('keeps nothing that says nothing: the next one asks again (%#)', async answer => {
-    const peers = asking(answer, listed)
-    expect(await peers.lookup(aid, { fresh: false })).toMatchObject({ outcome: 'not_known' })
-    expect(await peers.lookup(aid, { fresh: false })).toMatchObject({ outcome: 'found' })
-  })
-
-  test('keeps a complete answer for an hour', async () => {
-    const peers = asking({}, listed)
-    for (let n = 0; n < 2; n++)
-      expect(await peers.lookup(aid, { fresh: false })).toEqual({ outcome: 'not_listed' })
-    expect(await peers.lookup(aid, { fresh: true })).toMatchObject({ outcome: 'found' })
-  })
-
-  test('throws what fails on this machine', async () => {
-    const full = Object.assign(new Error('full'), { code: 'ENOSPC' })
-    await expect(asking(full).lookup(aid, { fresh: false })).rejects.toBe(full)
-  })
 })

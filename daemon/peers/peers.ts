@@ -1,13 +1,10 @@
 /**
- * What this node knows of others' keys: verified logs and key sets, learned from messages or from the directory
- * bucket, which tells the hub nothing about who is looked for.
+ * What this node knows of others' keys: verified logs and key sets, learned from messages or from a
+ * directory.
  */
 
-import { Refused } from '../../protocol/contract/client.ts'
-import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { equal } from '../../protocol/encoding/bytes.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
-import { present } from '../../protocol/encoding/present.ts'
-import { directoryHash, openBox } from '../../protocol/identity/directory.ts'
 import {
   compareKel,
   decodeKel,
@@ -21,16 +18,13 @@ import {
 import { timesAcceptable } from '../../protocol/identity/kel-times.ts'
 import { witnessedAt } from '../../protocol/identity/kel-witness.ts'
 import { KeySet, KeySetInvalid, type VerifiedKeySet, verifyKeySet } from '../../protocol/identity/keyset.ts'
-import { isOwnFailure } from '../hubs/failures.ts'
-import type { BucketReply, HubClient } from '../hubs/hub.ts'
+import type { HubClient } from '../hubs/hub.ts'
 import type { Store } from '../store/open.ts'
 import { keepPeer, peerRow } from '../store/peers.ts'
-import { noteFork, noteShown } from './contradictions.ts'
+import { noteFork } from './contradictions.ts'
 
 /** As hubs allow it. */
 const SET_AHEAD_MAX_MS = 5 * 60_000
-const BUCKET_CACHED_MS = 3_600_000
-const BUCKETS_CACHED_MAX = 8
 const LOGS_CACHED_MAX = 256
 /** As many as an event in a log may carry. */
 const WITNESS_ENTRIES_MAX = 8
@@ -40,18 +34,6 @@ export type Peer = {
   log: VerifiedKel
   keys: VerifiedKeySet | undefined
 }
-/**
- * Why a look-up says nothing: no hub to ask, none that answered, one that refused, one that did not hear every hub that it
- * asks in turn, or an entry that does not verify here.
- */
-export type NotKnown = 'no_hub' | 'unanswered' | 'refused' | 'incomplete' | 'unusable'
-/** What a look-up says of an agent; only a complete answer says that it is not listed. `error`: what the hub did. */
-export type Lookup =
-  | { outcome: 'found'; peer: Peer }
-  | { outcome: 'not_listed' }
-  | { outcome: 'not_known'; why: NotKnown; error?: unknown }
-type Bucket = { reply: BucketReply; isNew: boolean }
-
 type Verified = { peer: Peer; log: Uint8Array; keys: Uint8Array | null }
 
 const isSame = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
@@ -76,7 +58,6 @@ export class PeerBook {
   #hub: { readonly home: HubClient | undefined }
   /** What stored bytes were verified to say; it holds only for these very bytes. */
   #verified = new Map<string, Verified>()
-  #buckets = new Map<string, { at: number; reply: BucketReply }>()
 
   constructor(store: Store, now: () => number, hub: { readonly home: HubClient | undefined }) {
     this.#store = store
@@ -147,51 +128,6 @@ export class PeerBook {
     return peerRow(this.#store, aid)?.introduced ?? null
   }
 
-  /** Looks an agent up in its directory bucket; throws what fails on this machine alone. */
-  async lookup(aid: string, options: { fresh: boolean }): Promise<Lookup> {
-    const hub = this.#hub.home
-    if (hub === undefined) return notKnown('no_hub')
-    const hash = directoryHash(aid)
-    let bucket: Bucket
-    try {
-      bucket = await this.#bucket(hub, hash, options.fresh)
-    } catch (error) {
-      if (isOwnFailure(error)) throw error
-      return notKnown(error instanceof Refused ? 'refused' : 'unanswered', error)
-    }
-    return this.#read(hub, aid, hash, bucket)
-  }
-
-  #read(hub: HubClient, aid: string, hash: Uint8Array, { reply, isNew }: Bucket): Lookup {
-    const box = reply.entries.find(entry => equal(entry.h, hash))?.box
-    if (box === undefined) return reply.partial ? notKnown('incomplete') : { outcome: 'not_listed' }
-    try {
-      const entry = openBox(aid, box)
-      const held = this.find(aid)?.log
-      // what was fetched before may be older than what is held, and says nothing against anybody
-      if (isNew) noteShown(this.#store, hub.identity.log, aid, { held, entry })
-      const log = this.merge(aid, entry.kel)
-      return { outcome: 'found', peer: this.learn(log, entry.keySet) }
-    } catch (error) {
-      if (error instanceof Malformed || isUnusable(error)) return notKnown('unusable')
-      throw error
-    }
-  }
-
-  /** An incomplete answer is read once: whom it leaves out may be listed. */
-  async #bucket(hub: HubClient, hash: Uint8Array, fresh: boolean): Promise<Bucket> {
-    const name = `${hub.identity.bitsMax}:${Buffer.from(hash.subarray(0, 2)).toString('hex')}`
-    const cached = this.#buckets.get(name)
-    if (!fresh && cached !== undefined && this.#now() < cached.at + BUCKET_CACHED_MS)
-      return { reply: cached.reply, isNew: false }
-    const reply = await hub.bucket(hash)
-    if (reply.partial) return { reply, isNew: true }
-    this.#buckets.set(name, { at: this.#now(), reply })
-    if (this.#buckets.size > BUCKETS_CACHED_MAX)
-      this.#buckets.delete(this.#buckets.keys().next().value as string)
-    return { reply, isNew: true }
-  }
-
   #remember(verified: Verified): Peer {
     const { peer } = verified
     this.#verified.delete(peer.aid)
@@ -201,16 +137,6 @@ export class PeerBook {
     return peer
   }
 }
-
-const notKnown = (why: NotKnown, error?: unknown): Lookup => ({
-  outcome: 'not_known',
-  why,
-  ...present({ error }),
-})
-
-/** The agent that a look-up found. */
-export const foundIn = (looked: Lookup): Peer | undefined =>
-  looked.outcome === 'found' ? looked.peer : undefined
 
 /** The offered set unless it is older than the one held, or the very same. */
 function newerOf(

@@ -8,9 +8,9 @@ import { camelRow, camelRows } from './rows.ts'
 /** A task that nobody answers for this long says so to its sender. */
 export const ANSWER_DEADLINE_MS = 7 * 86_400_000
 
-/** Stands for the wire of what came over a local interface of this node, and is answered there. */
-export const LOCAL_WIRE = 0
-export const isLocal = ({ wire }: Pick<Interaction, 'wire'>): boolean => wire === LOCAL_WIRE
+/** How a task travels: `local` came over an interface of this node, and is answered there. */
+export type Way = 'local' | 'sealed' | 'open'
+export const isLocal = ({ way }: Pick<Interaction, 'way'>): boolean => way === 'local'
 
 /**
  * `asking`: this store may be older than what the peer holds, which is asked; `awaiting`: the peer does not know the
@@ -30,7 +30,7 @@ export const interactionsTable = {
     reason: orNull(text),
     /** Null where an earlier release kept it, which may have had it of a hub. */
     reasonBy: orNull(oneOf<'node' | 'peer'>(text)),
-    wire: integer,
+    way: oneOf<Way>(text),
     capability: orNull(text),
     preview: text,
     commitment: orNull(blob),
@@ -86,7 +86,7 @@ export type NewInteraction = Pick<
   | 'peer'
   | 'side'
   | 'state'
-  | 'wire'
+  | 'way'
   | 'capability'
   | 'preview'
   | 'commitment'
@@ -141,14 +141,14 @@ export function unfinishedInteractions(store: Store): Interaction[] {
 
 export function createInteraction(store: Store, row: NewInteraction, now: number): Interaction {
   const { key } = store.run(
-    `INSERT INTO interactions (id, delegator, peer, side, state, wire, capability, preview, commitment, rsalt,
+    `INSERT INTO interactions (id, delegator, peer, side, state, way, capability, preview, commitment, rsalt,
        request_cid, started_at, updated_at, deadline_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.id,
     row.delegator,
     row.peer,
     row.side,
     row.state,
-    row.wire,
+    row.way,
     row.capability,
     row.preview,
     row.commitment,
@@ -203,9 +203,8 @@ export function noteReceiptRecord(store: Store, key: number, seq: number): void 
 export function doubtNumbers(store: Store): void {
   store.run(
     `UPDATE interactions SET numbering = 'asking', certain_to = min(numbered, coalesce(certain_to, numbered))
-     WHERE wire <> ? AND (state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed', 'expired')
+     WHERE way <> 'local' AND (state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed', 'expired')
        OR (state = 'ended' AND counter_signature IS NULL AND contradicting IS NULL))`,
-    LOCAL_WIRE,
   )
 }
 
@@ -232,13 +231,12 @@ export function tasksSince(
 ): Pick<Interaction, 'key' | 'id' | 'side' | 'startedAt'>[] {
   return camelRows(
     store.all(
-      `SELECT key, id, side, started_at FROM interactions AS i WHERE peer = ? AND updated_at >= ? AND wire <> ?
+      `SELECT key, id, side, started_at FROM interactions AS i WHERE peer = ? AND updated_at >= ? AND way <> 'local'
          AND (NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.interaction = i.key AND m.kind = ?)
            OR EXISTS (SELECT 1 FROM payments AS p WHERE p.interaction = i.key))
        ORDER BY updated_at DESC LIMIT ?`,
       peer,
       since,
-      LOCAL_WIRE,
       kinds.quote,
       max,
     ),

@@ -42,8 +42,8 @@ test('nothing was ever said until the first message', () => {
 test('the files that came with a task are forgotten with it, and are named as long as any message names them', () => {
   const store = openStoreAt(':memory:')
   store.run(
-    `INSERT INTO interactions (id, delegator, side, peer, state, wire, preview, request_cid, started_at, updated_at, deadline_at)
-     VALUES ('i', 'Apeer', 'received', 'Apeer', 'open', 3, '', '', 0, 0, 0)`,
+    `INSERT INTO interactions (id, delegator, side, peer, state, preview, request_cid, started_at, updated_at, deadline_at)
+     VALUES ('i', 'Apeer', 'received', 'Apeer', 'open', '', '', 0, 0, 0)`,
   )
   const body = {
     from: 'Apeer',

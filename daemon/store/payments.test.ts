@@ -43,7 +43,7 @@ const task = (peer = 'Apeer', capability: string | null = null): number =>
       peer,
       side: 'sent',
       state: 'open',
-      wire: 3,
+      way: 'sealed',
       capability,
       preview: '',
       commitment: null,

@@ -32,7 +32,7 @@ const RARELY = [
   'DELETE FROM a2a_pushes',
   'SELECT count(*) AS n FROM a2a_pushes',
   // a restore
-  "UPDATE interactions SET numbering = 'asking', certain_to = min(numbered, coalesce(certain_to, numbered)) WHERE wire <> ? AND (state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed', 'expired') OR (state = 'ended' AND counter_signature IS NULL AND contradicting IS NULL))",
+  "UPDATE interactions SET numbering = 'asking', certain_to = min(numbered, coalesce(certain_to, numbered)) WHERE way <> 'local' AND (state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed', 'expired') OR (state = 'ended' AND counter_signature IS NULL AND contradicting IS NULL))",
   'SELECT max(updated_at) AS at FROM interactions',
   // after the clock was set back
   "SELECT key FROM messages WHERE direction = 'out' AND delivery = 'unknown' AND claimed = 0 AND at > ? ORDER BY key",

@@ -80,8 +80,8 @@ test('what an earlier release kept is ours where no hub can have had a word in i
   ] as const
   for (const [key, [side, state, reason]] of kept.entries())
     store.run(
-      `INSERT INTO interactions (key, id, delegator, peer, side, state, reason, wire, preview, request_cid, started_at,
-         updated_at, deadline_at) VALUES (?1, 'i' || ?1, 'd', 'p', ?2, ?3, ?4, 3, '', '', 0, 0, 0)`,
+      `INSERT INTO interactions (key, id, delegator, peer, side, state, reason, preview, request_cid, started_at,
+         updated_at, deadline_at) VALUES (?1, 'i' || ?1, 'd', 'p', ?2, ?3, ?4, '', '', 0, 0, 0)`,
       key,
       side,
       state,

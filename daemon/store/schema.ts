@@ -70,7 +70,6 @@ CREATE TABLE interactions (
   side TEXT NOT NULL CHECK (side IN ('sent', 'received')),
   state TEXT NOT NULL,
   reason TEXT,
-  wire INTEGER NOT NULL,
   capability TEXT,
   preview TEXT NOT NULL,
   commitment BLOB,
@@ -111,6 +110,8 @@ CREATE TABLE interactions (
   anew_as INTEGER REFERENCES interactions (key),
   -- Whose words the reason is.
   reason_by TEXT CHECK (reason_by IN ('node', 'peer')),
+  -- How it came: by an interface of this node, sealed for one node alone, or open to the hub.
+  way TEXT NOT NULL DEFAULT 'sealed' CHECK (way IN ('local', 'sealed', 'open')),
   UNIQUE (delegator, id)
 ) STRICT;
 CREATE INDEX interactions_by_side ON interactions (side, updated_at);

@@ -22,8 +22,8 @@ function openWithThreads(count: number): Store {
   const store = openStoreAt(':memory:')
   for (let i = 0; i < count; i++)
     store.run(
-      `INSERT INTO interactions (id, delegator, side, peer, state, wire, preview, request_cid, started_at, updated_at, deadline_at)
-       VALUES (?, 'b', 'sent', 'a', 'open', 3, '', '', 0, 0, 0)`,
+      `INSERT INTO interactions (id, delegator, side, peer, state, preview, request_cid, started_at, updated_at, deadline_at)
+       VALUES (?, 'b', 'sent', 'a', 'open', '', '', 0, 0, 0)`,
       `thread ${i + 1}`,
     )
   return store

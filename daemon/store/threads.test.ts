@@ -4,7 +4,7 @@ import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { MessageBody } from '../../protocol/mail/message.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { agent, seeded } from '../../protocol/testing/agents.ts'
-import { markReadTo, noteReceiptRecord } from './interactions.ts'
+import { markReadTo, noteReceiptRecord, type Way } from './interactions.ts'
 import { openStoreAt, type Store } from './open.ts'
 import { dueEntries, holdBack, noteSealing, outboxEntry, sendAgainAt } from './outbox.ts'
 import { ownReason } from './reasons.ts'
@@ -32,14 +32,14 @@ beforeEach(() => {
 })
 
 const id = (n: number) => toBase64url(new Uint8Array(16).fill(n))
-const created = (n = 1, wire = 3): Interaction =>
+const created = (n = 1, way: Way = 'sealed'): Interaction =>
   threads.create({
     id: id(n),
     delegator: own,
     peer,
     side: 'sent',
     state: 'queued',
-    wire,
+    way,
     capability: null,
     preview: 'p',
     commitment: null,
@@ -139,7 +139,7 @@ describe('an outgoing message', () => {
   })
 
   test('of a task on this node is delivered where it is written', () => {
-    const { message } = threads.queue(created(1, 0), outgoing())
+    const { message } = threads.queue(created(1, 'local'), outgoing())
     expect([message.delivery, outboxEntry(store, message.key), queued]).toEqual(['delivered', undefined, 0])
     const loose = threads.queueLoose(peer, outgoing(false))
     expect([loose.delivery, loose.interaction, loose.auto]).toEqual(['queued', null, 0])

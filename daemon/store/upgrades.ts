@@ -248,4 +248,10 @@ UPDATE outbox SET error_by = 'node' WHERE waits_for = 'person';
 -- The code with which a hub refused it last.
 ALTER TABLE outbox ADD COLUMN refused_as TEXT;
 `,
+  /* sql */ `
+-- How a task came, which the number of a wire told before.
+ALTER TABLE interactions ADD COLUMN way TEXT NOT NULL DEFAULT 'sealed' CHECK (way IN ('local', 'sealed', 'open'));
+UPDATE interactions SET way = iif(wire = 0, 'local', 'open') WHERE wire < 2;
+ALTER TABLE interactions DROP COLUMN wire;
+`,
 ]

@@ -13,7 +13,6 @@ import { fitsOneEnvelope } from '../../protocol/mail/seal.ts'
 import { documentBytes, documentCid, type RequestDocument } from '../../protocol/proof/documents.ts'
 import { requesterCommitment } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
-import { newestWire } from '../hubs/open.ts'
 import type { GivenTask } from '../payments/as-given.ts'
 import { refuse } from '../refusal.ts'
 import { committedUnder, keepCommitted } from '../store/idempotency.ts'
@@ -85,7 +84,7 @@ export function commitTask(
     peer,
     side: 'sent',
     state: 'queued',
-    wire: ctx.hub.last?.identity.wire ?? newestWire,
+    way: ctx.hub.last?.sealed === false ? 'open' : 'sealed',
     capability,
     preview: text.slice(0, PREVIEW_CHARACTERS),
     commitment: requesterCommit,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { queueCapabilities } from '../mail/top-ups.ts'
+import { queueCapabilities } from '../sealed/top-ups.ts'
 import { outboxEntry } from '../store/outbox.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { noteDelivered } from './delivery.ts'

@@ -8,7 +8,6 @@ import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentBytes, documentCid, parseRequestDocument } from '../../protocol/proof/documents.ts'
 import { PAY_SALT_BYTES } from '../../protocol/proof/payment.ts'
 import type { Context } from '../context.ts'
-import { LOCAL_WIRE } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
 import type { ConversationNeeds } from './conversation.ts'
 import { answeringOf, handOver } from './dispatch.ts'
@@ -39,7 +38,7 @@ export function takeLocalCall(ctx: Needs, call: LocalCall): Interaction {
     peer: caller,
     side: 'received',
     state: 'open',
-    wire: LOCAL_WIRE,
+    way: 'local',
     capability,
     preview: text.slice(0, PREVIEW_CHARACTERS),
     commitment: null,

@@ -28,7 +28,7 @@ const placed = (changes: Partial<NewInteraction> = {}): Interaction =>
       peer: eve.aid,
       side: 'received',
       state: 'pending',
-      wire: 3,
+      way: 'sealed',
       capability: null,
       preview: 'count',
       commitment: null,

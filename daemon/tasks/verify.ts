@@ -33,6 +33,7 @@ import type { Interaction } from '../store/threads.ts'
 import { isRequester } from './standing.ts'
 
 type Needs = Pick<Context, 'identity' | 'store' | 'peers' | 'threads' | 'hub'>
+type Asking = Needs & Pick<Context, 'carriers'>
 
 /** How long a verdict waits for a hub to say whether the provider has rotated its key. */
 const HUB_WAIT_MS = 3000
@@ -40,14 +41,14 @@ const UNCHECKED_KEY =
   'the newest of its keys that this node knows; no hub could say whether it has rotated its key since'
 
 /** The verdict after a hub was asked for the present key of the provider. */
-export async function verifyNow(ctx: Needs, interaction: Interaction): Promise<VerifyVerdict> {
+export async function verifyNow(ctx: Asking, interaction: Interaction): Promise<VerifyVerdict> {
   return verifyInteraction(ctx, interaction, await isKeyChecked(ctx, interaction))
 }
 
-async function isKeyChecked(ctx: Needs, interaction: Interaction): Promise<boolean> {
+async function isKeyChecked(ctx: Asking, interaction: Interaction): Promise<boolean> {
   if (!isRequester(interaction)) return true
   const limit = new AbortController()
-  const asked = ctx.peers.lookup(interaction.peer, { fresh: true }).then(
+  const asked = ctx.carriers.find(interaction.peer, { fresh: true }).then(
     ({ outcome }) => outcome === 'found',
     () => false,
   )

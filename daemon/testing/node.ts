@@ -4,15 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import { seeded } from '../../protocol/testing/agents.ts'
+import type { Carriers } from '../carrier/carrier.ts'
 import { noteSettled } from '../chain/restored.ts'
-import type { Context } from '../context.ts'
+import type { Context, Ground } from '../context.ts'
 import { openGround } from '../ground.ts'
 import { askNumbers } from '../mail/numbers.ts'
 import { sendEntry } from '../mail/outbox.ts'
 import { Relay } from '../mail/relay.ts'
 import { askWhatIsDue } from '../mail/status-queries.ts'
-import { TopUps } from '../mail/top-ups.ts'
 import { settleKeyState } from '../membership/key-state.ts'
+import { sealedCarriers } from '../sealed/carrier.ts'
+import { TopUps } from '../sealed/top-ups.ts'
 import { doubtNumbers } from '../store/interactions.ts'
 import { openStore, openStoreAlone, type Store } from '../store/open.ts'
 import { dueEntries, type OutboxEntry, outboxEntry } from '../store/outbox.ts'
@@ -226,13 +228,18 @@ export class TestWorld implements AsyncDisposable {
       below.hub.settleAt(hub)
       const topUps = new TopUps(below)
       undo.defer(() => topUps.stop())
-      return { ...below, topUps, modules: noModules(below) }
+      return { ...below, topUps, modules: noModules(below), carriers: this.carriersOf(below) }
     }
     const ctx = await open(undo)
     const at = hub as unknown as ScriptedHub
     const node = new TestNode({ dir, hub: at, clock: this.clock, open }, ctx, undo)
     this.#nodes.push(node)
     return node
+  }
+
+  /** What carries the mail of a node. */
+  protected carriersOf(below: Ground): Carriers {
+    return sealedCarriers(below)
   }
 
   #ground(

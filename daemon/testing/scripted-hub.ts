@@ -17,8 +17,9 @@ import type {
   PolledEnvelope,
   StatusReply,
 } from '../hubs/hub.ts'
-import { newestWire } from '../hubs/open.ts'
 import { type LedgerSnapshot, ScriptedLedger } from './scripted-credits.ts'
+
+const WIRE = 3
 
 type Carried = { id: number; to: string; bytes: Uint8Array; rid: string; acceptedAtMs: number }
 type Listed = { log: VerifiedKel; keySet: KeySet; notice?: KeyStateNotice; card?: string | undefined }
@@ -118,7 +119,7 @@ export const refusedWith = (code: string, members: Record<string, unknown> = {},
 export class ScriptedHub implements HubClient {
   readonly url: string
   readonly sealed = true
-  readonly cardBinding = { path: '/send', binding: 'urn:test', extension: 'urn:test:agent', wire: newestWire }
+  readonly cardBinding = { path: '/send', binding: 'urn:test', extension: 'urn:test:agent', wire: WIRE }
   readonly identity: HubIdentity
   readonly credits: HubCredits
   readonly lastContactAtMs = undefined
@@ -140,7 +141,7 @@ export class ScriptedHub implements HubClient {
     this.#now = now
     this.url = post.url
     this.credits = post.ledger.creditsOf(aid)
-    this.identity = { aid: post.log.aid, wire: newestWire, log: post.log, bitsMax: 0 }
+    this.identity = { aid: post.log.aid, wire: WIRE, log: post.log, bitsMax: 0 }
   }
 
   get timeMs(): number {

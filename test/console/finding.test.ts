@@ -156,7 +156,7 @@ function fill({ alice, bob }: World, first: string): void {
           peer: bob.aid,
           side: 'received',
           state: 'ended',
-          wire: 3,
+          way: 'sealed',
           capability: null,
           preview: `filled ${n}`,
           commitment: null,

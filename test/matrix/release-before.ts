@@ -24,6 +24,13 @@ export const isUpgraded = (dir: string): boolean => existsSync(`${storePath(dir)
 const MADE_ANEW: Readonly<Record<string, string>> = {
   messages_text: `CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', content_rowid = 'key')`,
 }
+/** What is not kept any more, as that release had it, and what it was. */
+const DROPPED: Readonly<Record<string, { declared: string; was: string }>> = {
+  'interactions.wire': {
+    declared: 'INTEGER NOT NULL DEFAULT 3',
+    was: "CASE way WHEN 'local' THEN 0 WHEN 'open' THEN 1 ELSE 3 END",
+  },
+}
 const FILLED_ANEW = 'INSERT INTO messages_text (rowid, text) SELECT key, text FROM messages'
 
 type Former = { bytes: Buffer; copying: string }
@@ -51,8 +58,9 @@ function formerStore(): Former {
   database.exec(`PRAGMA user_version = ${RELEASED_SCHEMA}`)
   const copies = tablesOf(database).map(table => {
     const columns = database.prepare('SELECT name FROM pragma_table_info(?)').all(table)
-    const names = columns.map(({ name }) => name).join(', ')
-    return `INSERT INTO main.${table} (${names}) SELECT ${names} FROM now.${table}`
+    const names = columns.map(({ name }) => String(name))
+    const values = names.map(name => DROPPED[`${table}.${name}`]?.was ?? name)
+    return `INSERT INTO main.${table} (${names.join(', ')}) SELECT ${values.join(', ')} FROM now.${table}`
   })
   database.close()
   return { bytes: readFileSync(storePath(dir)), copying: [...copies, FILLED_ANEW].join('; ') }
@@ -79,6 +87,10 @@ function undone(statement: string): string | undefined {
   if (dropped !== undefined && MADE_ANEW[dropped] !== undefined) return MADE_ANEW[dropped]
   const column = /^ALTER TABLE (\w+) ADD COLUMN (\w+)/.exec(statement)
   if (column !== null) return `ALTER TABLE ${column[1]} DROP COLUMN ${column[2]}`
+  const gone = /^ALTER TABLE (\w+) DROP COLUMN (\w+)/.exec(statement)
+  const kept = gone === null ? undefined : DROPPED[`${gone[1]}.${gone[2]}`]
+  if (gone !== null && kept !== undefined)
+    return `ALTER TABLE ${gone[1]} ADD COLUMN ${gone[2]} ${kept.declared}`
   const made = /^CREATE (?:VIRTUAL )?(TABLE|INDEX) (\w+)/.exec(statement)
   if (made !== null) return `DROP ${made[1]} ${made[2]}`
   throw new Error(`nothing is known that undoes: ${statement}`)

@@ -232,7 +232,7 @@ describe('profile, visibility, leaving', () => {
     const set = await node.handlers.profileSet({ summary: 'counts words', pricing: '{"x":1}' }, never)
     expect(set).toMatchObject({
       summary: 'counts words',
-      note: expect.stringContaining('wire 3 publishes no prices'),
+      note: expect.stringContaining('hubs publish no prices'),
     })
     await node.handlers.visibility({ visibility: 'public' }, never)
     const found = await node.handlers.find({ query: 'counts words' }, never)

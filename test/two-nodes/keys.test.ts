@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sendEntry } from '../../daemon/mail/outbox.ts'
 import type { Node } from '../../daemon/node.ts'
+import { sealedCarriers } from '../../daemon/sealed/carrier.ts'
 import { counted } from '../../daemon/store/counters.ts'
 import { allEntries } from '../../daemon/store/outbox.ts'
 import {
@@ -34,7 +35,8 @@ const say = (node: Node, interaction_id: string, text: string) =>
   node.handlers.message({ interaction_id, text }, never)
 /** Sends what alice holds back, sealed under another identity key; all else of her node keeps its own. */
 const sendAs = async (identity: Node['ctx']['identity']) => {
-  const ctx = Object.create(alice.ctx, { identity: { value: identity } }) as Node['ctx']
+  const carriers = sealedCarriers({ ...alice.ctx, identity })
+  const ctx = Object.create(alice.ctx, { carriers: { value: carriers } }) as Node['ctx']
   alice.ctx.store.run('UPDATE outbox SET waits_for = NULL, next_at = ?', alice.ctx.now() + HOUR_MS)
   const [entry] = allEntries(alice.ctx.store)
   if (ctx.hub.home === undefined || entry === undefined) throw new Error('nothing to send')

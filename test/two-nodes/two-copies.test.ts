@@ -3,9 +3,9 @@ import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { foundIn } from '../../daemon/carrier/lookup.ts'
 import { acceptCopy } from '../../daemon/chain/accept.ts'
 import type { Node } from '../../daemon/node.ts'
-import { foundIn } from '../../daemon/peers/peers.ts'
 import { delegated, finished, type Lab, never, openPair, until } from './world.ts'
 
 let lab: Lab
@@ -26,7 +26,7 @@ const ids = (node: Node) =>
     .all<{ seq: number; id: Uint8Array }>('SELECT seq, id FROM chain ORDER BY seq')
     .map(({ seq, id }) => `${seq} ${Buffer.from(id).toString('hex')}`)
 const served = async (node: Node) =>
-  foundIn(await bob.ctx.peers.lookup(node.aid, { fresh: true }))?.keys?.body.setSeq
+  foundIn(await bob.ctx.carriers.find(node.aid, { fresh: true }))?.keys?.body.setSeq
 
 /** An original with a task behind it, and its copy as a second machine gets it. */
 async function original(seenByBob: boolean): Promise<[string, string]> {

@@ -1,6 +1,6 @@
 /** Mail that waits. */
 import { setSending } from '../../../daemon/mail/holding.ts'
-import { queueCapabilities } from '../../../daemon/mail/top-ups.ts'
+import { queueCapabilities } from '../../../daemon/sealed/top-ups.ts'
 import { answered, delegate, joined, type Row, stage, tell, unknown, unsent } from '../row.ts'
 
 /** Alice has used most of what she has for bob. */

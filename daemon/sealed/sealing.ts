@@ -12,16 +12,17 @@ import { latestExpMs } from '../../protocol/mail/envelope.ts'
 import type { MessageBody } from '../../protocol/mail/message.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { sealEnvelope } from '../../protocol/mail/seal.ts'
-import type { Context } from '../context.ts'
+import type { Ground } from '../context.ts'
 import { waitingRefusals } from '../hubs/failures.ts'
 import type { Delivery } from '../hubs/hub.ts'
 import type { Peer } from '../peers/peers.ts'
 import { mayHoldCapabilities } from '../peers/stock.ts'
 import { noteSealing, type OutboxEntry } from '../store/outbox.ts'
 import { awaitedAfter, WaitingForKeys } from './awaited-keys.ts'
+import type { Directory } from './directory.ts'
 
 type Needs = Pick<
-  Context,
+  Ground,
   | 'identity'
   | 'keys'
   | 'store'
@@ -33,7 +34,7 @@ type Needs = Pick<
   | 'log'
   | 'hubNow'
   | 'random'
->
+> & { directory: Directory }
 
 /** Envelopes up to this size fit every capability and every stranger's limit. */
 const DIGESTS_KEPT_MAX = 256
@@ -48,7 +49,7 @@ export class WaitingForCapability extends Refusal<'too_large_for_stranger'> {
 export type Sealed = { delivery: Delivery; expMs: number; capability: Uint8Array | undefined }
 
 /** State of our own log and key set, as a correspondent may already know it. */
-export function ownState(ctx: Needs): string {
+export function ownState(ctx: Pick<Ground, 'identity' | 'keys'>): string {
   return `${ctx.identity.log.seq}.${ctx.keys.set?.body.setSeq ?? 0}`
 }
 
@@ -104,7 +105,7 @@ async function knownPeer(ctx: Needs, aid: string): Promise<KeyedPeer> {
   if (held?.log.deactivated === true) throw new WaitingForKeys('ended')
   const isGood = (peer: KeyedPeer) => sealingKey(peer.keys, ctx.hubNow()) !== undefined
   if (held !== undefined && isKeyed(held) && isGood(held)) return held
-  const looked = await ctx.peers.lookup(aid, { fresh: held !== undefined })
+  const looked = await ctx.directory.lookup(aid, { fresh: held !== undefined })
   if (looked.outcome !== 'found') throw awaitedAfter(looked)
   const { peer } = looked
   if (peer.log.deactivated) throw new WaitingForKeys('ended')

@@ -1,27 +1,27 @@
 /** What follows from each refusal of a hub; a code that is not named here is tried again when the hub says so. */
 import type { Refused } from '../../protocol/contract/client.ts'
-import type { Context } from '../context.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import type { Undelivered, Why } from '../carrier/carrier.ts'
+import { foundIn, type Lookup } from '../carrier/lookup.ts'
+import type { Ground } from '../context.ts'
 import { sayClockFault } from '../hubs/clocks.ts'
 import { finalRefusals, waitingRefusals } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
-import { foundIn, type Lookup } from '../peers/peers.ts'
 import {
   ACCESS_REFUSED,
   countCredential,
   countResending,
   type OutboxEntry,
   resetCredentials,
+  type WaitsFor,
 } from '../store/outbox.ts'
 import { ownReason, reasonOfHub } from '../store/reasons.ts'
 import { awaitedAfter, pauseOf, sentences } from './awaited-keys.ts'
+import type { Directory } from './directory.ts'
 import type { Sealed } from './sealing.ts'
-import { finish, retry, type Why } from './steps.ts'
 import { askForCapabilities } from './top-ups.ts'
 
-type Needs = Pick<
-  Context,
-  'log' | 'store' | 'peers' | 'capabilities' | 'threads' | 'timings' | 'events' | 'now' | 'hubNow' | 'random'
->
+type Needs = Pick<Ground, 'store' | 'peers' | 'capabilities' | 'threads' | 'now'> & { directory: Directory }
 
 const REFUSED = 'the hub refused it for good'
 const CREDENTIALS_TRIED_MAX = 2
@@ -41,7 +41,7 @@ export type RefusedAttempt = {
   sealed: Sealed | undefined
   refused: Refused
 }
-type Step = (ctx: Needs, attempt: RefusedAttempt) => void | Promise<void>
+type Step = (ctx: Needs, attempt: RefusedAttempt) => Undelivered | Promise<Undelivered>
 
 const steps = new Map<string, Step>([
   ['bad_envelope', sealAnew],
@@ -57,11 +57,17 @@ const steps = new Map<string, Step>([
   ['session_invalid', changeSession],
 ])
 
-export async function afterRefusal(ctx: Needs, attempt: RefusedAttempt): Promise<void> {
-  const { entry, refused } = attempt
+const again = (why: Why, afterMs?: number, waitsFor?: WaitsFor): Undelivered => ({
+  outcome: 'again',
+  why,
+  ...present({ afterMs, waitsFor }),
+})
+const final = (reason: string): Undelivered => ({ outcome: 'final', reason })
+
+export async function afterRefusal(ctx: Needs, attempt: RefusedAttempt): Promise<Undelivered> {
+  const { refused } = attempt
   const step = steps.get(refused.code)
-  if (step === undefined) retry(ctx, entry, asRefused(refused), refused.retryAfterMs)
-  else await step(ctx, attempt)
+  return step === undefined ? again(asRefused(refused), refused.retryAfterMs) : await step(ctx, attempt)
 }
 
 /** A code that is not known may be any word of the hub. */
@@ -71,58 +77,53 @@ function asRefused({ code }: Refused): Why {
 }
 
 /** The same message would be refused again, whatever is done. */
-function giveUp(ctx: Needs, { entry, refused }: Pick<RefusedAttempt, 'entry' | 'refused'>): void {
-  finish(ctx, entry, 'failed', finalRefusals[refused.code] ?? REFUSED)
+function giveUp(_: Needs, { refused }: Pick<RefusedAttempt, 'refused'>): Undelivered {
+  return final(finalRefusals[refused.code] ?? REFUSED)
 }
 
 /** What a line has garbled arrives whole another time; what is refused whenever it is sealed is of another release. */
-function sealAnew(ctx: Needs, attempt: RefusedAttempt): void {
+function sealAnew(ctx: Needs, attempt: RefusedAttempt): Undelivered {
   const { entry, refused } = attempt
-  if (entry.resent >= GARBLED_MAX) giveUp(ctx, attempt)
-  else {
-    countResending(ctx.store, entry.message)
-    retry(ctx, entry, asRefused(refused))
-  }
+  if (entry.resent >= GARBLED_MAX) return giveUp(ctx, attempt)
+  countResending(ctx.store, entry.message)
+  return again(asRefused(refused))
 }
 
 /** Refused for its times, which are those of this machine: once its clock is set, the same goes. */
-function awaitClock(ctx: Needs, { hub, entry, refused }: RefusedAttempt): void {
+function awaitClock(_: Needs, { hub, refused }: RefusedAttempt): Undelivered {
   const fault = sayClockFault(hub)
-  const why = fault === undefined ? asRefused(refused) : ownReason(fault)
-  retry(ctx, entry, why, refused.retryAfterMs)
+  return again(fault === undefined ? asRefused(refused) : ownReason(fault), refused.retryAfterMs)
 }
 
 /** The key set or the home of the recipient changed, or it left; its bucket tells, where it can be asked. */
-async function refreshPeer(ctx: Needs, attempt: RefusedAttempt): Promise<void> {
+async function refreshPeer(ctx: Needs, attempt: RefusedAttempt): Promise<Undelivered> {
   const { entry, refused } = attempt
   const before = ctx.peers.find(entry.peer)
-  const looked = await ctx.peers.lookup(entry.peer, { fresh: true })
+  const looked = await ctx.directory.lookup(entry.peer, { fresh: true })
   const after = foundIn(looked)
   const changed = after !== undefined && (after.log !== before?.log || after.keys !== before?.keys)
-  if (changed) retry(ctx, entry, asRefused(refused), 0)
-  else if (refused.code === 'recipient_unknown') await awaitRecipient(ctx, attempt, looked)
-  else if (looked.outcome === 'found') retry(ctx, entry, asRefused(refused))
-  else awaitDirectory(ctx, attempt, looked)
+  if (changed) return again(asRefused(refused), 0)
+  if (refused.code === 'recipient_unknown') return awaitRecipient(ctx, attempt, looked)
+  return looked.outcome === 'found' ? again(asRefused(refused)) : awaitDirectory(attempt, looked)
 }
 
 /** The hub knows no such recipient. What the directory did not say ends nothing, and is no word against anybody. */
-async function awaitRecipient(ctx: Needs, attempt: RefusedAttempt, looked: Lookup): Promise<void> {
+async function awaitRecipient(ctx: Needs, attempt: RefusedAttempt, looked: Lookup): Promise<Undelivered> {
   const { hub, entry, refused } = attempt
   const home = ctx.peers.find(entry.peer)?.log.home
   const isElsewhere = home !== undefined && home !== hub.identity.aid
-  if (await hasEnded(ctx, hub, entry.peer)) finish(ctx, entry, 'failed', sentences.ended)
-  else if (isElsewhere) retry(ctx, entry, ownReason(AT_ANOTHER_HUB), refused.retryAfterMs)
-  else if (looked.outcome === 'not_known') awaitDirectory(ctx, attempt, looked)
-  else retry(ctx, entry, ownReason(GONE), refused.retryAfterMs)
+  if (await hasEnded(ctx, hub, entry.peer)) return final(sentences.ended)
+  if (isElsewhere) return again(ownReason(AT_ANOTHER_HUB), refused.retryAfterMs)
+  if (looked.outcome === 'not_known') return awaitDirectory(attempt, looked)
+  return again(ownReason(GONE), refused.retryAfterMs)
 }
 
 function awaitDirectory(
-  ctx: Needs,
-  { entry, refused }: RefusedAttempt,
+  { refused }: RefusedAttempt,
   looked: Exclude<Lookup, { outcome: 'found' }>,
-): void {
+): Undelivered {
   const { why, afterMs = 0 } = pauseOf(awaitedAfter(looked))
-  retry(ctx, entry, why, Math.max(afterMs, refused.retryAfterMs ?? 0) || undefined)
+  return again(why, Math.max(afterMs, refused.retryAfterMs ?? 0) || undefined)
 }
 
 /** Whether the recipient itself signed that its identity has ended: the directory lists such a one no more, its log stays. */
@@ -138,50 +139,54 @@ async function hasEnded(ctx: Needs, hub: RefusedAttempt['hub'], aid: string): Pr
 }
 
 /** Another epoch voids the stock; under the same epoch a hub must not make us name ourselves by refusing. */
-async function changeCredential(ctx: Needs, { entry, sealed, refused }: RefusedAttempt): Promise<void> {
-  const peer = foundIn(await ctx.peers.lookup(entry.peer, { fresh: true }))
+async function changeCredential(
+  ctx: Needs,
+  { entry, sealed, refused }: RefusedAttempt,
+): Promise<Undelivered> {
+  const peer = foundIn(await ctx.directory.lookup(entry.peer, { fresh: true }))
   const { capabilities, store } = ctx
   const isRenewed =
     sealed?.capability !== undefined && capabilities.dropRefused(entry.peer, sealed.capability)
-  if (isRenewed) return retry(ctx, entry, asRefused(refused), 0)
+  if (isRenewed) return again(asRefused(refused), 0)
   if (peer?.keys !== undefined && capabilities.dropOtherEpochs(entry.peer, peer.keys.body.mailboxEpoch))
-    return retry(ctx, entry, asRefused(refused), 0)
+    return again(asRefused(refused), 0)
   countCredential(store, entry.message)
-  if (entry.credentialsTried < CREDENTIALS_TRIED_MAX) retry(ctx, entry, asRefused(refused), 0)
-  else retry(ctx, entry, ownReason(ACCESS_REFUSED), NEW_ACCESS_WAIT_MS, 'access')
+  return entry.credentialsTried < CREDENTIALS_TRIED_MAX
+    ? again(asRefused(refused), 0)
+    : again(ownReason(ACCESS_REFUSED), NEW_ACCESS_WAIT_MS, 'access')
 }
 
 /**
  * Every credential was tried that may be. What the hub refuses ends nothing: the message waits for a new capability, or
  * for a mailbox that the recipient renewed. Of a stock that it holds nothing more is shown to the hub.
  */
-export async function awaitAccess(ctx: Needs, entry: OutboxEntry): Promise<void> {
-  const looked = await ctx.peers.lookup(entry.peer, { fresh: true })
+export async function awaitAccess(ctx: Needs, entry: OutboxEntry): Promise<Undelivered> {
+  const looked = await ctx.directory.lookup(entry.peer, { fresh: true })
   const epoch = foundIn(looked)?.keys?.body.mailboxEpoch
   const isRenewed = epoch !== undefined && ctx.capabilities.dropOtherEpochs(entry.peer, epoch)
   const hasNone = !ctx.capabilities.holdsAny(entry.peer)
   if (isRenewed || hasNone) resetCredentials(ctx.store, entry.message)
-  retry(ctx, entry, ownReason(ACCESS_REFUSED), isRenewed ? 0 : NEW_ACCESS_LOOK_MS, 'access')
   const isListed = looked.outcome !== 'not_listed' && ctx.peers.find(entry.peer) !== undefined
   if (hasNone && isListed) askForCapabilities(ctx, entry.peer)
+  return again(ownReason(ACCESS_REFUSED), isRenewed ? 0 : NEW_ACCESS_LOOK_MS, 'access')
 }
 
 /** Whether every credential was tried that may be, and no newer one came. */
 export const isRefused = (entry: OutboxEntry): boolean => entry.credentialsTried > CREDENTIALS_TRIED_MAX
 
 /** Goes once a capability of the recipient is here; its arrival wakes what waits. */
-export function awaitCapability(ctx: Needs, entry: OutboxEntry, why: Why): void {
-  retry(ctx, entry, why, undefined, 'stock')
+export function awaitCapability(ctx: Needs, entry: OutboxEntry, why: Why): Undelivered {
   if (ctx.peers.find(entry.peer) !== undefined) askForCapabilities(ctx, entry.peer)
+  return again(why, undefined, 'stock')
 }
 
 /** A capability may have come while this was on its way; what comes later wakes it. */
-function waitAsStranger(ctx: Needs, { entry, refused }: RefusedAttempt): void {
+function waitAsStranger(ctx: Needs, { entry, refused }: RefusedAttempt): Undelivered {
   const hasOne = ctx.capabilities.holdsAny(entry.peer)
-  retry(ctx, entry, asRefused(refused), hasOne ? undefined : refused.retryAfterMs, 'stock')
+  return again(asRefused(refused), hasOne ? undefined : refused.retryAfterMs, 'stock')
 }
 
 /** The hub client has forgotten the session; a new one is tried at once, and a second refusal waits. */
-function changeSession(ctx: Needs, { entry, refused }: RefusedAttempt): void {
-  retry(ctx, entry, asRefused(refused), entry.refusedAs === refused.code ? undefined : 0)
+function changeSession(_: Needs, { entry, refused }: RefusedAttempt): Undelivered {
+  return again(asRefused(refused), entry.refusedAs === refused.code ? undefined : 0)
 }

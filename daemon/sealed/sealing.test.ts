@@ -8,6 +8,7 @@ import { decline } from '../tasks/conversation.ts'
 import { delegateTask } from '../tasks/delegation.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { WaitingForKeys } from './awaited-keys.ts'
+import { Directory } from './directory.ts'
 import { ownState, sealMessage, WaitingForCapability } from './sealing.ts'
 import { queueCapabilities } from './top-ups.ts'
 
@@ -21,7 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-const seal = () => sealMessage(alice.ctx, alice.entry())
+const seal = () => sealMessage({ ...alice.ctx, directory: new Directory(alice.ctx) }, alice.entry())
 const stocked = () =>
   alice.within(() => alice.ctx.capabilities.accept(bob.aid, bob.ctx.capabilities.topUp(alice.aid)))
 const wrote = (id: string) => alice.say(id, 'words')

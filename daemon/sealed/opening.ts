@@ -2,11 +2,13 @@
 import { keyAt, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { MessageBody } from '../../protocol/mail/message.ts'
 import { type OpenedMessage, openEnvelope } from '../../protocol/mail/open.ts'
-import type { Context } from '../context.ts'
+import { foundIn } from '../carrier/lookup.ts'
+import type { Ground } from '../context.ts'
 import type { PolledEnvelope } from '../hubs/hub.ts'
-import { foundIn, isUnusable } from '../peers/peers.ts'
+import { isUnusable } from '../peers/peers.ts'
+import type { Directory } from './directory.ts'
 
-type Needs = Pick<Context, 'identity' | 'keys' | 'peers'>
+type Needs = Pick<Ground, 'identity' | 'keys' | 'peers'> & { directory: Directory }
 
 /** Opens one envelope; refused with `NotOpened` or `Malformed`. */
 export async function openPolled(
@@ -30,12 +32,12 @@ export async function openPolled(
  * The sender's log: its own words merged with what is held, or the directory where those are not enough. One that the
  * directory does not give, for whatever reason, comes with the message when that is sent again.
  */
-async function senderLog({ peers }: Needs, body: MessageBody): Promise<VerifiedKel | undefined> {
+async function senderLog({ peers, directory }: Needs, body: MessageBody): Promise<VerifiedKel | undefined> {
   try {
     if (body.kel !== undefined) return peers.merge(body.from, body.kel)
     const held = peers.find(body.from)?.log
     if (held !== undefined && held.seq >= body.kelSeq) return held
-    return foundIn(await peers.lookup(body.from, { fresh: true }))?.log
+    return foundIn(await directory.lookup(body.from, { fresh: true }))?.log
   } catch (error) {
     if (isUnusable(error)) return undefined
     throw error

@@ -2,9 +2,9 @@
 import { Refused } from '../../protocol/contract/client.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import type { Lookup, NotKnown } from '../carrier/lookup.ts'
 import { isUnreached, reasonOf } from '../hubs/failures.ts'
 import { HubStopped } from '../hubs/hub.ts'
-import type { Lookup, NotKnown } from '../peers/peers.ts'
 import { ownReason, type Reason } from '../store/reasons.ts'
 
 /** `ended` is signed by the recipient itself, and the only one that nothing follows. */

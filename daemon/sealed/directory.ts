@@ -1,0 +1,81 @@
+/**
+ * Looking agents up in the buckets of the hub's directory, which tell it nothing about who is looked for (objects:
+ * identity).
+ */
+import { Refused } from '../../protocol/contract/client.ts'
+import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { directoryHash, openBox } from '../../protocol/identity/directory.ts'
+import type { Lookup, NotKnown } from '../carrier/lookup.ts'
+import type { Ground } from '../context.ts'
+import { isOwnFailure } from '../hubs/failures.ts'
+import type { BucketReply, HubClient } from '../hubs/hub.ts'
+import { noteShown } from '../peers/contradictions.ts'
+import { isUnusable } from '../peers/peers.ts'
+
+const CACHED_MS = 3_600_000
+const CACHED_MAX = 8
+
+type Needs = Pick<Ground, 'store' | 'peers' | 'now'> & { hub: { readonly home: HubClient | undefined } }
+type Bucket = { reply: BucketReply; isNew: boolean }
+
+export class Directory {
+  readonly #ctx: Needs
+  readonly #buckets = new Map<string, { at: number; reply: BucketReply }>()
+
+  constructor(ctx: Needs) {
+    this.#ctx = ctx
+  }
+
+  /** Looks an agent up at the home hub; throws what fails on this machine alone. */
+  async lookup(aid: string, options: { fresh: boolean }): Promise<Lookup> {
+    const hub = this.#ctx.hub.home
+    if (hub === undefined) return notKnown('no_hub')
+    const hash = directoryHash(aid)
+    let bucket: Bucket
+    try {
+      bucket = await this.#bucket(hub, hash, options.fresh)
+    } catch (error) {
+      if (isOwnFailure(error)) throw error
+      return notKnown(error instanceof Refused ? 'refused' : 'unanswered', error)
+    }
+    return this.#read(hub, aid, hash, bucket)
+  }
+
+  #read(hub: HubClient, aid: string, hash: Uint8Array, { reply, isNew }: Bucket): Lookup {
+    const { store, peers } = this.#ctx
+    const box = reply.entries.find(entry => equal(entry.h, hash))?.box
+    if (box === undefined) return reply.partial ? notKnown('incomplete') : { outcome: 'not_listed' }
+    try {
+      const entry = openBox(aid, box)
+      const held = peers.find(aid)?.log
+      // what was fetched before may be older than what is held, and says nothing against anybody
+      if (isNew) noteShown(store, hub.identity.log, aid, { held, entry })
+      const log = peers.merge(aid, entry.kel)
+      return { outcome: 'found', peer: peers.learn(log, entry.keySet) }
+    } catch (error) {
+      if (error instanceof Malformed || isUnusable(error)) return notKnown('unusable')
+      throw error
+    }
+  }
+
+  /** An incomplete answer is read once: whom it leaves out may be listed. */
+  async #bucket(hub: HubClient, hash: Uint8Array, fresh: boolean): Promise<Bucket> {
+    const name = `${hub.identity.bitsMax}:${Buffer.from(hash.subarray(0, 2)).toString('hex')}`
+    const { now } = this.#ctx
+    const cached = this.#buckets.get(name)
+    if (!fresh && cached !== undefined && now() < cached.at + CACHED_MS)
+      return { reply: cached.reply, isNew: false }
+    const reply = await hub.bucket(hash)
+    if (reply.partial) return { reply, isNew: true }
+    this.#buckets.set(name, { at: now(), reply })
+    if (this.#buckets.size > CACHED_MAX) this.#buckets.delete(this.#buckets.keys().next().value as string)
+    return { reply, isNew: true }
+  }
+}
+
+const notKnown = (why: NotKnown, error?: unknown): Lookup => ({
+  outcome: 'not_known',
+  why,
+  ...present({ error }),
+})
