@@ -246,7 +246,8 @@ function readToken(io: Io, target: Target): string {
   }
 }
 
-function explain(io: Io, target: Target, error: unknown): Error {
+/** What went wrong on the way to a node, as commands and screens know it. */
+export function explain(io: Io, target: Target, error: unknown): Error {
   if (error instanceof CommandFailed || error instanceof OperationRefused) return error
   const code = systemCode(error)
   if (code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ENOENT')

@@ -4,26 +4,40 @@ import { isControlCode } from '../../protocol/control/codes.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { CommandFailed, type Io, messageOf } from '../io.ts'
-import { findEntrance, type Target } from './control.ts'
+import { CommandFailed, type Io } from '../io.ts'
+import { type Entrance, explain, findEntrance, type Target } from './control.ts'
 
 export type StreamedEvent = { id: string | null; event: string; data: unknown }
 
-/** Calls `onEvent` until the node ends the stream or the signal comes; fails when there is no stream to be had. */
+type Options = {
+  since?: string | undefined
+  signal: AbortSignal
+  onOpen?: () => void
+  /** The node says in between that it is there. */
+  onHeartbeat?: () => void
+}
+
+/** Calls `onEvent` until the node ends the stream or the signal comes; fails as a call does where there is no node. */
 export async function streamEvents(
   io: Io,
   target: Target,
-  options: {
-    since?: string | undefined
-    signal: AbortSignal
-    onOpen?: () => void
-    /** The node says in between that it is there. */
-    onHeartbeat?: () => void
-  },
+  options: Options,
+  onEvent: (event: StreamedEvent) => void,
+): Promise<void> {
+  try {
+    await stream(await findEntrance(io, target), target, options, onEvent)
+  } catch (error) {
+    throw explain(io, target, error)
+  }
+}
+
+async function stream(
+  { socket, headers }: Entrance,
+  target: Target,
+  options: Options,
   onEvent: (event: StreamedEvent) => void,
 ): Promise<void> {
   const { since, signal } = options
-  const { socket, headers } = await findEntrance(io, target)
   const path = since === undefined ? '/events' : `/events?since=${encodeURIComponent(since)}`
   const url = `http://${target.address}${path}`
   await new Promise<void>((resolve, reject) => {
@@ -51,7 +65,7 @@ export async function streamEvents(
     )
     request.on('error', error => {
       if (signal.aborted || systemCode(error) === 'ABORT_ERR') resolve()
-      else reject(new CommandFailed(`the node does not answer: ${messageOf(error)}`, 'svc up'))
+      else reject(error)
     })
   })
 }
