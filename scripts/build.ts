@@ -107,6 +107,7 @@ const nodeEntries = {
   whole: at('cli/whole.ts'),
   'pow-worker': at('daemon/hubs/pow-worker.ts'),
   'signature-worker': at('daemon/chain/signature-worker.ts'),
+  'backup-worker': at('daemon/archive/backup-worker.ts'),
 }
 
 /** What the first file of the command line leaves to others: the program's own two steps, and what no client command needs. */

@@ -334,6 +334,7 @@ export const rooms: Record<string, Room> = {
       'protocol/build-info.ts',
       'protocol/shell.ts',
       'protocol/crypto',
+      'protocol/control',
       'daemon/platform',
       'daemon/home',
       'daemon/store',
@@ -529,6 +530,7 @@ export const rooms: Record<string, Room> = {
       'daemon/store',
       'daemon/identity',
       'daemon/chain',
+      'daemon/archive',
       'daemon/attachments',
       'daemon/hubs',
       'daemon/peers',
@@ -602,8 +604,8 @@ export const rooms: Record<string, Room> = {
   },
   view: {
     purpose:
-      'what the screens show, as data: one view of the node, its rows and sentences; no terminal, no page',
-    uses: ['protocol/encoding', 'protocol/control'],
+      'what the screens show, as data: one view of the node, its rows and sentences, what is set; no terminal, no page',
+    uses: ['protocol/encoding', 'protocol/contract', 'protocol/control'],
   },
   tui: {
     purpose: 'the inbox in a terminal; the only room that knows Ink and React',

@@ -3,6 +3,16 @@ import { present } from '../protocol/encoding/present.ts'
 import { NodeGone, NodeRefused } from './node-client.ts'
 import type { Refusal, View } from './state.ts'
 
+/** What is set at the node, and what a setting is chosen from. */
+export const settingsAsked = [
+  'autoReplyShow',
+  'autoReplyRuns',
+  'contacts',
+  'capabilityList',
+  'autoReplyAgents',
+  'a2a',
+] as const
+
 /** Tasks whose price was paid in one of these, and prices that wait: whoever answers one elsewhere names the task alone. */
 export function quotedFor({ interactions }: View, rows: ReadonlySet<string>): string[] {
   if (rows.size === 0) return []

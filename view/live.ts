@@ -5,7 +5,7 @@
  */
 import type { OperationInput, OperationName, OperationReply } from '../protocol/control/operations.ts'
 import { present } from '../protocol/encoding/present.ts'
-import { beginnings, quotedFor, refusalOf, wordsOf } from './asked.ts'
+import { beginnings, quotedFor, refusalOf, settingsAsked, wordsOf } from './asked.ts'
 import { clean, type Dirty, isClean, ROWS_ASKED_MAX, retryDelay, soiled } from './coalesce.ts'
 import { HeldView, type Surroundings } from './held-view.ts'
 import { type NodeClient, NodeGone, NoStream } from './node-client.ts'
@@ -195,7 +195,7 @@ export class Live {
     }
   }
 
-  /** Auto-reply, contacts and capabilities; from then on they stay fresh. */
+  /** Auto-reply, contacts, capabilities and A2A; from then on they stay fresh. */
   async openNode(): Promise<void> {
     this.#wanted.add('settings')
     await this.#settings()
@@ -337,15 +337,13 @@ export class Live {
   }
 
   async #settings(): Promise<void> {
-    await this.#quietly(() => this.#fetch('autoReplyShow', {}, 'soon'))
-    await this.#quietly(() => this.#fetch('autoReplyRuns', {}, 'soon'))
-    await this.#quietly(() => this.#fetch('contacts', {}, 'soon'))
-    await this.#quietly(() => this.#fetch('capabilityList', {}, 'soon'))
+    for (const name of settingsAsked) await this.#quietly(() => this.#fetch(name, {}, 'soon'))
   }
 
   async #account(): Promise<void> {
     await this.#quietly(() => this.#fetch('balance', {}, 'soon'))
     await this.#quietly(() => this.#fetch('spend', {}, 'soon'))
+    await this.#quietly(() => this.#fetch('prices', {}, 'soon'))
   }
 
   async #fetch<N extends OperationName>(

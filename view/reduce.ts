@@ -179,6 +179,14 @@ function account(action: Replied): Partial<View> {
   switch (action.name) {
     case 'autoReplyRuns':
       return { autoReplyRuns: action.reply }
+    case 'autoReplyAgents':
+      return { answerers: action.reply }
+    case 'a2a':
+    case 'a2aSet':
+      return { a2a: action.reply }
+    case 'prices':
+    case 'priceSet':
+      return { prices: action.reply }
     case 'balance':
       return { balance: action.reply }
     case 'spend':

@@ -99,6 +99,10 @@ export type View = {
   autoReply: OperationReply<'autoReplyShow'> | undefined
   runs: readonly AutoReplyRun[]
   autoReplyRuns: OperationReply<'autoReplyRuns'> | undefined
+  /** Coding agents that can answer. */
+  answerers: OperationReply<'autoReplyAgents'> | undefined
+  a2a: OperationReply<'a2a'> | undefined
+  prices: OperationReply<'prices'> | undefined
   balance: OperationReply<'balance'> | undefined
   spend: OperationReply<'spend'> | undefined
   capabilities: OperationReply<'capabilityList'> | undefined
@@ -126,6 +130,9 @@ export const firstView: View = {
   autoReply: undefined,
   runs: [],
   autoReplyRuns: undefined,
+  answerers: undefined,
+  a2a: undefined,
+  prices: undefined,
   balance: undefined,
   spend: undefined,
   capabilities: undefined,

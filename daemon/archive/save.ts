@@ -14,6 +14,7 @@ import { MOVED_FILE, markMoved, requireNotMoved } from '../home/moved.ts'
 import { peekLog } from '../identity/identity.ts'
 import { renameDurably, syncDirectory } from '../platform/files.ts'
 import { isOutOfRoom } from '../platform/room.ts'
+import { noteBackup } from './last-backup.ts'
 import {
   type ArchiveKind,
   ArchiveRefused,
@@ -52,7 +53,9 @@ export function requireSavable(dir: string, path: string): string {
 
 /** Saves a node that goes on here. */
 export async function backup(options: SaveOptions): Promise<Saved> {
-  return write('backup', options, () => {})
+  const saved = await write('backup', options, () => {})
+  noteBackup(options.dir, saved.madeAtMs)
+  return saved
 }
 
 /** Saves a stopped node that goes on elsewhere: from then on this directory starts no more. */

@@ -7,6 +7,7 @@ import { type BinaryLike, randomBytes, type ScryptOptions, scrypt } from 'node:c
 import * as fs from 'node:fs'
 import * as z from 'zod'
 import { type ByteSource, decryptStream, encryptStream, SALT_BYTES } from '../../protocol/crypto/chunked.ts'
+import { PASSPHRASE_CHARACTERS_MIN } from '../../protocol/control/bounds.ts'
 import { concat, fromBase64, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { Failure, systemCode } from '../../protocol/encoding/errors.ts'
 import { fileFault, openRegular, SECRET_FILE_MODE } from '../platform/files.ts'
@@ -24,7 +25,6 @@ export class ArchiveRefused extends Failure {
   override name = 'ArchiveRefused'
 }
 
-export const PASSPHRASE_CHARACTERS_MIN = 12
 /** 128 MiB and some tenths of a second for each guess. */
 export const COST = { n: 2 ** 17, r: 8, p: 1 }
 const COST_MAX = { n: 4 * COST.n, r: 4 * COST.r, p: 4 * COST.p }

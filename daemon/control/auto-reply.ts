@@ -46,7 +46,9 @@ export function chosen(current: AutoReplyConfig | undefined, change: Change): Ch
     refuse('bad_request', 'say what answers: --agent <tool>, --command <line> or --api-base <url>')
   if (name !== undefined && backend !== BACKENDS[name].backend)
     refuse('bad_request', `--backend ${backend} does not go with --${name.replace('_', '-')}`)
-  const config = { ...kept, ...given, backend } as AutoReplyConfig
+  for (const member of Object.keys(given)) if (isTakenOut(member, given[member])) delete kept[member]
+  const next = Object.entries(given).filter(([member, value]) => !isTakenOut(member, value))
+  const config = { ...kept, ...Object.fromEntries(next), backend } as AutoReplyConfig
   const resets = [
     ...fallenAway(current, config),
     ...backToDefaults(current, change, config),
@@ -55,6 +57,10 @@ export function chosen(current: AutoReplyConfig | undefined, change: Change): Ch
   requireToolsOfAgent(change, config)
   return { config, resets }
 }
+
+/** A text that was emptied; what names a backend is never empty. */
+const isTakenOut = (member: string, value: unknown): boolean =>
+  value === '' && !(names as readonly string[]).includes(member)
 
 /** Whether what meant something to the former one means the same to the next: agents differ, the owner's own do not. */
 const isOfOneKind = (name: Named, current: AutoReplyConfig, change: Change): boolean =>

@@ -22,6 +22,7 @@ import type { ControlAddress } from './address.ts'
 import { autoReplyView, chosen, orRefuse } from './auto-reply.ts'
 import { capabilityOperations } from './capabilities.ts'
 import { consoleLink } from './console.ts'
+import { backupOperations } from './backup.ts'
 import { balanceOf } from './credits.ts'
 import { findAgents } from './directory.ts'
 import { draftOperations } from './drafts.ts'
@@ -178,6 +179,9 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       await parts.autoReply.restart()
       return autoReplyView(config.auto_reply, parts.autoReply.sandbox, resets)
     },
+    async autoReplyAgents() {
+      return { agents: parts.autoReply.agents() }
+    },
     async autoReplyRuns() {
       return { runs: parts.autoReply.runs.list }
     },
@@ -216,6 +220,7 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       return { head: ctx.chain.head(), records: records as never }
     },
     ...evidenceOperations(ctx),
+    ...backupOperations(ctx),
     ...capabilityOperations(parts.modules),
     async balance({ hub }) {
       return balanceOf(ctx, await accountHub(ctx, membership, hub))

@@ -2,6 +2,7 @@
 import { buildInfo } from '../../protocol/build-info.ts'
 import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { lastBackup } from '../archive/last-backup.ts'
 import type { Context } from '../context.ts'
 import { counted } from '../store/counters.ts'
 import { heldSize, outboxSize } from '../store/outbox.ts'
@@ -51,6 +52,7 @@ export function statusView(ctx: Needs, parts: Parts): NodeStatus {
     summary: config.summary,
     readme: config.readme,
     pricing: config.pricing,
+    ...present({ visibility: config.visibility, backup_at: lastBackup(ctx.dir) }),
     accept_delegations: config.accept_delegations,
     guest_messages: config.guest_messages,
     console_url: consoleUrl(parts.control),

@@ -1,6 +1,7 @@
 /** The node's side of automatic answers: which threads wait, the one answer a turn, what must never leave. */
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { agents } from '../../autoreply/agents.ts'
 import {
   type Answering,
   type AutoReplyPort,
@@ -11,6 +12,7 @@ import type { Backend, BackendRequest, MadeFile } from '../../autoreply/backend.
 import { BackendFailed } from '../../autoreply/backend.ts'
 import { execBackend, requireProgram } from '../../autoreply/exec.ts'
 import { outgoing } from '../../autoreply/outgoing.ts'
+import { findProgram } from '../../autoreply/program.ts'
 import { proxySecrets } from '../../autoreply/proxy-secrets.ts'
 import { findSandbox, NO_SANDBOX, type Sandbox } from '../../autoreply/sandbox.ts'
 import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
@@ -75,6 +77,12 @@ export class AutoReply {
   /** What holds the program that answers; undefined where none does, or no program answers. */
   get sandbox(): Sandbox | undefined {
     return this.#sandbox
+  }
+
+  /** The coding agents that can answer, and whether the program of each is here. */
+  agents(): { agent: string; found: boolean }[] {
+    const path = this.#env['PATH'] ?? ''
+    return agents.map(({ id, bin }) => ({ agent: id, found: findProgram(bin, path) !== undefined }))
   }
 
   /** Starts with the node: a backend that cannot start leaves the node running, and says so in its status. */

@@ -1,5 +1,6 @@
 /** Settings of the auto-reply. */
 import * as z from 'zod'
+import { ANSWERS_MAX, RUN_SECONDS_MAX, TURNS_SEEN_MAX } from './bounds.ts'
 
 /** Intervals and timeouts are in seconds; docs/node/settings.md has the defaults. */
 export const autoReplyConfig = z.strictObject({
@@ -15,10 +16,10 @@ export const autoReplyConfig = z.strictObject({
   require_image: z.boolean().optional(),
   usage_hint: z.string().optional(),
   error_reply: z.string().optional(),
-  poll_interval_seconds: z.int().min(1).max(3600).optional(),
-  max_history: z.int().min(1).max(200).optional(),
-  api_timeout_seconds: z.int().min(1).max(3600).optional(),
-  max_auto_replies: z.int().min(1).max(1000).optional(),
+  poll_interval_seconds: z.int().min(1).max(RUN_SECONDS_MAX).optional(),
+  max_history: z.int().min(1).max(TURNS_SEEN_MAX).optional(),
+  api_timeout_seconds: z.int().min(1).max(RUN_SECONDS_MAX).optional(),
+  max_auto_replies: z.int().min(1).max(ANSWERS_MAX).optional(),
   /** A server of models for an agent, and the variable that holds its key. */
   provider_url: z.url({ protocol: /^https?$/, error: 'expected an http or https address' }).optional(),
   provider_key_env: z

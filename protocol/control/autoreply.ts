@@ -34,10 +34,16 @@ export const autoReplyOperations = {
       ),
     }),
   }),
+  /** The coding agents that this build knows, and whether the node finds the program of each. */
+  autoReplyAgents: operation('/autoreply/agents', {
+    method: 'GET',
+    reads: true,
+    reply: z.strictObject({ agents: z.array(z.strictObject({ agent: z.string(), found: z.boolean() })) }),
+  }),
   autoReplySet: operation('/autoreply/set', {
     reads: false,
     timeoutMs: LONG_MS,
-    /** `unsafe`: also an agent that leaks when it is attacked. */
+    /** `unsafe`: also an agent that leaks when it is attacked. A text that is empty takes its setting out. */
     request: change.extend({ unsafe: z.boolean().optional() }),
     reply: autoReplyView,
     limits: { bodyBytes: 256 * 1024 },

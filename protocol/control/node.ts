@@ -11,6 +11,12 @@ import {
   plainShape,
   visibilityShape,
 } from '../contract/shapes.ts'
+import {
+  PASSPHRASE_CHARACTERS_MAX,
+  PASSPHRASE_CHARACTERS_MIN,
+  PATH_CHARACTERS_MAX,
+  PETNAME_CHARACTERS_MAX,
+} from './bounds.ts'
 import { interactionId } from './ids.ts'
 import { ledgerReason } from './ledger.ts'
 import { atHub, hubAddress, LONG_MS, operation, paging, TEXT_BODY_BYTES, text } from './operation.ts'
@@ -28,6 +34,7 @@ const EVIDENCE_LIMIT_MAX = 1000
 /** Open tasks and messages that one stranger may be given. */
 export const GUEST_MESSAGES_MAX = 10_000
 
+const petname = new RegExp(`^[\\p{L}\\p{N}][\\p{L}\\p{N}._-]{0,${PETNAME_CHARACTERS_MAX - 1}}$`, 'u')
 /** More than a message takes: what is too much is said where it is sent, and lost nowhere. */
 const draftFiles = z.array(z.string().max(4096)).max(1024)
 const draftWas = z.strictObject({ text, files: draftFiles })
@@ -117,8 +124,8 @@ export const nodeOperations = {
     reads: false,
     request: z.strictObject({
       aid: aidShape,
-      petname: z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u, {
-        error: 'expected a petname: letters, digits, ".", "_" and "-", at most 64 characters',
+      petname: z.string().regex(petname, {
+        error: `expected a petname: letters, digits, ".", "_" and "-", at most ${PETNAME_CHARACTERS_MAX} characters`,
       }),
     }),
     reply: contactShape,
@@ -223,6 +230,21 @@ export const nodeOperations = {
     request: z.strictObject({ recovery_phrase: z.string().optional() }),
     reply: identityReply,
     codes: ['next_key_missing'],
+  }),
+  /**
+   * Writes a backup that the passphrase opens, as `svc backup` does: into a folder of this machine by its path from the root
+   * on, or into `backups` of the data directory.
+   */
+  backup: operation('/backup', {
+    reads: false,
+    afterEnd: true,
+    timeoutMs: LONG_MS,
+    request: z.strictObject({
+      passphrase: z.string().min(PASSPHRASE_CHARACTERS_MIN).max(PASSPHRASE_CHARACTERS_MAX),
+      folder: z.string().min(1).max(PATH_CHARACTERS_MAX).optional(),
+    }),
+    reply: z.strictObject({ archive: z.string(), bytes: count, attachments: count, made_at: millis }),
+    codes: ['bad_request', 'wrong_state'],
   }),
   idDeactivate: operation('/id/deactivate', {
     reads: false,

@@ -1,12 +1,13 @@
 /** What an operation of a node is, and the members that several of them share. */
 import * as z from 'zod'
 import { BODY_BYTES_DEFAULT, type Given, route } from '../contract/route.ts'
+import { TEXT_CHARACTERS_MAX } from './bounds.ts'
 import { interactionId } from './ids.ts'
 
 /** How long a caller waits for what may take its time. */
 export const LONG_MS = 15 * 60_000
 /** Bytes of a body at most in which words are sent. */
-export const TEXT_BODY_BYTES = 2 * 1024 * 1024
+export const TEXT_BODY_BYTES = TEXT_CHARACTERS_MAX
 
 type Operation = Omit<Given, 'auth' | 'method' | 'path'> & {
   method?: 'GET' | 'POST'
@@ -81,4 +82,4 @@ export const wholeText = (min: number, max: number) => {
 }
 
 /** Words of a person or an agent. */
-export const text = z.string().max(TEXT_BODY_BYTES)
+export const text = z.string().max(TEXT_CHARACTERS_MAX)

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { CREDITS_MAX } from '../contract/limits.ts'
-import { aidShape, count, millis } from '../contract/shapes.ts'
+import { aidShape, count, millis, visibilityShape } from '../contract/shapes.ts'
 import { autoReplyConfig } from './auto-reply-config.ts'
 import { interactionId } from './ids.ts'
 import { lostOrder, paymentShape } from './payment-shapes.ts'
@@ -275,6 +275,8 @@ export const nodeStatusShape = z.strictObject({
   summary: z.string(),
   readme: z.string(),
   pricing: z.string(),
+  /** How far the profile is shown, where that was set. */
+  visibility: visibilityShape.optional(),
   accept_delegations: z.boolean(),
   guest_messages: count,
   /** Where the console is; a build without one says so there. */
@@ -307,6 +309,8 @@ export const nodeStatusShape = z.strictObject({
     })
     .optional(),
   auto_reply: autoReplyConfig.omit({ api_key: true }).extend({ api_key_set: z.boolean() }).optional(),
+  /** When the last backup of this data directory was written, where one was. */
+  backup_at: millis.optional(),
   kel_seq: count,
   pid: count,
   hub: z
