@@ -9,7 +9,7 @@ import { beginnings, quotedFor, refusalOf, settingsAsked, wordsOf } from './aske
 import { clean, type Dirty, isClean, ROWS_ASKED_MAX, retryDelay, soiled } from './coalesce.ts'
 import { HeldView, type Surroundings } from './held-view.ts'
 import { type NodeClient, NodeGone, NoStream } from './node-client.ts'
-import type { Replied } from './reduce.ts'
+import { isSameNarrowing, type Replied } from './reduce.ts'
 import type { Narrowed, Side, View } from './state.ts'
 
 const PAGE = 50
@@ -104,7 +104,7 @@ export class Live {
   /** Narrows a list, and asks the node for what fits once nothing more is typed; undefined shows all of it again. */
   narrow(side: Side, to: Narrowed | undefined): void {
     const now = this.view.found[side]
-    if (to?.words === now?.words && to?.needs === now?.needs) return
+    if (isSameNarrowing(to, now)) return
     this.#held.apply({ type: 'narrow', side, to }, 'at once')
     this.#asking[side]?.()
     if (to === undefined) return
@@ -304,11 +304,13 @@ export class Live {
 
   #page(side: Side, { cursor, of }: { cursor?: string | undefined; of?: Narrowed | undefined }, when: When) {
     const from = present({ cursor, words: of?.words || undefined })
-    const needs = of?.needs === true
     const call = when === 'soon' ? this.#later : this.#now
-    return side === 'received'
-      ? call('inbox', { limit: PAGE, ...from, ...(needs && { needs }) })
-      : call('results', { limit: String(PAGE), ...from, ...(needs && { needs: 'true' as const }) })
+    const needs = of?.needs === true || undefined
+    const archived = of?.archived === true || undefined
+    if (side === 'received') return call('inbox', { limit: PAGE, ...from, ...present({ needs, archived }) })
+    const text = (flag: true | undefined) => flag && ('true' as const)
+    const flags = present({ needs: text(needs), archived: text(archived) })
+    return call('results', { limit: String(PAGE), ...from, ...flags })
   }
 
   readonly #now = <N extends OperationName>(name: N, input: OperationInput<N>) => this.ask(name, input)

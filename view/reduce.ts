@@ -74,10 +74,17 @@ const withList = (view: View, side: Side, list: Partial<List>): View => ({
 
 /** What a list was asked for, where it was narrowed. */
 function narrowedBy(name: OperationName, input: unknown): Narrowed | undefined {
-  const { words = '', needs } = input as { words?: string; needs?: boolean | 'true' | 'false' }
-  const isNarrowed = sideOf(name) !== undefined && (words !== '' || needs !== undefined)
-  return isNarrowed ? { words, needs: String(needs) === 'true' } : undefined
+  type Flag = boolean | 'true' | 'false'
+  const { words = '', needs, archived } = input as { words?: string; needs?: Flag; archived?: Flag }
+  const isNarrowed =
+    sideOf(name) !== undefined && (words !== '' || needs !== undefined || archived !== undefined)
+  return isNarrowed
+    ? { words, needs: String(needs) === 'true', archived: String(archived) === 'true' }
+    : undefined
 }
+
+export const isSameNarrowing = (one: Narrowed | undefined, other: Narrowed | undefined): boolean =>
+  one?.words === other?.words && one?.needs === other?.needs && one?.archived === other?.archived
 
 /** A list that is narrowed anew knows nothing yet of what fits. */
 function withFound(view: View, side: Side, to: Narrowed | undefined): View {
@@ -88,7 +95,7 @@ function withFound(view: View, side: Side, to: Narrowed | undefined): View {
 /** Changes what was found, where that is still what was asked for. */
 function inFound(view: View, side: Side, asked: Narrowed, change: (held: Found) => Found): View {
   const held = view.found[side]
-  if (held === undefined || held.words !== asked.words || held.needs !== asked.needs) return view
+  if (held === undefined || !isSameNarrowing(held, asked)) return view
   return { ...view, found: { ...view.found, [side]: change(held) } }
 }
 

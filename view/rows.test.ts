@@ -1,6 +1,6 @@
 /** Rows of the screens. */
 import { describe, expect, test } from 'vitest'
-import { agentRows, evidenceRows, headRows, keepSelection, matcher, taskRows } from './rows.ts'
+import { agentRows, evidenceRows, headRows, keepSelection, matcher, narrowing, taskRows } from './rows.ts'
 import { isQuote, sayPayment } from './sentences.ts'
 import { BOB, idOf, item, NOW, reply, viewAfter, viewOf } from './testing.ts'
 
@@ -19,6 +19,18 @@ describe('rows of tasks', () => {
     })
     expect([contact?.peer, contact?.isStranger]).toEqual(['bob', false])
     expect([stranger?.peer, stranger?.isStranger]).toEqual([`${BOB.slice(0, 10)}…`, true])
+  })
+
+  test('that were archived stand in their own list, and where words find them', () => {
+    const view = viewOf([item(1), item(2, { archived: true })])
+    const shown = (options: object) => ids(taskRows(view, 'received', { now: NOW, ...options }))
+    expect([shown({}), shown({ archived: true }), shown({ filter: 'task' })]).toEqual([
+      [idOf(1)],
+      [idOf(2)],
+      [idOf(1), idOf(2)],
+    ])
+    expect(narrowing({ archived: true })).toEqual({ words: '', needs: false, archived: true })
+    expect(narrowing({})).toBeUndefined()
   })
 
   test('say what a person has to decide', () => {

@@ -6,6 +6,7 @@ import type { InteractionSummary } from '../protocol/control/shapes.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { age, hourAge } from './ages.ts'
 import { cleanLine } from './clean.ts'
+import { isSameNarrowing } from './reduce.ts'
 import {
   isQuote,
   peerName,
@@ -46,19 +47,26 @@ export type TaskRow = {
   notes: readonly { says: string; short: string; tone: Tone }[]
 }
 
-export type TaskOptions = { pendingOnly?: boolean | undefined; filter?: string | undefined }
+export type TaskOptions = {
+  pendingOnly?: boolean | undefined
+  /** Only what was taken out of the lists. */
+  archived?: boolean | undefined
+  filter?: string | undefined
+}
 
 /** Tasks of a side as the screens list them: newest first. */
 export function taskItems(
   view: View,
   side: Side,
-  { pendingOnly, filter }: TaskOptions = {},
+  options: TaskOptions = {},
 ): InteractionSummary[] {
+  const { pendingOnly, filter } = options
   const fits = matcher(filter)
-  const found = foundFor(view, side, { pendingOnly, filter })
+  const found = foundFor(view, side, options)
   const items: InteractionSummary[] = []
   for (const item of view.interactions.values()) {
     if (item.side !== side || (pendingOnly === true && needOf(item) === undefined)) continue
+    if (!isListed(item, options)) continue
     // price and paid task are one row, that of the task
     if (view.interactions.has(item.payment?.paid_as ?? '')) continue
     if (fits === undefined || found?.ids.has(item.interaction_id) === true || fits(searched(item)))
@@ -67,14 +75,24 @@ export function taskItems(
   return items.sort((a, b) => b.last_at - a.last_at || (a.interaction_id < b.interaction_id ? 1 : -1))
 }
 
+/** What was archived stands in its own list, and where words find it. */
+const isListed = (item: InteractionSummary, { archived, filter = '' }: TaskOptions): boolean =>
+  archived === true ? item.archived === true : item.archived !== true || filter.trim() !== ''
+
 /** What a list is narrowed to; undefined where nothing is left out. */
-export const narrowing = ({ pendingOnly = false, filter = '' }: TaskOptions): Narrowed | undefined =>
-  filter.trim() === '' && !pendingOnly ? undefined : { words: filter.trim(), needs: pendingOnly }
+export const narrowing = ({
+  pendingOnly = false,
+  archived = false,
+  filter = '',
+}: TaskOptions): Narrowed | undefined =>
+  filter.trim() === '' && !pendingOnly && !archived
+    ? undefined
+    : { words: filter.trim(), needs: pendingOnly, archived }
 
 /** What the node found for what a list is narrowed to now. */
 export function foundFor({ found }: View, side: Side, options: TaskOptions): Found | undefined {
-  const [now, held] = [narrowing(options), found[side]]
-  return held?.words === now?.words && held?.needs === now?.needs ? held : undefined
+  const held = found[side]
+  return isSameNarrowing(held, narrowing(options)) ? held : undefined
 }
 
 /** The list that goes on where older rows are asked for: the whole one, or the one that is narrowed. */
@@ -172,6 +190,7 @@ function notesOf(item: InteractionSummary, peer: string, sending: Sent['sending'
       short: `★${rating}`,
       tone: 'quiet',
     })
+  if (item.archived === true) notes.push({ says: 'archived', short: 'archived', tone: 'quiet' })
   return notes
 }
 

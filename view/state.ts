@@ -35,8 +35,8 @@ export type List = {
   refusal?: Refusal | undefined
 }
 
-/** What a list is narrowed to: words, and whether only to what waits for a person. */
-export type Narrowed = { readonly words: string; readonly needs: boolean }
+/** What a list is narrowed to: words, and whether only to what waits for a person, or to what was archived. */
+export type Narrowed = { readonly words: string; readonly needs: boolean; readonly archived: boolean }
 /** What the node found of a narrowed list, as far as it was asked. */
 export type Found = List & Narrowed & { readonly ids: ReadonlySet<string> }
 

@@ -23,6 +23,7 @@ export type TaskOperations = Pick<
   | 'end'
   | 'cancel'
   | 'sending'
+  | 'archive'
   | 'anew'
   | 'approve'
   | 'decline'

@@ -7,7 +7,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import { glimpsesOf } from '../store/glimpses.ts'
-import { interactionsAt, markReadTo } from '../store/interactions.ts'
+import { ARCHIVED, interactionsAt, markReadTo, NOT_ARCHIVED } from '../store/interactions.ts'
 import {
   beginning,
   FILTER_WORDS_MAX,
@@ -51,6 +51,8 @@ type ListRequest = {
   words?: string | undefined
   /** Only what waits for a yes of this side. */
   needs?: boolean | undefined
+  /** Only what was taken out of the lists. */
+  archived?: boolean | undefined
   limit?: number | undefined
   cursor?: string | undefined
 }
@@ -130,6 +132,9 @@ export function pageQuestion(given: PageRequest, after: Place | undefined, rows:
     conditions.push(holdsWord({ beginning: at - 2, part: at - 1, contacts: at }))
   }
   if (given.needs === true && given.side === 'sent') conditions.push(HAS_OPEN_PRICE)
+  const isSearched = Boolean(given.q) || (given.filter ?? []).length > 0
+  if (given.archived === true) conditions.push(ARCHIVED)
+  else if (!isSearched) conditions.push(NOT_ARCHIVED)
   const parts = statesOf(given)?.map(state => `state = '${state}'`) ?? ['true']
   const asked = parts.map(
     part => `SELECT key, updated_at FROM interactions WHERE ${[...conditions, part].join(' AND ')}`,

@@ -23,6 +23,7 @@ import { redelegate } from '../tasks/redelegation.ts'
 import { keepReview, type ReviewUploads } from '../tasks/reviews.ts'
 import { isCut, isOver, isRequester } from '../tasks/standing.ts'
 import { verifyNow } from '../tasks/verify.ts'
+import { setArchived } from './archiving.ts'
 import { linkTo } from './attachments.ts'
 import { suggestPeers, unlistedWarning } from './directory.ts'
 import type { TaskOperations } from './handlers.ts'
@@ -101,6 +102,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
         side: 'sent' as const,
         ended: query.ended === 'true',
         needs: query.needs === 'true',
+        archived: query.archived === 'true',
         ...present({ words: query.words }),
         ...present({ limit: query.limit === undefined ? undefined : Number(query.limit) }),
         ...present({ cursor: query.cursor }),
@@ -188,6 +190,10 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
 
     async sending({ interaction_id: id, on }) {
       return setSending(ctx, at(id), on)
+    },
+
+    async archive({ interaction_id: id, on }) {
+      return setArchived(ctx, at(id), on)
     },
 
     async anew({ interaction_id: id }) {

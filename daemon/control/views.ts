@@ -18,7 +18,7 @@ import { attachmentFileName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import { LOST_BY_PEER, LOST_BY_REQUESTER } from '../hubs/failures.ts'
 import { type Glimpse, PREVIEW_CHARACTERS } from '../store/glimpses.ts'
-import { anewOf, isLocal } from '../store/interactions.ts'
+import { anewOf, isArchived, isLocal } from '../store/interactions.ts'
 import { isHeld, isNumberInDoubt } from '../store/outbox.ts'
 import { paymentOf } from '../store/payments.ts'
 import { reviewOf } from '../store/reviews.ts'
@@ -126,6 +126,7 @@ export function summaryView(ctx: Needs, interaction: Interaction, seen: Glimpse)
       payment: seen.isPriced === 1 ? paymentView(ctx, interaction) : undefined,
     }),
     ...(seen.isReviewed === 1 ? reviewStanding(ctx, interaction) : {}),
+    ...present({ archived: isArchived(interaction) || undefined }),
   }
 }
 

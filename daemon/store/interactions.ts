@@ -75,6 +75,8 @@ export const interactionsTable = {
     lostByPeerAt: orNull(integer),
     /** The task that was delegated in the place of one that the peer lost. */
     anewAs: orNull(integer),
+    /** Its `updatedAt` when it was taken out of the lists; see {@link isArchived}. */
+    archivedAt: orNull(integer),
   },
 } as const
 export type Interaction = RowOf<typeof interactionsTable>
@@ -190,6 +192,18 @@ export function contradictedInteractions(store: Store): number {
 export function markReadTo(store: Store, key: number, message: number): void {
   store.run('UPDATE interactions SET read_to = max(read_to, ?) WHERE key = ?', message, key)
 }
+
+/** Takes it out of the lists, or puts it back; that is no change of the interaction. */
+export function markArchived(store: Store, key: number, on: boolean): void {
+  store.run('UPDATE interactions SET archived_at = iif(?, updated_at, NULL) WHERE key = ?', on ? 1 : 0, key)
+}
+
+/** Nothing has happened in it since a person took it out of the lists. */
+export const isArchived = ({ archivedAt, updatedAt }: Interaction): boolean => archivedAt === updatedAt
+
+/** The same, and its opposite, of a row. */
+export const ARCHIVED = 'archived_at IS NOT NULL AND archived_at = updated_at'
+export const NOT_ARCHIVED = 'archived_at IS NOT updated_at'
 
 /** Remembers the chain record that first named the receipt: evidence of when it was held. */
 export function noteReceiptRecord(store: Store, key: number, seq: number): void {

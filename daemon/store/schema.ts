@@ -112,10 +112,13 @@ CREATE TABLE interactions (
   reason_by TEXT CHECK (reason_by IN ('node', 'peer')),
   -- How it came: by an interface of this node, sealed for one node alone, or open to the hub.
   way TEXT NOT NULL DEFAULT 'sealed' CHECK (way IN ('local', 'sealed', 'open')),
+  -- The updated_at at which it was taken out of the lists: whatever happens in it brings it back.
+  archived_at INTEGER,
   UNIQUE (delegator, id)
 ) STRICT;
 CREATE INDEX interactions_by_side ON interactions (side, updated_at);
 CREATE INDEX interactions_by_state ON interactions (side, state, updated_at);
+CREATE INDEX interactions_archived ON interactions (side, updated_at) WHERE archived_at IS NOT NULL;
 CREATE INDEX interactions_unread ON interactions (key) WHERE last_in > read_to;
 CREATE INDEX interactions_by_peer ON interactions (peer, updated_at);
 CREATE INDEX interactions_receipt_waiting ON interactions (key) WHERE receipt_state = 'waiting';

@@ -254,4 +254,9 @@ ALTER TABLE interactions ADD COLUMN way TEXT NOT NULL DEFAULT 'sealed' CHECK (wa
 UPDATE interactions SET way = iif(wire = 0, 'local', 'open') WHERE wire < 2;
 ALTER TABLE interactions DROP COLUMN wire;
 `,
+  /* sql */ `
+-- The updated_at at which it was taken out of the lists: whatever happens in it brings it back.
+ALTER TABLE interactions ADD COLUMN archived_at INTEGER;
+CREATE INDEX interactions_archived ON interactions (side, updated_at) WHERE archived_at IS NOT NULL;
+`,
 ]

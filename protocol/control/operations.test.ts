@@ -12,6 +12,7 @@ describe('an operation', () => {
     expect(those(name => operations[name].reads)).toEqual([
       'a2a',
       'attachmentLink',
+      'autoReplyAgents',
       'autoReplyRuns',
       'autoReplyShow',
       'balance',
@@ -34,12 +35,14 @@ describe('an operation', () => {
     ])
   })
 
-  test('that changes something is closed to an ended identity and an old copy, but for seven', () => {
+  test('that changes something is closed to an ended identity and an old copy, but for nine', () => {
     const open = those(name => !operations[name].reads && operations[name].staysOpen)
     expect(open).toEqual([
       'a2aSet',
       'a2aToken',
+      'archive',
       'autoReplyOff',
+      'backup',
       'consoleTicket',
       'draftKeep',
       'pull',
@@ -62,6 +65,7 @@ describe('an operation', () => {
       'autoReplyAttack',
       'autoReplySet',
       'autoReplyTest',
+      'backup',
       'capabilityTest',
       'delegate',
       'hubRegister',

@@ -120,6 +120,8 @@ export const interactionSummary = z.strictObject({
   payment: paymentShape.optional(),
   rating: z.int().min(1).max(5).optional(),
   review: reviewStanding.optional(),
+  /** A person took it out of the lists, and nothing has happened in it since. */
+  archived: z.literal(true).optional(),
 })
 /** A row as it was read; `preview` and `text` may be words of the other side. */
 export type InteractionSummary = z.infer<typeof interactionSummary>

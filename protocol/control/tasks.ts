@@ -44,6 +44,8 @@ const filterWords = z
     'text of at most 256 characters: up to 16 words that a task must hold in a message, name, address, id, capability or state',
   )
 const NEEDS = 'boolean: only what waits for a yes of this side: a stranger, or a price'
+const ARCHIVED =
+  'boolean: only what was taken out of the lists; without it a list leaves that out, unless it is searched by words'
 const paths = z.array(z.string().min(1)).max(FILES_MAX)
 const stateReply = z.strictObject({ interaction_id: interactionId, state: z.enum(interactionStates) })
 const cancelReply = stateReply.extend({
@@ -114,6 +116,7 @@ export const taskOperations = {
       q: z.string().max(256).optional(),
       words: filterWords.optional(),
       needs: z.boolean().optional().describe(NEEDS),
+      archived: z.boolean().optional().describe(ARCHIVED),
       wait_s: wait.optional(),
       pull: z
         .boolean()
@@ -167,6 +170,10 @@ export const taskOperations = {
       texts: z.enum(['true', 'false']).optional(),
       words: filterWords.optional(),
       needs: z.enum(['true', 'false']).optional().describe(NEEDS.replace('boolean', '`true` or `false`')),
+      archived: z
+        .enum(['true', 'false'])
+        .optional()
+        .describe(ARCHIVED.replace('boolean', '`true` or `false`')),
       limit: wholeText(1, PAGE_MAX).optional(),
       cursor: z.string().max(64).optional(),
       wait_s: wholeText(0, WAIT_S_MAX).optional(),
@@ -274,6 +281,14 @@ export const taskOperations = {
       /** Messages that are still on this machine. */
       queued: count,
     }),
+    codes: ['unknown_interaction', 'wrong_state'],
+  }),
+  /** Takes a task out of the lists, or puts it back; nobody is told. Whatever happens in it puts it back as well. */
+  archive: operation('/archive', {
+    reads: false,
+    afterEnd: true,
+    request: byInteraction.extend({ on: z.boolean() }),
+    reply: z.strictObject({ interaction_id: interactionId, archived: z.boolean() }),
     codes: ['unknown_interaction', 'wrong_state'],
   }),
   /** Delegates a task that its recipient lost with a restore as a new one; the same again is the same new task. */

@@ -1,0 +1,70 @@
+/** Several tasks at once: which fit, what is asked once, what became of each. */
+import { describe, expect, test } from 'vitest'
+import type { InteractionSummary } from '../protocol/control/shapes.ts'
+import { type Bulk, type BulkName, bulkQuestion, bulksOf, runBulk, sayBulk, undoBulk } from './bulk.ts'
+import { idOf, item, viewOf } from './testing.ts'
+
+const price = (more: object = {}) => ({ amount: 7, network: 'hub:x', state: 'open' as const, ...more })
+const view = viewOf([
+  item(1, { state: 'pending', peer_name: null, preview: 'look over our terms' }),
+  item(2, { state: 'open' }),
+  item(3, { state: 'ended' }),
+  item(4, { side: 'sent', payment: price() }),
+  item(5, { side: 'sent', payment: price({ unheld: true }) }),
+  item(6, { side: 'sent', state: 'open' }),
+  item(7, { state: 'ended', archived: true }),
+])
+const all = [1, 2, 3, 4, 5, 6, 7].map(idOf)
+const fitting = (name: BulkName) =>
+  bulksOf(view, all)
+    .find(bulk => bulk.name === name)
+    ?.items.map(({ interaction_id: id }) => Number(id.slice(1)))
+const bulk = (name: BulkName, ...items: InteractionSummary[]): Bulk => ({ name, label: name, items })
+
+describe('several tasks', () => {
+  test('are each offered what fits them, and what waits for a yes is never archived', () => {
+    expect([fitting('approve'), fitting('decline'), fitting('archive'), fitting('unarchive')]).toEqual([
+      [1, 4],
+      [1, 2],
+      [2, 3, 6],
+      [7],
+    ])
+    expect(bulksOf(view, [])).toEqual([])
+  })
+
+  test('are asked about once, with every name, the words and what it costs', () => {
+    const asked = bulkQuestion(bulksOf(view, all)[0] as Bulk)
+    expect(asked.asks).toBe('Approve 2 tasks?')
+    expect(asked.facts).toEqual([
+      ['Abbbbbbbbb…', 'look over our terms'],
+      ['bob', '7 credits: task 4'],
+      ['price', '7 credits in all'],
+      ['then', 'tasks of strangers are taken, and prices are paid'],
+    ])
+    expect([asked.yes, asked.canHaveReason]).toEqual(['Approve 2', false])
+  })
+
+  test('are done one by one, and one that fails holds up none', async () => {
+    const [first, second, third] = [item(1), item(2), item(3)]
+    const asked: unknown[] = []
+    const results = await runBulk(bulk('decline', first, second, third), {
+      view,
+      reason: 'no time',
+      act: async ({ name, input }) => {
+        asked.push([name, input])
+        if (asked.length === 2) throw new Error('it is over')
+      },
+    })
+    expect(asked[0]).toEqual(['decline', { interaction_id: idOf(1), reason: 'no time' }])
+    expect(asked).toHaveLength(3)
+    expect(results.map(({ fault }) => fault)).toEqual([undefined, 'it is over', undefined])
+    expect(sayBulk('decline', results)).toBe('2 tasks declined; 1 task not: bob: it is over')
+    expect(undoBulk('decline', results)).toBeUndefined()
+  })
+
+  test('that were archived are put back together, but for those that were not', () => {
+    const results = [{ item: item(1) }, { item: item(2), fault: 'it waits' }]
+    expect(undoBulk('archive', results)).toMatchObject({ name: 'unarchive', items: [{ interaction_id: idOf(1) }] })
+    expect(sayBulk('archive', [{ item: item(1) }])).toBe('1 task archived')
+  })
+})
