@@ -26,9 +26,20 @@ export type FaceKind =
   | 'stale'
   | 'polling'
   | 'warning'
+  | 'waiting'
+  | 'no_backup'
 
+/** What helps in a state, as a screen offers it with one button. */
+export type Help = {
+  readonly says: string
+  readonly does:
+    | { readonly to: 'setting'; readonly id: string }
+    | { readonly to: 'screen'; readonly screen: Screen; readonly waits?: true }
+    | { readonly to: 'find'; readonly words: string }
+    | { readonly to: 'copy'; readonly text: string; readonly what: string }
+}
 /** One state of the node or of a screen; `next` is a command of the line or what to press. */
-export type Face = { kind: FaceKind; tone: Tone; says: string; next?: string }
+export type Face = { kind: FaceKind; tone: Tone; says: string; next?: string; help?: Help }
 
 const STALE_MS = 40_000
 
@@ -110,6 +121,7 @@ function hubFaces({ status }: View, now: number): Face[] {
         tone: 'warn',
         says: 'no hub yet: nobody can reach you, and nothing leaves',
         next: 'svc hub-register <url> --name <name>',
+        help: { says: 'Join a hub', does: { to: 'setting', id: 'hub_join' } },
       },
     ]
   const why = hub.reason === undefined ? '' : `: ${cleanLine(hub.reason)}`
@@ -122,6 +134,7 @@ function hubFaces({ status }: View, now: number): Face[] {
       tone: 'bad',
       says: `no longer talks to its hub${why}`,
       next: 'svc version',
+      help: { says: 'Look at the hub again', does: { to: 'setting', id: 'hub_look' } },
     })
   else if (hub.state === 'registering') faces.push(registering(hub.pow_progress, hub.pow_left_ms))
   else if (hub.state === 'offline') faces.push(unreachable(hub, why, now))
@@ -169,18 +182,28 @@ const receivingFaces = ({ transfers: { received } }: View): Face[] =>
 const warningFaces = ({ status }: View): Face[] =>
   (status?.warnings ?? []).map(says => ({ kind: 'warning', tone: 'warn', says: cleanLine(says) }))
 
+const copyAddress = ({ status }: View): { help?: Help } =>
+  status === undefined
+    ? {}
+    : { help: { says: 'Copy your address', does: { to: 'copy', text: status.aid, what: 'your address' } } }
+
 const EMPTY: Record<Screen, (view: View) => Face> = {
-  inbox: ({ status, interactions }) => ({
-    kind: 'empty',
-    tone: 'quiet',
-    says: `no tasks yet. Others reach you as ${cleanLine(status?.name ?? '') || 'your address'}: ${cleanLine(status?.aid ?? '')}`,
-    next: `give your address to somebody${interactions.size === 0 ? '' : '; what you delegated stands on screen 2'}`,
-  }),
+  inbox: view => {
+    const { status, interactions } = view
+    return {
+      kind: 'empty',
+      tone: 'quiet',
+      says: `no tasks yet. Others reach you as ${cleanLine(status?.name ?? '') || 'your address'}: ${cleanLine(status?.aid ?? '')}`,
+      next: `give your address to somebody${interactions.size === 0 ? '' : '; what you delegated stands on screen 2'}`,
+      ...copyAddress(view),
+    }
+  },
   sent: () => ({
     kind: 'empty',
     tone: 'quiet',
     says: 'you have delegated nothing yet',
     next: 'find an agent and hand it a task',
+    help: { says: 'Find an agent', does: { to: 'screen', screen: 'agents' } },
   }),
   agents: ({ agents }) => ({
     kind: 'empty',
@@ -190,11 +213,16 @@ const EMPTY: Record<Screen, (view: View) => Face> = {
         ? 'nobody is listed at this hub'
         : `nobody was found for "${cleanLine(agents.query, 60)}"`,
     next: 'search with other words, or for cap:<name>',
+    help:
+      agents.query === ''
+        ? { says: 'Look again', does: { to: 'find', words: '' } }
+        : { says: 'Show everybody', does: { to: 'find', words: '' } },
   }),
   evidence: () => ({
     kind: 'empty',
     tone: 'quiet',
     says: 'no records yet; each delegation and each receipt adds one',
+    help: { says: 'Find an agent', does: { to: 'screen', screen: 'agents' } },
   }),
   node: () => ({ kind: 'loading', tone: 'quiet', says: 'asking the node' }),
 }

@@ -61,6 +61,9 @@ export type Action =
   | 'cancel'
   | 'anew'
   | 'hold'
+  | 'select'
+  | 'archive'
+  | 'archived_only'
   | 'save'
   | 'verify'
   | 'rate'
@@ -154,6 +157,15 @@ export const keys: readonly KeyRow[] = [
     places: tasks,
     hint: 'hold',
   },
+  {
+    keys: ['x'],
+    action: 'select',
+    says: 'select it, to do one thing with several',
+    places: ['inbox', 'sent'],
+    hint: 'select',
+  },
+  { keys: ['z'], action: 'archive', says: 'archive it, or put it back', places: tasks },
+  { keys: ['Z'], action: 'archived_only', says: 'only what was archived', places: ['inbox', 'sent'] },
   { keys: ['f'], action: 'attach', says: 'reply with files', places: tasks },
   { keys: ['S'], action: 'save', says: 'save the files of the task', places: tasks },
   { keys: ['v'], action: 'verify', says: 'verify the receipt', places: tasks, hint: 'verify' },

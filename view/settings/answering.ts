@@ -233,7 +233,10 @@ export const answering: readonly Setting[] = [
     fields,
     calls: 'autoReplySet',
     input: changeOf,
-    yes: 'Turn it on',
+    shows: ({ autoReply }) =>
+      autoReply && (autoReply.enabled ? cleanLine(autoReply.says ?? 'on', 400) : 'off: you answer tasks yourself'),
+    opens: ({ autoReply }) => (autoReply?.enabled === true ? 'Change' : 'Turn it on'),
+    yes: 'Keep and turn on',
     waits: 'trying what answers; this can take half a minute',
     fault: values =>
       values['who'] === 'server' && trimmed(values, 'model') === ''
@@ -298,6 +301,7 @@ export const answering: readonly Setting[] = [
     ],
     calls: 'autoReplyTest',
     input: values => present({ question: trimmed(values, 'question') || undefined }),
+    opens: () => 'Try it',
     yes: 'Ask',
     unless: isOff,
     waits: 'asking what answers; this can take a while',

@@ -61,6 +61,8 @@ export const credits: readonly Setting[] = [
     ],
     calls: 'spendSet',
     input: spendOf,
+    shows: ({ spend }) => spend && saySpend(spend),
+    opens: () => 'Change',
     yes: 'Keep these limits',
     fault(values) {
       const { auto_max, agent_max, day_max, payee_day_max } = spendOf(values)
@@ -139,6 +141,14 @@ export const credits: readonly Setting[] = [
       amount: wholeOf(values, 'amount'),
       ...present({ starts: trimmed(values, 'starts') === '' ? undefined : wholeOf(values, 'starts') }),
     }),
+    shows: ({ prices }) =>
+      prices &&
+      (prices.prices.length === 0
+        ? 'your work costs nothing'
+        : prices.prices
+            .map(({ capability, amount }) => `${sayPriced(capability)}: ${sayCredits(amount)}`)
+            .join(' · ')),
+    opens: () => 'Set a price',
     yes: 'Keep this price',
     fault: values =>
       trimmed(values, 'starts') !== '' && wholeOf(values, 'starts') > wholeOf(values, 'amount')

@@ -39,6 +39,9 @@ export const hub: readonly Setting[] = [
     ],
     calls: 'hubRegister',
     input: values => ({ url: trimmed(values, 'url'), name: trimmed(values, 'name') }),
+    shows: ({ status }) =>
+      status && (status.hub === null ? 'none yet: nobody can reach you' : cleanLine(status.hub_url ?? '', 120)),
+    opens: ({ status }) => (status?.hub == null ? 'Join a hub' : 'Move to another'),
     yes: 'Join',
     waits: 'joining; a hub may ask for some seconds of work',
     fault: values =>
@@ -66,6 +69,7 @@ export const hub: readonly Setting[] = [
     fields: [],
     calls: 'hubLeave',
     input: (_, { status }) => present({ url: status?.hub_url ?? undefined }),
+    opens: () => 'Leave',
     yes: 'Leave it',
     unless: noHub,
     asks: (_, { status, balance }) => ({
@@ -121,6 +125,8 @@ export const hub: readonly Setting[] = [
       on: isOn(values['on']),
       ...present({ addr: isOn(values['on']) ? trimmed(values, 'addr') || undefined : undefined }),
     }),
+    shows: ({ a2a }) => a2a && (a2a.on ? `open at ${cleanLine(a2a.url ?? a2a.addr ?? '', 120)}` : 'closed'),
+    opens: () => 'Change',
     yes: 'Keep this',
     asks: values => {
       const host = trimmed(values, 'addr').replace(/:\d+$/, '')

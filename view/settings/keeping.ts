@@ -1,10 +1,12 @@
 /** Keys and backup: what keeps an identity its owner's. */
 import { PASSPHRASE_CHARACTERS_MAX, PASSPHRASE_CHARACTERS_MIN, PATH_CHARACTERS_MAX } from '../../protocol/control/bounds.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { size } from '../ages.ts'
+import { size, span } from '../ages.ts'
 import { cleanLine } from '../clean.ts'
 import { trimmed } from './field.ts'
 import { type Setting, setting } from './setting.ts'
+
+const ago = (at: number, now: number): string => `is ${span(Math.max(0, now - at))} old`
 
 export const keeping: readonly Setting[] = [
   setting({
@@ -46,6 +48,8 @@ export const keeping: readonly Setting[] = [
       passphrase: values['passphrase'] ?? '',
       ...present({ folder: trimmed(values, 'folder') || undefined }),
     }),
+    shows: ({ status }, now) =>
+      status && (status.backup_at === undefined ? 'none is known' : `the last one ${ago(status.backup_at, now)}`),
     yes: 'Back up',
     waits: 'writing the backup',
     fault: values =>
@@ -70,6 +74,7 @@ export const keeping: readonly Setting[] = [
     ],
     calls: 'idRotate',
     input: values => present({ recovery_phrase: trimmed(values, 'recovery_phrase') || undefined }),
+    shows: ({ status }) => status && `key ${status.kel_seq + 1} signs`,
     yes: 'Change the key',
     unless: ({ status }) => (status?.deactivated === true ? 'this identity has ended' : undefined),
     asks: (_, { status }) => ({

@@ -65,6 +65,8 @@ export const people: readonly Setting[] = [
     ],
     calls: 'accept',
     input: values => ({ on: isOn(values['on']) }),
+    shows: ({ status }) => status && (status.accept_delegations ? 'yes' : 'no'),
+    opens: () => 'Change',
     yes: 'Keep this',
     asks: values =>
       isOn(values['on'])
@@ -102,6 +104,7 @@ export const people: readonly Setting[] = [
     ],
     calls: 'contactAdd',
     input: values => ({ aid: trimmed(values, 'aid'), petname: trimmed(values, 'petname') }),
+    opens: () => 'Add a contact',
     yes: 'Add it',
     says: reply => `${reply.petname} is a contact now`,
     undo: values => ({
@@ -117,6 +120,7 @@ export const people: readonly Setting[] = [
     fields: [peer(any), petname],
     calls: 'contactAdd',
     input: values => ({ aid: values['peer'] ?? '', petname: trimmed(values, 'petname') }),
+    opens: () => 'Rename',
     yes: 'Rename it',
     unless: without(any, 'you have no contacts'),
     says: reply => `it is called ${reply.petname} now`,
@@ -135,6 +139,7 @@ export const people: readonly Setting[] = [
     fields: [peer(free)],
     calls: 'contactBlock',
     input: values => ({ peer: values['peer'] ?? '', blocked: true }),
+    opens: () => 'Block',
     yes: 'Block it',
     unless: without(free, 'you have no contact that is not blocked'),
     asks: (values, view) => ({
@@ -158,6 +163,7 @@ export const people: readonly Setting[] = [
     fields: [peer(blocked)],
     calls: 'contactBlock',
     input: values => ({ peer: values['peer'] ?? '', blocked: false }),
+    opens: () => 'Unblock',
     yes: 'Unblock it',
     unless: without(blocked, 'nobody is blocked'),
     says: () => 'no longer blocked',
@@ -174,6 +180,7 @@ export const people: readonly Setting[] = [
     fields: [peer(any)],
     calls: 'contactRemove',
     input: values => ({ peer: values['peer'] ?? '' }),
+    opens: () => 'Remove',
     yes: 'Remove it',
     unless: without(any, 'you have no contacts'),
     asks: (values, view) => ({

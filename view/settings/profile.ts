@@ -1,6 +1,7 @@
 /** What others find of this node: its name, what it says of itself, and how far that is seen. */
 import { CAPS_MAX, NAME_BYTES_MAX, README_BYTES_MAX, SUMMARY_BYTES_MAX } from '../../protocol/contract/limits.ts'
 import type { OperationInput } from '../../protocol/control/operations.ts'
+import { cleanLine } from '../clean.ts'
 import { type FieldFault, trimmed, type Values, wordsIn } from './field.ts'
 import { order, type Setting, setting } from './setting.ts'
 
@@ -41,6 +42,8 @@ export const profile: readonly Setting[] = [
     ],
     calls: 'hubRegister',
     input: (values, { status }) => ({ url: status?.hub_url ?? '', name: trimmed(values, 'name') }),
+    shows: ({ status }) => status && (cleanLine(status.name, 64) || 'none'),
+    opens: () => 'Change',
     yes: 'Keep this name',
     unless: ({ status }) => (status?.hub == null ? 'a name is given when you join a hub' : undefined),
     says: (_, values) => `you are listed as ${trimmed(values, 'name')}`,
@@ -89,6 +92,10 @@ export const profile: readonly Setting[] = [
       caps: wordsIn(values['caps'] ?? ''),
       readme: values['readme'] ?? '',
     }),
+    shows: ({ status }) =>
+      status &&
+      (cleanLine([status.summary, status.caps.join(' ')].filter(Boolean).join(' · '), 240) || 'empty'),
+    opens: () => 'Change',
     yes: 'Publish it',
     fault: capsFault,
     says: ({ note }) => note ?? 'your profile is published',
@@ -116,6 +123,8 @@ export const profile: readonly Setting[] = [
     ],
     calls: 'visibility',
     input: values => ({ visibility: trimmed(values, 'visibility') as Visibility }),
+    shows: ({ status }) => status && SEEN[status.visibility ?? 'hub-local'],
+    opens: () => 'Change',
     yes: 'Keep this',
     unless: ({ status }) => (status?.hub == null ? 'there is no hub that shows it' : undefined),
     asks: values =>

@@ -33,7 +33,11 @@ type Row<N extends OperationName> = {
   /** The operation, and its input by what is filled in. */
   readonly calls: N
   readonly input: (values: Values, view: View) => OperationInput<N>
-  /** The word of the button. */
+  /** What stands now, in a few words; undefined while the node has not said it. */
+  readonly shows?: (view: View, now: number) => string | undefined
+  /** The word that opens it, where that is another one than `yes`. */
+  readonly opens?: (view: View) => string
+  /** The word of the button that does it. */
   readonly yes: string
   /** Why it is not offered now. */
   readonly unless?: (view: View) => string | undefined
