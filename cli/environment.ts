@@ -12,6 +12,7 @@ export const environment: readonly { readonly name: string; readonly says: strin
   },
   { name: 'SVC_DEBUG', says: 'also prints where in the program an unexpected error arose' },
   { name: 'NO_COLOR', says: 'set to anything, takes the colour out; so does TERM=dumb' },
+  { name: 'NO_MOTION', says: 'set to anything, nothing on a terminal counts by the second' },
   { name: 'XDG_RUNTIME_DIR', says: 'where running nodes are named, before /tmp' },
   {
     name: 'XDG_STATE_HOME',

@@ -41,6 +41,14 @@ describe('waiting', () => {
     ])
   })
 
+  test('is said once to whoever wants no motion', async () => {
+    const { io, said } = terminal({ TERM: 'xterm', NO_MOTION: '1' })
+    const answered = sayWhileWaiting(io, 'mail')
+    await vi.advanceTimersByTimeAsync(5_000)
+    answered()
+    expect(said).toEqual(['svc: waiting for mail …\n'])
+  })
+
   test('is said once where a line cannot be taken back, and never in a pipe', async () => {
     const [dumb, pipe] = [terminal({ TERM: 'dumb' }), terminal({ TERM: 'xterm' }, false)]
     const ends = [dumb, pipe].map(({ io }) => sayWhileWaiting(io, 'mail'))

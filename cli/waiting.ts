@@ -8,7 +8,7 @@ const CLEARED = '\r\u001b[K'
 
 /**
  * Says it unless what it gives is called before. A terminal that can take a line back sees it counted by the second, and
- * what `howFar` finds out; it is gone at the end. Any other one is told once.
+ * what `howFar` finds out; it is gone at the end. Any other one is told once, and so is whoever wants no motion.
  */
 export function sayWhileWaiting(
   io: Io,
@@ -16,8 +16,8 @@ export function sayWhileWaiting(
   howFar: () => Promise<string | undefined> = async () => undefined,
 ): () => void {
   if (!io.onTerminal) return () => undefined
-  const { TERM: term } = io.env
-  const takesBack = term !== undefined && term !== 'dumb'
+  const { TERM: term, NO_MOTION: still } = io.env
+  const takesBack = term !== undefined && term !== 'dumb' && !still
   let timer: NodeJS.Timeout
   let [seconds, far, isOver] = [0, '', false]
   const look = async () => {
