@@ -1,12 +1,17 @@
 /** `npm run -s captures`: the terminal inbox of a real node at two sizes, light and dark, into docs/pictures; looked at before a commit. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { settings } from '../view/settings.ts'
 import { type Palette, palettes, pictureOf } from './tui/picture.ts'
 import { type Size, type Terminal, Tmux } from './tui/tmux.ts'
 import { openInbox, openPair } from './tui/world.ts'
 
 const FOLDER = new URL('../docs/pictures/', import.meta.url).pathname
-const sizes = { wide: { columns: 132, rows: 30 }, narrow: { columns: 72, rows: 24 } } as const
+const sizes = {
+  wide: { columns: 132, rows: 30 },
+  narrow: { columns: 72, rows: 24 },
+  smallest: { columns: 40, rows: 12 },
+} as const
 const tasks = [
   'Check the invoice of May against the order, and say what differs.',
   'Translate the README into French; keep code and names as they are.',
@@ -48,13 +53,20 @@ async function capture(size: string, given: Size): Promise<void> {
   const terminal = await openInbox(tmux, world, 'bob', { size: given })
   await terminal.sees('Summarise')
   terminal.press('g')
-  if (size === 'narrow') terminal.press('Enter')
+  if (size !== 'wide') terminal.press('Enter')
   await terminal.sees('sealed · signed by')
   save(terminal, `tui-${size}`, given, 'The terminal inbox: tasks, and the conversation of the selected one')
   terminal.press('Escape', '4')
   await terminal.sees('svc.interaction.receipt')
   save(terminal, `tui-evidence-${size}`, given, 'The terminal inbox: the evidence chain and its heads')
-  terminal.press('q')
+  terminal.press('5')
+  await terminal.sees('what can be set')
+  save(terminal, `tui-node-${size}`, given, 'The terminal inbox: the node, and what can be set')
+  for (let n = settings.findIndex(({ id }) => id === 'spend'); n > 0; n -= 1) terminal.press('j')
+  terminal.press('Enter')
+  await terminal.sees('One payment of the node')
+  save(terminal, `tui-setting-${size}`, given, 'The terminal inbox: a setting, asked field by field')
+  terminal.press('Escape', 'q')
 }
 
 function save(terminal: Terminal, name: string, given: Size, title: string): void {

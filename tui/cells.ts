@@ -9,7 +9,13 @@ export type Style = {
   readonly inverse?: boolean
   readonly underline?: boolean
 }
-export type Segment = Style & { readonly text: string }
+export type Segment = Style & {
+  readonly text: string
+  /** The key for which a click on it stands. */
+  readonly press?: string
+  /** The row of a list to which it belongs. */
+  readonly row?: string
+}
 export type Line = readonly Segment[]
 
 const CUT = '…'
@@ -55,6 +61,18 @@ export function headOf(text: string, width: number): string {
 export function cell(text: string, width: number): string {
   const shown = cut(text, width)
   return shown + ' '.repeat(Math.max(0, width - widthOf(shown)))
+}
+
+/** All of a line as part of a row, blanks too. */
+export const ofRow = (line: Line, row: string): Line => line.map(segment => ({ ...segment, row }))
+
+/** What stands in a cell of a line. */
+export function segmentAt(line: Line, x: number): Segment | undefined {
+  let end = 0
+  return line.find(({ text }) => {
+    end += widthOf(text)
+    return x < end
+  })
 }
 
 export const lineWidth = (line: Line): number => line.reduce((sum, { text }) => sum + widthOf(text), 0)

@@ -17,7 +17,7 @@ import {
   type Tone,
 } from '../view/sentences.ts'
 import type { Thread, View } from '../view/state.ts'
-import { fitted, type Line, type Segment, spread, widthOf, wrapped } from './cells.ts'
+import { fitted, type Line, lineWidth, type Segment, spread, widthOf, wrapped } from './cells.ts'
 import type { Scene } from './scene.ts'
 import { wordLines } from './word-lines.ts'
 
@@ -82,8 +82,14 @@ function headLines(item: InteractionSummary, width: number): Line[] {
   ]
   const why = item.reason === undefined ? '' : `: ${cleanLine(item.reason, 120)}`
   const right: Segment[] = [{ text: `${word}${why} `, tone }]
-  return [spread(left, right, width), [{ text: '─'.repeat(width), tone: 'quiet' }]]
+  const rule: Line = [{ text: '─'.repeat(width), tone: 'quiet' }]
+  if (lineWidth(left) + lineWidth(right) < width) return [spread(left, right, width), rule]
+  const state = wrapped(`${word}${why}`, width - 2).slice(0, HEAD_LINES_MAX)
+  return [left, ...state.map((text): Line => [{ text: ` ${text}`, tone }]), rule]
 }
+
+/** Of a state with its reason, where it needs lines of its own. */
+const HEAD_LINES_MAX = 3
 
 type Body = { lines: Line[]; hits: number[]; starts: Map<number, number> }
 

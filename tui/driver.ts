@@ -7,17 +7,23 @@ import { type Frame, frameOf } from './frame.ts'
 import type { Host } from './host.ts'
 import { layoutOf } from './layout.ts'
 import { type Composer, firstModel, type Model, type Size } from './model.ts'
+import type { Mouse } from './mouse.ts'
+import { pointed } from './on-mouse.ts'
 import { painted } from './paint.ts'
 import type { Press } from './press.ts'
 import { readerFrame } from './reader.ts'
 import { RowCache } from './rows.ts'
-import { paneOf, type Scene, toast } from './scene.ts'
+import { paneOf, type Scene, type Step, toast } from './scene.ts'
+import { asciiLine } from './signs.ts'
+import { stilled } from './still.ts'
 import { placeOf, pressed, settled } from './update.ts'
 import { pasted } from './writing.ts'
 
 /** The note that the ways on were offered. */
 const WAYS = 'ways'
 const TICK_MS = 1_000
+/** Where nothing counts by the second. */
+const STILL_TICK_MS = 10_000
 /** A row that was only passed by is not looked into. */
 const PEEK_AFTER_MS = 150
 const KEPT_AFTER_MS = 700
@@ -26,6 +32,11 @@ export type Drawn = { readonly text: string; readonly cursor: Frame['cursor'] }
 export type Ways = {
   readonly colours: boolean
   readonly isReader: boolean
+  readonly hasMouse: boolean
+  /** The terminal has no more than ASCII. */
+  readonly isAscii: boolean
+  /** Nothing moves but what a key or the node moves. */
+  readonly isStill: boolean
   /** The terminal has not taken yet what was written; frames wait until it has. */
   readonly isBusy: () => boolean
 }
@@ -34,6 +45,8 @@ export class Driver {
   readonly live: Live
   #model: Model
   #drawn: Drawn | undefined
+  /** The lines that are seen. */
+  #lines: Frame['lines'] = []
   #peeked: string | undefined
   #peek: NodeJS.Timeout | undefined
   #kept: Composer | undefined
@@ -56,6 +69,10 @@ export class Driver {
       drafts: new Set(host.drafts.names()),
       lessons: host.notes.read(),
       isReader: ways.isReader,
+      hasMouse: ways.hasMouse,
+      isAscii: ways.isAscii,
+      isNew: host.isNew,
+      isWelcome: host.isNew,
     }
     this.live = new Live(host.node, {
       now: host.now,
@@ -74,7 +91,7 @@ export class Driver {
     }
     this.#effects = new Effects(around)
     this.live.subscribe(() => this.#show(this.#model))
-    this.#tick = setInterval(() => this.#pass(), TICK_MS)
+    this.#tick = setInterval(() => this.#pass(), ways.isStill ? STILL_TICK_MS : TICK_MS)
     void this.live.run()
   }
 
@@ -105,18 +122,25 @@ export class Driver {
 
   press(presses: readonly Press[]): void {
     this.#hasBegun = true
-    for (const press of presses) {
-      const { model, effects } = pressed(this.#scene(), press)
-      this.#model = this.#settle(model)
-      for (const effect of effects) void this.#effects.run(effect)
-    }
+    for (const press of presses) this.#take(pressed(this.#scene(), press))
     this.#show(this.#model)
   }
 
-  paste(text: string): void {
-    const { model, effects } = pasted(this.#scene(), text)
-    this.#show(model)
+  point(mouse: Mouse): void {
+    if (!this.#model.hasMouse) return
+    this.#hasBegun = true
+    this.#take(pointed(this.#scene(), this.#lines, mouse))
+    this.#show(this.#model)
+  }
+
+  #take({ model, effects }: Step): void {
+    this.#model = this.#settle(model)
     for (const effect of effects) void this.#effects.run(effect)
+  }
+
+  paste(text: string): void {
+    this.#take(pasted(this.#scene(), text))
+    this.#show(this.#model)
   }
 
   resize(size: Size): void {
@@ -133,12 +157,19 @@ export class Driver {
   }
 
   #show(model: Model): void {
-    const next = this.#settle(this.#taught(this.#begun(model)))
+    const next = this.#settle(this.#taught(this.#begun(this.#wayOn(model))))
     this.#model = next
     this.#rows = this.#cache.rows(next, this.live.view).ids
     this.#lookInto()
     this.#keepDraft()
     this.#tell()
+  }
+
+  /** Nobody is new here once a node answers, and no way on is offered to a node at a hub. */
+  #wayOn(model: Model): Model {
+    const { status } = this.live.view
+    if (status === undefined || !(model.isNew || model.isWelcome)) return model
+    return { ...model, isNew: false, isWelcome: model.isWelcome && status.hub === null }
   }
 
   /** Who was handed nothing and has delegated begins where there is something to see. */
@@ -154,9 +185,10 @@ export class Driver {
   #taught(model: Model): Model {
     const { view } = this.live
     const place = placeOf(model)
+    const isOffered = view.status?.hub === null && !model.lessons.includes(WAYS)
+    if (place === 'welcome' && isOffered) return this.#noted(model, WAYS)
     if (!(screens as readonly string[]).includes(place) || view.status === undefined) return model
-    if (view.status.hub === null && !model.lessons.includes(WAYS))
-      return this.#noted({ ...model, isWelcome: true, toast: undefined }, WAYS)
+    if (isOffered) return this.#noted({ ...model, isWelcome: true, toast: undefined }, WAYS)
     if (model.toast !== undefined) return model
     const lesson = dueLesson(view, model.lessons)
     return lesson === undefined ? model : this.#noted(toast(model, lesson.says, 'wait'), lesson.name)
@@ -198,7 +230,7 @@ export class Driver {
     this.#peek = setTimeout(() => void this.live.openThread(wanted, false), PEEK_AFTER_MS)
   }
 
-  /** A second later: ages and countdowns, and how far a registration is. */
+  /** A while later: ages and countdowns, and how far a registration is. */
   #pass(): void {
     const isRegistering = this.live.view.status?.hub?.state === 'registering'
     if (isRegistering || this.#model.output?.isRunning === true) this.live.refreshStatus()
@@ -206,9 +238,11 @@ export class Driver {
   }
 
   #draw(): Drawn {
-    const scene = this.#scene()
+    const scene = this.#ways.isStill ? stilled(this.#scene()) : this.#scene()
     const frame = this.#ways.isReader ? readerFrame(scene) : frameOf(scene)
-    return { text: painted(frame.lines, this.#ways.colours), cursor: frame.cursor }
+    const lines = this.#ways.isAscii ? frame.lines.map(asciiLine) : frame.lines
+    this.#lines = lines
+    return { text: painted(lines, this.#ways.colours), cursor: frame.cursor }
   }
 
   /** The terminal takes frames again. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { Live } from '../view/live.ts'
 import { NodeRefused } from '../view/node-client.ts'
-import { Clock, idOf, item, ScriptedNode } from '../view/testing.ts'
+import { ALICE, Clock, idOf, item, ScriptedNode } from '../view/testing.ts'
 import { bufferOf } from './edit.ts'
 import { Effects } from './effects.ts'
 import type { Draft, Host } from './host.ts'
@@ -22,6 +22,7 @@ function scene() {
   let fault: Error | undefined
   const node = new ScriptedNode({
     interactions: () => ({ items: [item(1)] }),
+    find: () => ({ agents: [] }),
     message(input) {
       sent.push(input)
       if (fault !== undefined) throw fault
@@ -36,6 +37,7 @@ function scene() {
   })
   const drafts = new Map<string, Draft>()
   const ran: string[] = []
+  let starts = 0
   const host = {
     drafts: {
       names: () => [...drafts.keys()],
@@ -48,6 +50,9 @@ function scene() {
     async command(line: string) {
       ran.push(line)
       return 0
+    },
+    async startNode() {
+      starts += 1
     },
     asCalled: (text: string) => text.replaceAll('svc-hub', 'npx svc-hub'),
     folder: (path: string) => path,
@@ -71,7 +76,7 @@ function scene() {
   const fails = (error?: Error) => {
     fault = error
   }
-  return { sent, ran, drafts, effects, send, fails, model: () => model }
+  return { sent, ran, drafts, effects, send, fails, started: () => starts, model: () => model }
 }
 
 test('a command that cannot be taken back is asked for, and runs after a yes', async () => {
@@ -91,6 +96,21 @@ test('a page of ours names its commands as they are called here', async () => {
   const { effects, model } = scene()
   await effects.run({ type: 'read', title: 'a hub', text: 'svc-hub serve' })
   expect(model().output).toMatchObject({ title: 'a hub', text: 'npx svc-hub serve', isRunning: false })
+})
+
+test('a hub is joined after the node was started, and then the agents there are seen', async () => {
+  const { effects, model, ran, started } = scene()
+  await effects.run({ type: 'command', line: "hub-register 'http://127.0.0.1:8088' --name 'me'" })
+  expect(started()).toBe(1)
+  expect(ran).toEqual(["hub-register 'http://127.0.0.1:8088' --name 'me'"])
+  expect([model().output, model().screen]).toEqual([undefined, 'agents'])
+})
+
+test('how a hub is hosted names this node, and asks for its address then', async () => {
+  const { effects, model } = scene()
+  await effects.run({ type: 'host' })
+  expect(model().output?.text).toContain(`npx svc-hub admit ${ALICE}`)
+  expect(model().output?.then).toMatchObject({ kind: 'hub', buffer: { text: 'http://127.0.0.1:8088' } })
 })
 
 describe('a message', () => {

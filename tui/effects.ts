@@ -18,8 +18,11 @@ import {
   type Target,
   type Toast,
 } from './model.ts'
+import { lookingAt } from './moves.ts'
+import { save } from './save-effects.ts'
 import { toast, without } from './scene.ts'
-import { lookingAt } from './update.ts'
+import { setAtNode } from './set-effects.ts'
+import { sayHosting, startNode } from './start-effects.ts'
 
 /** The terminal itself, which Ink holds. */
 export type Terminal = {
@@ -28,6 +31,8 @@ export type Terminal = {
   lend(work: () => Promise<void>): Promise<void>
   redraw(): void
   copy(text: string): void
+  /** Whether clicks come here, or select text as the terminal has it. */
+  mouse(on: boolean): void
   quit(): void
 }
 
@@ -40,12 +45,13 @@ export type Around = {
 }
 
 const OUTPUT_MAX = 500_000
+const JOINED = 'you are at the hub, with these agents; d delegates a task, and 1 shows what others hand you'
+/** A node that is to join a hub has to be there. */
+const JOINS = /^\s*(svc\s+)?hub-register\s/
 /** The node is asked for words once so long nothing was typed. */
 const TYPED_MS = 200
 /** Records that fit a filter, before older ones are asked for no more. */
 const RECORDS_WANTED = 60
-/** Longer words of others are saved as files, too. */
-const LONG_CHARACTERS = 6_000
 
 export class Effects {
   readonly #around: Around
@@ -110,17 +116,26 @@ export class Effects {
       case 'stop_command':
         return this.#command?.abort()
       case 'save':
-        return this.#save(effect.id, effect.folder)
+        return save(this.#around, effect)
       case 'copy':
         return terminal.copy(effect.text)
+      case 'mouse':
+        return terminal.mouse(effect.on)
       case 'read':
         return this.#read(effect.title, host.asCalled(effect.text))
+      case 'set':
+      case 'try':
+      case 'edit_form':
+      case 'bulk':
+        return setAtNode(this.#around, effect)
       case 'demo':
         return terminal.lend(() => host.demo())
       case 'account':
         return live.openAccount()
       case 'start_node':
-        return this.#start(host)
+        return startNode(this.#around)
+      case 'host':
+        return sayHosting(this.#around)
       case 'refresh':
         return live.refreshAll()
       case 'redraw':
@@ -156,9 +171,9 @@ export class Effects {
   /** Lists as they are narrowed: the node is asked, since it has more than is loaded. */
   async #narrow(): Promise<void> {
     const { live, model } = this.#around
-    const { panes, pendingOnly, screen } = model()
-    live.narrow('received', narrowing({ pendingOnly, filter: panes.inbox.filter }))
-    live.narrow('sent', narrowing({ pendingOnly, filter: panes.sent.filter }))
+    const { panes, pendingOnly, archivedOnly: archived, screen } = model()
+    live.narrow('received', narrowing({ pendingOnly, archived, filter: panes.inbox.filter }))
+    live.narrow('sent', narrowing({ pendingOnly, archived, filter: panes.sent.filter }))
     const words = panes.evidence.filter
     if (screen !== 'evidence' || words === '') return
     const isOther = () => model().panes.evidence.filter !== words || model().screen !== 'evidence'
@@ -277,6 +292,13 @@ export class Effects {
     })
   }
 
+  /** Who is at a hub now sees who else is there. */
+  async #joined(): Promise<void> {
+    const { live, change } = this.#around
+    change(model => toast({ ...model, output: undefined, screen: 'agents' }, JOINED, 'good'))
+    await live.find('')
+  }
+
   #read(title: string, text: string): void {
     this.#around.change(model => ({ ...model, output: { title, text, top: 0, isRunning: false } }))
   }
@@ -306,6 +328,7 @@ export class Effects {
         confirm: { asks: `Run svc ${cleanLine(line)}?`, facts: [['then', final]], yes },
       }))
     }
+    if (JOINS.test(line)) await startNode(this.#around)
     const ending = new AbortController()
     this.#command = ending
     const since = host.now()
@@ -327,35 +350,7 @@ export class Effects {
       return { ...model, output: { ...model.output, title, isRunning: false } }
     })
     this.#around.live.refreshAll()
-  }
-
-  async #save(id: string, folder: string): Promise<void> {
-    const out = this.#around.host.folder(folder)
-    const { files } = await this.#around.live.ask('pull', { interaction_id: id, out })
-    const n = files.filter(file => file.path !== null).length
-    const texts = await this.#longTexts(id)
-    const also = texts.length === 0 ? '' : `; the long text in ${texts.join(', ')}`
-    this.#say({ says: `${n === 1 ? '1 file' : `${n} files`} in ${folder}${also}`, tone: 'good' })
-  }
-
-  /** Files of long texts of the other side, which the node keeps. */
-  async #longTexts(id: string): Promise<string[]> {
-    const { live } = this.#around
-    const turns = live.view.threads.get(id)?.thread?.turns ?? []
-    const paths: string[] = []
-    for (const { n, mine, chars = 0, text } of turns) {
-      if (mine || Math.max(chars, text.length) <= LONG_CHARACTERS) continue
-      const input = { interaction_id: id, from_turn: n, max_chars: 1, text_files: true, mark_read: false }
-      const path = (await this.#around.host.node.call('thread', input)).turns[0]?.text_file?.path
-      if (path !== undefined) paths.push(path)
-    }
-    return paths
-  }
-
-  async #start(host: Host): Promise<void> {
-    this.#say({ says: 'starting the node …', tone: 'wait' })
-    await host.startNode()
-    this.#say({ says: 'the node runs', tone: 'good' })
+    if (code === 0 && JOINS.test(line)) await this.#joined()
   }
 }
 

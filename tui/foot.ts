@@ -3,8 +3,9 @@
 import { allows } from '../view/allowed.ts'
 import { cleanLine } from '../view/clean.ts'
 import { isGone } from '../view/faces.ts'
-import { type Action, keysOf, keyText, type Place } from '../view/keys.ts'
+import { type Action, type KeyRow, keysOf, keyText, type Place } from '../view/keys.ts'
 import type { Tone } from '../view/sentences.ts'
+import { settingOf } from '../view/settings.ts'
 import { type Line, type Segment, spread, widthOf, wrapped } from './cells.ts'
 import { shown } from './edit.ts'
 import type { Prompt } from './model.ts'
@@ -17,8 +18,11 @@ export type Foot = { line: Line; above?: readonly Line[]; cursor?: { x: number }
 
 /** What explains is shown whole, as far as a screen has room for it. */
 const LINES_MAX = 5
+/** A line that is written has more cells than these, or its question stands over it. */
+const LINE_MIN = 16
 
-const ASKS: Record<Prompt['kind'], string> = {
+/** What a line asks for. */
+export const ASKS: Record<Prompt['kind'], string> = {
   filter: '/',
   command: ':',
   search: 'search here: ',
@@ -37,7 +41,7 @@ const ASKS: Record<Prompt['kind'], string> = {
 export function foot(scene: Scene, place: Place, width: number): Foot {
   const { model } = scene
   if (model.prompt !== undefined && model.confirm === undefined) return promptLine(model.prompt, width)
-  if (model.refused !== undefined) return refusalLines(model.refused, width)
+  if (model.refused !== undefined) return refusalLines(scene, model.refused, width)
   if (model.toast !== undefined) {
     const { says, tone } = model.toast
     return explained(says, { width, tone, bold: tone !== 'plain' })
@@ -46,7 +50,9 @@ export function foot(scene: Scene, place: Place, width: number): Foot {
 }
 
 function promptLine({ kind, buffer, completions }: Prompt, width: number): Foot {
-  const label = ASKS[kind]
+  const asks = ASKS[kind]
+  const isBeside = width - widthOf(asks) > LINE_MIN
+  const label = isBeside ? asks : ''
   const room = Math.max(8, width - widthOf(label) - 1)
   const { lines, row, column } = shown(buffer, room)
   const more =
@@ -54,7 +60,8 @@ function promptLine({ kind, buffer, completions }: Prompt, width: number): Foot 
       ? ''
       : `  ${completions.n + 1}/${completions.all.length}`
   const line: Line = [{ text: label, bold: true }, { text: lines[row] ?? '' }, { text: more, tone: 'quiet' }]
-  return { line, cursor: { x: widthOf(label) + column } }
+  const above = isBeside ? [] : wrapped(asks, width - 1).map((text): Line => [{ text, bold: true }])
+  return { line, above, cursor: { x: widthOf(label) + column } }
 }
 
 type Told = { width: number; tone: Tone; bold: boolean; right?: Segment[] }
@@ -69,37 +76,50 @@ function explained(says: string, { width, tone, bold, right = [] }: Told): Foot 
 }
 
 /** It stays where it is, with the key that goes on. */
-function refusalLines(says: string, width: number): Foot {
-  const right = keysOf('refused').flatMap(row =>
-    row.hint === undefined ? [] : hint(row.keys[0] as string, row.hint),
-  )
+function refusalLines(scene: Scene, says: string, width: number): Foot {
+  const right = keysOf('refused').flatMap(row => hint(scene, row))
   return explained(says, { width, tone: 'warn', bold: true, right })
 }
 
-const ABOUT_A_TASK: readonly Action[] = ['open', 'reply', 'approve', 'hold', 'delegate', 'end', 'verify']
+const ABOUT_A_TASK: readonly Action[] = [
+  ...(['open', 'reply', 'approve', 'select', 'hold', 'delegate', 'end', 'verify'] as const),
+]
 const browsesTasks = (place: Place): boolean => place === 'inbox' || place === 'sent' || place === 'thread'
+
+/** Where a key helps only sometimes. */
+const HELPS: Partial<Record<Action, (scene: Scene) => boolean>> = {
+  clear_filter: ({ model }) => paneOf(model).filter !== '' || model.marks.size > 0,
+  start_node: ({ model, view }) => isGone(view) || model.isNew,
+  yes: isWholeQuestionSeen,
+  try: ({ model: { form } }) => form !== undefined && settingOf(form.id).tries !== undefined,
+  auto_reply_off: ({ view }) => view.autoReply?.enabled === true,
+  test_auto_reply: ({ view }) => view.autoReply?.enabled === true,
+}
+
+function isUseful(scene: Scene, place: Place, action: Action): boolean {
+  const helps = HELPS[action]
+  if (helps !== undefined) return helps(scene)
+  if (!browsesTasks(place)) return true
+  const task = taskOf(scene)
+  return task === undefined ? !ABOUT_A_TASK.includes(action) : allows(scene.view, task, action)
+}
+
+/** The keys of a place that help now and have a word. */
+export const hintRows = (scene: Scene, place: Place): readonly KeyRow[] =>
+  keysOf(place).filter(row => row.hint !== undefined && isUseful(scene, place, row.action))
 
 /** The keys of this place that have a word, as many as fit; `?` always does. */
 function hints(scene: Scene, place: Place, width: number): Line {
-  const { model, view } = scene
-  const task = taskOf(scene)
-  const isUseful = (action: Action) => {
-    if (action === 'clear_filter') return paneOf(model).filter !== ''
-    if (action === 'start_node') return isGone(view)
-    if (action === 'yes') return isWholeQuestionSeen(scene)
-    if (action === 'auto_reply_off' || action === 'test_auto_reply') return view.autoReply?.enabled === true
-    if (!browsesTasks(place)) return true
-    return task === undefined ? !ABOUT_A_TASK.includes(action) : allows(view, task, action)
-  }
-  const rows = keysOf(place).filter(row => row.hint !== undefined && isUseful(row.action))
+  const { model } = scene
+  const rows = hintRows(scene, place)
   const last = rows.filter(row => row.action === 'help')
-  const right: Line = last.flatMap(row => hint(row.keys[0] as string, row.hint as string))
+  const right: Line = last.flatMap(row => hint(scene, row))
   const left: Segment[] = []
   let used = right.reduce((sum, { text }) => sum + widthOf(text), 1)
   const count = model.count === '' ? [] : [{ text: ` ${model.count} `, inverse: true }]
   for (const row of rows) {
     if (row.action === 'help') continue
-    const parts = hint(row.keys[0] as string, row.hint as string)
+    const parts = hint(scene, row)
     const wide = parts.reduce((sum, { text }) => sum + widthOf(text), 0)
     if (used + wide > width) break
     used += wide
@@ -108,7 +128,11 @@ function hints(scene: Scene, place: Place, width: number): Line {
   return spread([...count, ...left], right, width)
 }
 
-const hint = (key: string, word: string): Segment[] => [
-  { text: ` ${keyText(key)}`, bold: true },
-  { text: ` ${word} `, tone: 'quiet' },
-]
+/** A key and its word, on which one can click. */
+function hint({ model }: Scene, { keys: [press = ''], hint: word }: KeyRow): Segment[] {
+  if (word === undefined) return []
+  return [
+    { text: ` ${keyText(press, model.isAscii)}`, bold: true, press },
+    { text: ` ${word} `, tone: 'quiet', press },
+  ]
+}

@@ -2,7 +2,7 @@
 import { age } from '../view/ages.ts'
 import { cleanLine } from '../view/clean.ts'
 import { peerName } from '../view/sentences.ts'
-import { cell, cut, fitted, type Line, spread } from './cells.ts'
+import { cell, cut, fitted, type Line, ofRow, spread } from './cells.ts'
 import type { Scene } from './scene.ts'
 
 /** Exactly `height` lines, two for each message. */
@@ -13,6 +13,7 @@ export function foundLines(scene: Scene, width: number, height: number): Line[] 
   const room = Math.max(1, Math.floor((height - 1) / 2))
   const top = Math.max(0, Math.min(at - Math.floor(room / 2), matches.length - room))
   const rows = matches.slice(top, top + room).flatMap((match, i): Line[] => {
+    const row = String(top + i)
     const style = top + i === at ? { inverse: true } : {}
     const who = match.mine ? `you to ${peerName(match)}` : peerName(match)
     return [
@@ -20,8 +21,11 @@ export function foundLines(scene: Scene, width: number, height: number): Line[] 
         [{ text: ` ${cell(who, 30)}`, bold: true }],
         [{ text: `${age(match.at, now)} `, tone: 'quiet' }],
         width,
-      ).map(segment => ({ ...segment, ...style })),
-      fitted([{ text: `   ${cut(cleanLine(match.text, 400), width - 4)}`, ...style }], width, style),
+      ).map(segment => ({ ...segment, ...style, row })),
+      ofRow(
+        fitted([{ text: `   ${cut(cleanLine(match.text, 400), width - 4)}`, ...style }], width, style),
+        row,
+      ),
     ]
   })
   const lines = [fitted([{ text: ` ${foundSays(scene, at)}`, tone: 'quiet' }], width), ...rows]

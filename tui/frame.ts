@@ -1,17 +1,19 @@
 /** The whole screen as lines of exactly its width, and where the cursor stands. Pure: the same scene gives the same frame. */
 
 import type { Place } from '../view/keys.ts'
-import { fitted, type Line } from './cells.ts'
+import { fitted, type Line, wrapped } from './cells.ts'
 import { conversationLines } from './conversation.ts'
 import { foot } from './foot.ts'
+import { formLines } from './form-lines.ts'
 import { foundLines } from './found.ts'
 import { bannerLines, headLines } from './head.ts'
 import { type Layout, layoutOf } from './layout.ts'
 import { listLines } from './list.ts'
-import { isTooSmall, SMALLEST } from './model.ts'
+import { isTooSmall, type Model, SMALLEST } from './model.ts'
 import { confirmNow } from './on-tasks.ts'
 import { composerLines, confirmLines, helpLines, outputLines, welcomeLines } from './overlays.ts'
-import { paneOf, type Scene } from './scene.ts'
+import { paneOf, peekOf, type Scene } from './scene.ts'
+import { settingLines } from './settings-list.ts'
 import { agentPage, evidencePage, nodePage } from './side.ts'
 import { placeOf } from './update.ts'
 
@@ -36,12 +38,23 @@ export function frameOf(scene: Scene): Frame {
   return { lines, cursor: fromTop }
 }
 
+const LEAST = `${SMALLEST.columns}×${SMALLEST.rows}`
+/** The last one fits on two lines of ten cells. */
+const TOO_SMALL = [
+  `svc: make the terminal at least ${LEAST}; q quits`,
+  `svc needs ${LEAST}; q quits`,
+  `svc needs ${LEAST}`,
+]
+
+/** As much of the notice as there is room for. */
 function tooSmall(width: number, rows: number): Frame {
-  const says = `svc: make the terminal at least ${SMALLEST.columns}×${SMALLEST.rows}; q quits`
-  const lines = Array.from(
-    { length: Math.max(1, rows) },
-    (_, i): Line => fitted(i === 0 ? [{ text: says }] : [], width),
-  )
+  const height = Math.max(1, rows)
+  const fits = (says: string) => {
+    const lines = wrapped(says, width)
+    return lines.length <= height && lines.join(' ') === says
+  }
+  const says = wrapped(TOO_SMALL.find(fits) ?? (TOO_SMALL.at(-1) as string), width)
+  const lines = Array.from({ length: height }, (_, i): Line => fitted([{ text: says[i] ?? '' }], width))
   return { lines }
 }
 
@@ -52,15 +65,20 @@ function bodyOf(scene: Scene, layout: Layout, width: number): Body {
   const { body: height } = layout
   if (model.confirm !== undefined)
     return { lines: confirmLines(confirmNow(scene, model.confirm), width, height, model.confirmTop) }
-  if (model.help !== undefined)
-    return { lines: helpLines(model.help.place as Place, model.help.top, width, height) }
+  if (model.help !== undefined) return { lines: helpLines(helpOf(model, model.help), width, height) }
   if (model.output !== undefined) return { lines: outputLines(model.output, width, height, scene.now) }
   if (model.prompt?.kind === 'search_all') return { lines: foundLines(scene, width, height) }
-  if (model.isWelcome) return { lines: welcomeLines(width, height) }
-  if (model.screen === 'node' && model.composer === undefined)
-    return { lines: nodePage(scene, width, height) }
+  if (model.isWelcome) return { lines: welcomeLines(model, width, height) }
+  if (model.form !== undefined) return formLines(scene.view, model.form, width, height)
+  if (model.screen === 'node' && !layout.isWide) return { lines: nodeLines(scene, layout, width) }
   return layout.isWide ? twoPanes(scene, layout) : onePane(scene, layout, width)
 }
+
+const helpOf = ({ isAscii }: Model, { place, top }: NonNullable<Model['help']>) => ({
+  place: place as Place,
+  top,
+  isAscii,
+})
 
 function onePane(scene: Scene, layout: Layout, width: number): Body {
   const { model } = scene
@@ -75,7 +93,7 @@ function onePane(scene: Scene, layout: Layout, width: number): Body {
 function twoPanes(scene: Scene, layout: Layout): Body {
   const { model } = scene
   const { body, listColumns, threadColumns, composer } = layout
-  const left = listLines(scene, listColumns, body)
+  const left = (model.screen === 'node' ? settingLines : listLines)(scene, listColumns, body)
   const side = sideLines(scene, threadColumns, body - composer)
   const right = withComposer(scene, {
     lines: side,
@@ -94,7 +112,14 @@ function sideLines(scene: Scene, width: number, height: number): readonly Line[]
     return conversationLines(scene, model.thread.id, { width, height }, model.thread)
   if (model.screen === 'agents') return agentPage(scene, width, height)
   if (model.screen === 'evidence') return evidencePage(scene, width, height)
-  return conversationLines(scene, paneOf(model).selected, { width, height }, { up: 0 })
+  if (model.screen === 'node') return nodePage(scene, width, height)
+  const { selected } = paneOf(model)
+  return conversationLines(scene, selected, { width, height }, { up: peekOf(model, selected) })
+}
+
+/** What the node says of itself, and what can be set under it. */
+function nodeLines(scene: Scene, { body, settings }: Layout, width: number): readonly Line[] {
+  return [...nodePage(scene, width, body - settings), ...settingLines(scene, width, settings)]
 }
 
 type Under = { lines: readonly Line[]; width: number; height: number; x: number }

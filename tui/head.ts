@@ -1,11 +1,12 @@
 /** The lines over the body: who this is and how it stands, the five screens, and what is wrong. */
 
 import { cleanLine } from '../view/clean.ts'
-import { banners } from '../view/faces.ts'
 import { type Screen, screens } from '../view/rows.ts'
 import { shortAid } from '../view/sentences.ts'
 import type { View } from '../view/state.ts'
 import { cut, type Line, lineWidth, type Segment, spread, widthOf } from './cells.ts'
+import { bannersOf } from './layout.ts'
+import type { Model } from './model.ts'
 import type { Scene } from './scene.ts'
 
 const NAMES: Record<Screen, string> = {
@@ -17,18 +18,19 @@ const NAMES: Record<Screen, string> = {
 }
 
 export function headLines({ model, view }: Scene, width: number): Line[] {
-  const who = identity(view, width)
+  const who = identity(model, view, width)
   return [spread(who, counters(view, width - lineWidth(who) - 1), width), tabs(model.screen, view, width)]
 }
 
-function identity({ status, connection }: View, width: number): Line {
+function identity({ isNew }: Model, { status, connection }: View, width: number): Line {
   const address = status === undefined ? '' : shortAid(status.aid)
   const name = cleanLine(status?.name ?? '', 32) || address
   const hub = status?.hub_url ? `@${hostOf(status.hub_url)}` : ''
-  const light = lightOf({ status, connection })
+  const light: Segment = isNew ? { text: '○ no node yet', tone: 'quiet' } : lightOf({ status, connection })
+  const room = width - widthOf(light.text) - 8
   return [
     { text: ' svc ', inverse: true, bold: true },
-    { text: ` ${cut(name, 24)}`, bold: true },
+    { text: ` ${cut(name, Math.min(24, room))}`, bold: true },
     { text: width >= 80 ? cut(hub, 32) : '' },
     { text: '  ' },
     light,
@@ -85,7 +87,8 @@ function tab(screen: Screen, i: number, current: Screen, view: View): Segment[] 
       ? ` ${n}${nextCursor === undefined ? '' : '+'}`
       : ''
   const text = ` ${i + 1} ${NAMES[screen]}${count} `
-  return [{ text, ...(isCurrent ? { bold: true, underline: true } : { dim: true }) }, { text: ' ' }]
+  const press = String(i + 1)
+  return [{ text, press, ...(isCurrent ? { bold: true, underline: true } : { dim: true }) }, { text: ' ' }]
 }
 
 const counted = new WeakMap<View['interactions'], Record<'received' | 'sent', number>>()
@@ -105,25 +108,31 @@ function short(screen: Screen, i: number, current: Screen): Segment[] {
   return [
     {
       text: isCurrent ? ` ${i + 1} ${NAMES[screen]} ` : ` ${i + 1} `,
+      press: String(i + 1),
       ...(isCurrent ? { bold: true, underline: true } : { dim: true }),
     },
   ]
 }
 
-/** As many of what is wrong as there is room for, the worst first. */
-export function bannerLines({ view, now }: Scene, count: number, width: number): Line[] {
-  const faces = banners(view, now)
+/** A sentence shorter than that explains nothing. */
+const SAYS_MIN = 24
+
+/** As many of what is wrong as there is room for, the worst first; where its next step has no room, `!` shows both. */
+export function bannerLines({ model, view, now }: Scene, count: number, width: number): Line[] {
+  const faces = bannersOf(model, view, now)
   return faces.slice(0, count).map((face, i): Line => {
     const more = i === count - 1 && faces.length > count ? `  (+${faces.length - count}: !)` : ''
-    const next = face.next === undefined ? '' : `  → ${face.next}`
     const sign = face.tone === 'bad' ? ' ✗ ' : ' ! '
-    const room = width - widthOf(sign) - widthOf(more) - widthOf(next) - 1
-    const says = cut(face.says, Math.max(20, room))
-    return [
+    const left = width - widthOf(sign) - widthOf(more) - 1
+    const next = face.next === undefined ? '' : `  → ${face.next}`
+    const isWhole = left - widthOf(next) >= Math.min(SAYS_MIN, widthOf(face.says))
+    const tail = isWhole ? next : more === '' ? '  (!)' : ''
+    const line: Line = [
       { text: sign, tone: face.tone, bold: true },
-      { text: says, tone: face.tone },
-      { text: next },
+      { text: cut(face.says, left - widthOf(tail)), tone: face.tone },
+      { text: tail },
       { text: more, tone: 'quiet' },
     ]
+    return line.map(segment => ({ ...segment, press: '!' }))
   })
 }

@@ -4,6 +4,8 @@ import type { NodeClient } from '../view/node-client.ts'
 export type Draft = { readonly text: string; readonly files: readonly string[] }
 export type Host = {
   readonly node: NodeClient
+  /** Nobody has made an identity here, and no node runs. */
+  readonly isNew: boolean
   readonly now: () => number
   readonly env: Readonly<Record<string, string | undefined>>
   readonly drafts: {

@@ -10,19 +10,20 @@ import {
   fitted,
   type Line,
   lineWidth,
+  ofRow,
   type Segment,
   type Style,
   widthOf,
   wrapped,
 } from './cells.ts'
-import { listOverhead } from './layout.ts'
+import { hasFilterLine } from './layout.ts'
 import { paneOf, type Scene } from './scene.ts'
 
 /** Exactly `height` lines of `width` cells. */
 export function listLines(scene: Scene, width: number, height: number): Line[] {
   const { model, view, cache } = scene
   const { ids } = cache.rows(model, view)
-  const over = listOverhead(model) === 0 ? [] : [filterLine(scene, ids.length)]
+  const over = hasFilterLine(model) ? [filterLine(scene, ids.length)] : []
   const room = height - over.length
   const lines = ids.length === 0 ? emptyLines(scene, width) : rowLines(scene, width, room)
   const blank: Line = [{ text: ' '.repeat(width) }]
@@ -33,7 +34,8 @@ export function listLines(scene: Scene, width: number, height: number): Line[] {
 /** How far the node has looked for what a list of tasks is narrowed to. */
 function lookedFor({ model, view }: Scene): List | undefined {
   if (model.screen !== 'inbox' && model.screen !== 'sent') return undefined
-  const options = { pendingOnly: model.pendingOnly, filter: paneOf(model).filter }
+  const { pendingOnly, archivedOnly: archived } = model
+  const options = { pendingOnly, archived, filter: paneOf(model).filter }
   return narrowing(options) && listShown(view, model.screen === 'inbox' ? 'received' : 'sent', options)
 }
 
@@ -42,8 +44,11 @@ function filterLine(scene: Scene, found: number): Line {
   const list = lookedFor(scene)
   const more = list?.loading === true ? ', searching …' : list?.nextCursor === undefined ? '' : ' and more'
   const { filter } = paneOf(model)
+  const marks = model.marks.size
   const parts = [
+    ...(marks > 0 ? [`${marks} marked: a approve, N decline, z archive, esc none`] : []),
     ...(model.pendingOnly ? ['only what waits for you (p: all)'] : []),
+    ...(model.archivedOnly ? ['only what was archived (Z: the list)'] : []),
     ...(filter === '' ? [] : [`/${filter}`]),
   ]
   return [{ text: ` ${parts.join('  ')}  ${found === 1 ? '1 row' : `${found} rows`}${more}`, tone: 'wait' }]
@@ -57,6 +62,7 @@ function emptyLines(scene: Scene, width: number): Line[] {
   if (list?.loading === true) return [[], [{ text: '  searching the whole history …', tone: 'quiet' }]]
   if (filter !== '') return [[], [{ text: '  no row fits; esc clears the filter', tone: 'quiet' }]]
   if (model.pendingOnly) return [[], [{ text: '  nothing waits for you; p shows everything', tone: 'quiet' }]]
+  if (model.archivedOnly) return [[], [{ text: '  nothing was archived; Z shows the list', tone: 'quiet' }]]
   const face = screenFace(view, model.screen, 0)
   if (face === undefined) return []
   const says = wrapped(face.says, width - 4).map((text): Line => [{ text: `  ${text}`, tone: face.tone }])
@@ -71,43 +77,70 @@ function rowLines(scene: Scene, width: number, height: number): Line[] {
   if (model.screen === 'agents') return agentLines(scene, width, height)
   if (model.screen === 'evidence') return evidenceLines(scene, width, height)
   const { items } = cache.rows(model, view)
-  return items.slice(top, top + height).map(item => {
-    const row = taskRow(item, now, sentOf(view, item))
-    return taskLine(row, width, { isSelected: row.id === selected, hasDraft: model.drafts.has(row.id) })
+  const rows = items.slice(top, top + height).map(item => taskRow(item, now, sentOf(view, item)))
+  const state = stateWidth(rows, width)
+  return rows.map(row => {
+    const look = {
+      isSelected: row.id === selected,
+      hasDraft: model.drafts.has(row.id),
+      mark: model.marks.get(row.id),
+      state,
+    }
+    return ofRow(taskLine(row, width, look), row.id)
   })
 }
 
-type Look = { isSelected: boolean; hasDraft?: boolean }
+type Look = { isSelected: boolean; hasDraft?: boolean; mark?: string | undefined; state: number }
 const AGE = 5
+/** Cells of a state; fewer where there is little room and the states in sight are shorter. */
+const STATE = 13
+const ROOMY = 72
+/** Below that there is no room for how long ago. */
+const NARROW = 56
+/** What notes leave to the words of a task. */
+const TEXT_MIN = 8
 
 /** A row that is selected is inverse over its whole width, so that it shows without colours too. */
-const lookOf = ({ isSelected }: Look): Style => (isSelected ? { inverse: true } : {})
+const lookOf = ({ isSelected }: Pick<Look, 'isSelected'>): Style => (isSelected ? { inverse: true } : {})
 
-export function taskLine(row: TaskRow, width: number, look: Look): Line {
+const stateWidth = (rows: readonly TaskRow[], width: number): number =>
+  width >= ROOMY ? STATE : Math.min(STATE, Math.max(...rows.map(row => widthOf(row.state))) + 1)
+
+function taskLine(row: TaskRow, width: number, look: Look): Line {
   const style = lookOf(look)
-  const isWide = width >= 72
-  const peer = width >= 90 ? 18 : 12
+  const isNarrow = width < NARROW
+  const peer = width >= 90 ? 18 : isNarrow ? 9 : 12
   const notes = noteSegments(row, look)
   const head: Segment[] = [
-    { text: row.unread > 0 ? '•' : ' ', bold: true, tone: 'warn' },
+    { text: look.mark !== undefined ? '+' : row.unread > 0 ? '•' : ' ', bold: true, tone: 'warn' },
     { text: `${row.mark} `, tone: row.tone },
-    ...(isWide ? [{ text: cell(row.state, 13), tone: row.tone }] : []),
+    { text: cell(row.state, look.state), tone: row.tone },
     { text: cell(row.peer, peer), bold: row.unread > 0, dim: row.isStranger },
-    { text: `${row.age.padStart(AGE)} `, tone: 'quiet' },
+    { text: isNarrow ? ' ' : `${row.age.padStart(AGE)} `, tone: 'quiet' },
   ]
+  while (notes.length > 0 && width - lineWidth(head) - lineWidth(notes) < TEXT_MIN) notes.pop()
   const room = width - lineWidth(head) - lineWidth(notes)
-  const text: Segment = { text: cell(row.text, Math.max(0, room)), bold: row.unread > 0 }
-  return fitted(
-    [...head, text, ...notes].map(segment => ({ ...segment, ...style })),
+  const fault = look.mark === undefined || look.mark === '' ? undefined : `not done: ${cleanLine(look.mark)}`
+  const text: Segment =
+    fault === undefined
+      ? { text: cell(row.text, Math.max(0, room)), bold: row.unread > 0 }
+      : { text: cell(fault, Math.max(0, room)), bold: true, tone: 'bad' }
+  return styled([...head, text, ...notes], width, style)
+}
+
+const styled = (line: Line, width: number, style: Style): Line =>
+  fitted(
+    line.map(segment => ({ ...segment, ...style })),
     width,
     style,
   )
-}
 
-function noteSegments(row: TaskRow, { hasDraft }: Look): Segment[] {
+function noteSegments(row: TaskRow, { hasDraft, mark }: Look): Segment[] {
   const notes: Segment[] = row.notes.map(note => ({ text: ` ${note.short}`, tone: note.tone }))
   if (row.files > 0) notes.unshift({ text: ` +${row.files}f`, tone: 'quiet' })
   if (hasDraft === true) notes.unshift({ text: ' draft', tone: 'warn' })
+  if (mark !== undefined) notes.unshift({ text: ' marked', tone: 'warn', bold: true })
+  if (row.unread > 0) notes.unshift({ text: ` ${row.unread} new`, tone: 'warn' })
   return notes
 }
 
@@ -125,17 +158,13 @@ function agentLines(scene: Scene, width: number, height: number): Line[] {
       const line: Segment[] = [
         { text: row.contact === undefined ? '  ' : ' ✓', tone: 'good' },
         { text: ` ${cell(name, 18)} `, bold: row.contact !== undefined },
-        { text: `${cell(row.contact === undefined ? row.short : '', SHORT)} `, tone: 'quiet' },
+        { text: `${cell(row.contact === undefined ? row.short : 'contact', SHORT)} `, tone: 'quiet' },
         { text: `${row.seen.padStart(AGE)} `, tone: 'quiet' },
         ...(model.drafts.has(row.id) ? [{ text: 'draft ', tone: 'warn' as const }] : []),
         { text: row.summary === '' ? row.caps : `${row.summary}  ` },
         ...(row.summary === '' ? [] : [{ text: row.caps, tone: 'quiet' as const }]),
       ]
-      return fitted(
-        line.map(segment => ({ ...segment, ...style })),
-        width,
-        style,
-      )
+      return ofRow(styled(line, width, style), row.id)
     })
 }
 
@@ -160,6 +189,7 @@ function evidenceLines(scene: Scene, width: number, height: number): Line[] {
         { ...LINKS[row.link] },
         { text: ` ${String(row.seq).padStart(digits)} `, bold: true },
         { text: `${row.age.padStart(AGE)} `, tone: 'quiet' },
+        ...(row.link === 'broken' ? [{ text: 'BROKEN ', tone: 'bad' as const, bold: true }] : []),
       ]
       const room = width - lineWidth(head) - shortId.length - 2
       const says = cut(row.says, room)
@@ -170,10 +200,6 @@ function evidenceLines(scene: Scene, width: number, height: number): Line[] {
         { text: cell(type, Math.max(0, room - widthOf(says))), tone: 'quiet' },
         { text: ` …${shortId}`, tone: 'quiet' },
       ]
-      return fitted(
-        line.map(segment => ({ ...segment, ...style })),
-        width,
-        style,
-      )
+      return ofRow(styled(line, width, style), row.id)
     })
 }

@@ -4,9 +4,13 @@ import { render } from 'ink'
 import { wordsOf } from '../protocol/encoding/errors.ts'
 import { plainLine } from '../protocol/encoding/plain-text.ts'
 import { App, type Lend } from './app.tsx'
-import { Driver } from './driver.ts'
+import { Driver, type Ways } from './driver.ts'
+import type { Terminal } from './effects.ts'
 import type { Host } from './host.ts'
+import { MouseMode, withoutMouse } from './mouse.ts'
 import { hasColours } from './paint.ts'
+import { isAsciiOnly } from './signs.ts'
+import { wantsStill } from './still.ts'
 
 /** Frames of what a person does; changes from outside come at most ten times a second. */
 const FRAMES_PER_SECOND = 60
@@ -17,39 +21,80 @@ const STOP_MS = 50
 const LAST_WORDS_MS = 1_000
 const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const
 
+/** What a person wants of the screen. */
+export type Wishes = { readonly isReader: boolean; readonly hasMouse: boolean; readonly isStill: boolean }
+
+/** The terminal while it is somebody else's: an editor's, the demo's or the shell's. */
+class Lending {
+  /** How Ink gives it up, once it has it. */
+  lend: Lend | undefined
+  readonly #mouse: MouseMode
+  #count = 0
+
+  constructor(mouse: MouseMode) {
+    this.#mouse = mouse
+  }
+
+  /** A program has it now, and its Ctrl-C. */
+  get isLent(): boolean {
+    return this.#count > 0
+  }
+
+  async to(work: () => Promise<void>): Promise<void> {
+    this.#count += 1
+    await this.#given(work).finally(() => {
+      this.#count -= 1
+    })
+  }
+
+  async toShell(): Promise<void> {
+    if (process.platform === 'win32') return
+    await this.#given(async () => {
+      // the whole job, as a shell knows it
+      process.kill(0, 'SIGTSTP')
+      await pause(STOP_MS)
+    })
+  }
+
+  /** Given and taken back, after which all is drawn anew. */
+  forNothing(): void {
+    void this.lend?.(async () => undefined)
+  }
+
+  async #given(work: () => Promise<void>): Promise<void> {
+    if (this.lend === undefined) return
+    this.#mouse.pause()
+    await this.lend(work).finally(() => this.#mouse.resume())
+  }
+}
+
 /** Resolves once the person quits. */
-export async function openInbox(host: Host, isReader: boolean): Promise<void> {
-  const { stdout } = process
+export async function openInbox(host: Host, { isReader, hasMouse, isStill }: Wishes): Promise<void> {
+  const { stdout, stdin } = process
   neverWaitFor(stdout)
-  let lend: Lend | undefined
-  let lent = 0
-  const driver = new Driver(
-    host,
-    {
-      lend: async work => {
-        if (lend === undefined) return
-        lent += 1
-        await lend(work).finally(() => {
-          lent -= 1
-        })
-      },
-      async suspend() {
-        if (lend === undefined || process.platform === 'win32') return
-        await lend(async () => {
-          // the whole job, as a shell knows it
-          process.kill(0, 'SIGTSTP')
-          await pause(STOP_MS)
-        })
-      },
-      redraw: () => void lend?.(async () => undefined),
-      copy: text => void stdout.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`),
-      quit: () => instance.unmount(),
-    },
-    { colours: hasColours(host.env), isReader, isBusy: () => stdout.writableNeedDrain },
-    { columns: stdout.columns, rows: stdout.rows },
-  )
+  const mouse = new MouseMode(stdout)
+  const lending = new Lending(mouse)
+  const terminal: Terminal = {
+    lend: work => lending.to(work),
+    suspend: () => lending.toShell(),
+    redraw: () => lending.forNothing(),
+    copy: text => void stdout.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`),
+    mouse: on => mouse.turn(on),
+    quit: () => instance.unmount(),
+  }
+  const ways: Ways = {
+    colours: hasColours(host.env),
+    isReader,
+    hasMouse,
+    isAscii: isAsciiOnly(host.env),
+    // a reader says anew what counts by the second
+    isStill: isReader || isStill || wantsStill(host.env),
+    isBusy: () => stdout.writableNeedDrain,
+  }
+  const driver = new Driver(host, terminal, ways, { columns: stdout.columns, rows: stdout.rows })
   stdout.on('drain', driver.drawAnew)
-  const instance = render(<App driver={driver} onTerminal={given => (lend = given)} />, {
+  const instance = render(<App driver={driver} onTerminal={given => (lending.lend = given)} />, {
+    stdin: withoutMouse(stdin, report => driver.point(report)),
     alternateScreen: !isReader,
     incrementalRendering: true,
     exitOnCtrlC: false,
@@ -58,10 +103,12 @@ export async function openInbox(host: Host, isReader: boolean): Promise<void> {
     kittyKeyboard: { mode: 'auto' },
     interactive: true,
   })
+  mouse.turn(hasMouse)
   // a terminal that is gone
   stdout.on('error', () => instance.unmount())
   // printed on the screen of before, where it is read
   const crash = (error: unknown) => {
+    mouse.turn(false)
     instance.unmount()
     process.stderr.write(`svc: the inbox broke: ${plainLine(wordsOf(error), WORDS_MAX)}; drafts are kept\n`)
     process.exit(1)
@@ -70,12 +117,14 @@ export async function openInbox(host: Host, isReader: boolean): Promise<void> {
   const ended = endOnSignals(
     () => {
       driver.stop()
+      mouse.turn(false)
       instance.unmount()
     },
-    () => lent > 0,
+    () => lending.isLent,
   )
   try {
     await instance.waitUntilExit()
+    mouse.turn(false)
     await flushed()
   } finally {
     process.off('uncaughtException', crash)

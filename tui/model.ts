@@ -1,7 +1,9 @@
 /** What a person has done with the screens: where they are, what is selected, what is being written or asked. */
 import type { OperationInput, OperationName } from '../protocol/control/operations.ts'
+import type { BulkName } from '../view/bulk.ts'
 import type { Screen } from '../view/rows.ts'
 import type { Tone } from '../view/sentences.ts'
+import type { Values } from '../view/settings/field.ts'
 import type { Look } from './conversation.ts'
 import type { Buffer } from './edit.ts'
 
@@ -57,6 +59,21 @@ export type Prompt = {
   readonly question?: Confirm
 }
 
+/** A setting that is asked field by field. */
+export type Form = {
+  /** Of the setting. */
+  readonly id: string
+  readonly values: Values
+  /** Place of the field that is asked, among those that are asked by these values. */
+  readonly at: number
+  /** What is typed of that field, where it is typed. */
+  readonly buffer: Buffer
+  readonly fault?: string
+  /** What the trial of these values said. */
+  readonly told?: Toast
+  readonly isSending: boolean
+}
+
 export type Confirm = {
   readonly asks: string
   readonly facts: readonly (readonly [string, string])[]
@@ -75,6 +92,8 @@ export type Output = {
   readonly isRunning: boolean
   /** When it began, where it runs. */
   readonly since?: number
+  /** The line that is asked once it was read. */
+  readonly then?: Prompt
 }
 
 export type Toast = { readonly says: string; readonly tone: Tone }
@@ -84,12 +103,21 @@ export type Model = {
   readonly screen: Screen
   readonly panes: Readonly<Record<Screen, Pane>>
   readonly pendingOnly: boolean
+  /** Only what was taken out of the lists. */
+  readonly archivedOnly: boolean
+  /** Tasks that are marked, each with why nothing was done with it the last time. */
+  readonly marks: ReadonlyMap<string, string>
   /** The task whose conversation has the keys; `up` counts lines from its end. */
   readonly thread?: (Look & { readonly id: string }) | undefined
   /** Which of the messages that were found is selected. */
   readonly foundAt?: number | undefined
+  /** How far the conversation beside the list was scrolled that is not open. */
+  readonly peek?: { readonly id: string; readonly up: number } | undefined
+  /** Clicks and the wheel go to the inbox, and select no text. */
+  readonly hasMouse: boolean
   /** Lines that the page of the node is scrolled by. */
   readonly nodeTop: number
+  readonly form?: Form | undefined
   readonly composer?: Composer | undefined
   readonly prompt?: Prompt | undefined
   readonly confirm?: Confirm | undefined
@@ -113,7 +141,11 @@ export type Model = {
   readonly isQuitting: boolean
   /** All is read out, so that nothing is out of sight. */
   readonly isReader?: boolean
-  /** The ways on of a node without a hub stand on the screen. */
+  /** The terminal has no more than ASCII, so keys are written out. */
+  readonly isAscii?: boolean
+  /** There is no identity here, and no node. */
+  readonly isNew: boolean
+  /** The ways on of a node without a hub, or of nobody, stand on the screen. */
   readonly isWelcome: boolean
 }
 
@@ -149,8 +181,21 @@ export type Effect =
   | { readonly type: 'save'; readonly id: string; readonly folder: string }
   | { readonly type: 'copy'; readonly text: string }
   /** Shows a page of ours, its commands as they are called here. */
-  | { readonly type: 'read'; readonly title: string; readonly text: string }
+  | { readonly type: 'read'; readonly title: string; readonly text: string; readonly then?: Prompt }
+  /** How a hub is hosted, with the address of this node, which is started where it isn't. */
+  | { readonly type: 'host' }
   | { readonly type: 'demo' }
+  /** Sets or tries what was filled in. */
+  | { readonly type: 'set' | 'try'; readonly id: string; readonly values: Values }
+  | { readonly type: 'edit_form'; readonly form: Form }
+  /** Several tasks, one after the other. */
+  | {
+      readonly type: 'bulk'
+      readonly name: BulkName
+      readonly ids: readonly string[]
+      readonly reason?: string
+    }
+  | { readonly type: 'mouse'; readonly on: boolean }
   | { readonly type: 'account' | 'start_node' | 'refresh' | 'redraw' | 'suspend' | 'quit' }
 
 export const act = <N extends OperationName>(
@@ -171,18 +216,22 @@ export const firstModel = (size: Size): Model => ({
   screen: 'inbox',
   panes: { inbox: pane, sent: pane, agents: pane, evidence: pane, node: pane },
   pendingOnly: false,
+  archivedOnly: false,
+  marks: new Map(),
   nodeTop: 0,
+  hasMouse: false,
   count: '',
   history: [],
   drafts: new Set(),
   lessons: [],
   isQuitting: false,
+  isNew: false,
   isWelcome: false,
 })
 
 /** From this width on the rows and the conversation stand beside each other. */
 export const WIDE = 100
-export const SMALLEST: Size = { columns: 60, rows: 12 }
+export const SMALLEST: Size = { columns: 40, rows: 12 }
 export const isTooSmall = ({ columns, rows }: Size): boolean =>
   columns < SMALLEST.columns || rows < SMALLEST.rows
 

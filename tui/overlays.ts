@@ -2,9 +2,9 @@
 import { span } from '../view/ages.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
 import { keysOf, keyText, type Place } from '../view/keys.ts'
-import { cell, cut, fitted, type Line, spread, widthOf, wrapped } from './cells.ts'
+import { cell, fitted, type Line, spread, widthOf, wrapped } from './cells.ts'
 import { shown } from './edit.ts'
-import type { Composer, Confirm, Output } from './model.ts'
+import type { Composer, Confirm, Model, Output } from './model.ts'
 import { composerWidth } from './writing.ts'
 
 const blank = (width: number): Line => [{ text: ' '.repeat(width) }]
@@ -15,7 +15,10 @@ const filled = (lines: Line[], width: number, height: number): Line[] => [
 const title = (text: string, right: string, width: number): Line =>
   spread([{ text: ` ${text}`, bold: true }], [{ text: `${right} `, tone: 'quiet' }], width)
 
-const key = (name: string, says: string): Line => [{ text: `  ${name}`, bold: true }, { text: ` ${says}  ` }]
+const key = (name: string, says: string): Line => [
+  { text: `  ${name}`, bold: true, press: name },
+  { text: ` ${says}  `, press: name },
+]
 
 /** A question with the line of its answers; what it rests on is scrolled where it needs more lines than there are. */
 export function confirmLines(confirm: Confirm, width: number, height: number, top = 0): Line[] {
@@ -62,32 +65,57 @@ function confirmParts({ asks, facts }: Confirm, width: number): { asks: Line[]; 
   }
 }
 
+const START = [
+  's',
+  'start your node',
+  'it makes an identity that is yours alone, and waits for a hub',
+] as const
 const WAYS = [
   ['j', 'join a hub', 'somebody gave you its address'],
   ['h', 'host a hub', 'on this machine, for yourself or for others'],
   ['d', 'see a demo', 'a hub and two nodes on this machine; nothing leaves it'],
 ] as const
 
-/** What a node without a hub can do next. */
-export function welcomeLines(width: number, height: number): Line[] {
-  const ways = WAYS.map(
-    ([key, what, why]): Line => [
-      { text: `  ${key}`, bold: true },
-      { text: `  ${cell(what, 14)}` },
-      { text: why, tone: 'quiet' },
-    ],
+/** The ways on, with their keys. */
+export const waysOf = ({ isNew }: Pick<Model, 'isNew'>) => (isNew ? [START, ...WAYS] : WAYS)
+
+export const welcomeSays = ({ isNew }: Pick<Model, 'isNew'>): string =>
+  isNew
+    ? 'There is no node here yet. Yours is where agents reach you, and you them.'
+    : 'This node has no hub yet. Agents find and reach each other through one.'
+
+/** What nobody yet, or a node without a hub, can do next. */
+export function welcomeLines(model: Pick<Model, 'isNew'>, width: number, height: number): Line[] {
+  const ways = waysOf(model).flatMap(([name, what, why]) =>
+    beside([`${name}  ${what}`], why, 20, width).map(line => line.map(one => ({ ...one, press: name }))),
   )
-  const says = 'This node has no hub yet. Agents find and reach each other through one.'
-  const head = wrapped(says, width - 4).map((text): Line => [{ text: `  ${text}`, bold: true }])
-  return filled([[], ...head, [], ...ways, [], [{ text: '  esc  not now', tone: 'quiet' }]], width, height)
+  const head = wrapped(welcomeSays(model), width - 4).map((text): Line => [{ text: `  ${text}`, bold: true }])
+  return filled(
+    [[], ...head, [], ...ways, [], [{ text: '  esc  not now', tone: 'quiet', press: 'esc' }]],
+    width,
+    height,
+  )
 }
 
-export function helpLines(place: Place, top: number, width: number, height: number): Line[] {
-  const rows = keysOf(place).map(
-    (row): Line => [
-      { text: `  ${cell(row.keys.map(keyText).join(' '), 20)}`, bold: true },
-      { text: cut(row.says, Math.max(8, width - 24)) },
-    ],
+/** Names and what is said of them, in as many lines as they need. */
+function beside(names: readonly string[], says: string, room: number, width: number): Line[] {
+  const texts = wrapped(says, width - room - 3)
+  return Array.from(
+    { length: Math.max(names.length, texts.length) },
+    (_, i): Line => [{ text: `  ${cell(names[i] ?? '', room)}`, bold: true }, { text: texts[i] ?? '' }],
+  )
+}
+
+/** Cells of the keys in help. */
+const KEYS_WIDE = 20
+const KEYS_NARROW = 14
+
+type Help = { place: Place; top: number; isAscii: boolean | undefined }
+
+export function helpLines({ place, top, isAscii }: Help, width: number, height: number): Line[] {
+  const room = width < 60 ? KEYS_NARROW : KEYS_WIDE
+  const rows = keysOf(place).flatMap(row =>
+    beside(wrapped(row.keys.map(key => keyText(key, isAscii)).join(' '), room), row.says, room, width),
   )
   const from = Math.min(top, Math.max(0, rows.length - (height - 1)))
   const right =
@@ -110,6 +138,7 @@ const NAMES: Record<Place, string> = {
   refused: 'a refusal',
   help: 'help',
   output: 'reading',
+  form: 'a setting',
   welcome: 'welcome',
 }
 

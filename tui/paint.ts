@@ -3,7 +3,7 @@
  * or dark, so that they can be read there. Without colours the meaning stands in marks, words, bold and inverse.
  */
 import type { Tone } from '../view/sentences.ts'
-import type { Line, Segment } from './cells.ts'
+import { type Line, type Segment, widthOf } from './cells.ts'
 
 const COLOURS: Record<Tone, string | undefined> = {
   plain: undefined,
@@ -39,8 +39,15 @@ function paintedLine(line: Line, colours: boolean): string {
 
 function paintedSegment(segment: Segment, colours: boolean): string {
   const codes = codesOf(segment, colours)
-  return codes.length === 0 ? segment.text : `\u001b[${codes.join(';')}m${segment.text}\u001b[0m`
+  const text = steady(segment.text)
+  return codes.length === 0 ? text : `\u001b[${codes.join(';')}m${text}\u001b[0m`
 }
+
+const TONED = /(\p{Emoji_Modifier_Base})\p{Emoji_Modifier}+/gu
+
+/** A tone of skin takes no cells on some terminals and two on others: without it the rest of a line stands in its place. */
+export const steady = (text: string): string =>
+  text.replace(TONED, (toned, base: string) => base + ' '.repeat(Math.max(0, widthOf(toned) - widthOf(base))))
 
 function codesOf({ tone = 'plain', bold, dim, inverse, underline }: Segment, colours: boolean): string[] {
   const codes: string[] = []

@@ -1,15 +1,23 @@
 /** The screen for a screen reader: what matters now in a few plain lines, top down, without frames and columns. */
 import { cleanLine, cleanText } from '../view/clean.ts'
-import { banners, screenFace } from '../view/faces.ts'
+import { screenFace } from '../view/faces.ts'
 import { keysOf, type Place } from '../view/keys.ts'
 import { agentRows, evidenceRows, sentOf, taskRow } from '../view/rows.ts'
 import { peerName } from '../view/sentences.ts'
+import { fieldsOf } from '../view/settings/setting.ts'
+import { settingOf } from '../view/settings.ts'
+import type { View } from '../view/state.ts'
 import { cut, type Line, wrapped } from './cells.ts'
 import { conversationLines } from './conversation.ts'
-import { foot } from './foot.ts'
+import { ASKS, hintRows } from './foot.ts'
+import { choicesOf, fieldNow } from './form.ts'
+import { boundOf, sayValue } from './form-lines.ts'
 import { foundSays } from './found.ts'
 import type { Frame } from './frame.ts'
+import { bannersOf } from './layout.ts'
+import type { Composer, Form } from './model.ts'
 import { confirmNow } from './on-tasks.ts'
+import { waysOf, welcomeSays } from './overlays.ts'
 import { paneOf, type Scene } from './scene.ts'
 import { nodePage } from './side.ts'
 import { placeOf } from './update.ts'
@@ -22,9 +30,12 @@ const SPOKEN: Readonly<Record<string, string>> = {
   '!': 'exclamation mark',
   '*': 'star',
   esc: 'escape',
+  pgdn: 'page down',
+  pgup: 'page up',
 }
 const spoken = (key: string): string =>
-  SPOKEN[key] ?? (/^[A-Z]$/.test(key) ? `capital ${key}` : key.replace('ctrl-', 'control '))
+  SPOKEN[key] ??
+  (/^[A-Z]$/.test(key) ? `capital ${key}` : key.replace('ctrl-', 'control ').replace(/^(alt|shift)-/, '$1 '))
 
 const LINES_MAX = 200
 const NAMES = {
@@ -35,21 +46,43 @@ const NAMES = {
   node: 'Node',
 }
 
+/** Frames and marks of ours, which a reader would spell. */
+const FRAMES = /[│▌─┃▎┴┆╳█░›✗✓●○◐]/g
+const read = (line: Line): string =>
+  line
+    .map(({ text }) => text)
+    .join('')
+    .replace(FRAMES, '')
+    .replaceAll(' · ', ', ')
+    .trim()
+    .replace(/ {2,}/g, ', ')
+
 export function readerFrame(scene: Scene): Frame {
   const { model, view, now } = scene
   const width = Math.max(40, model.size.columns)
-  const faces = banners(view, now).map(({ says, next }) =>
+  const faces = bannersOf(model, view, now).map(({ says, next }) =>
     next === undefined ? says : `${says}. Next: ${next}`,
   )
   const place = placeOf(model)
   const texts = [standing(scene), ...faces, ...contentOf(scene, width)]
-  const lines = texts
+  const lines = [...texts, ...footTexts(scene, place)]
     .flatMap(text => wrapped(cleanText(text), width))
     .slice(0, LINES_MAX)
     .map((text): Line => [{ text }])
-  const { line, above = [] } = foot(scene, place, width)
-  const last = line.map(({ text }) => ({ text: text.trimEnd() === '' ? '' : text }))
-  return { lines: [...lines, ...typedLine(scene), ...above, last] }
+  return { lines }
+}
+
+/** The line that is typed, with its end, since a reader sees no cursor; what was said; else the keys that help. */
+function footTexts(scene: Scene, place: Place): string[] {
+  const { prompt, confirm, refused, toast: said } = scene.model
+  if (prompt !== undefined && confirm === undefined)
+    return [ASKS[prompt.kind].trim(), `Typing: ${cleanLine(prompt.buffer.text) || 'nothing yet'}.`]
+  if (refused !== undefined) return [`${refused}. Enter goes on.`]
+  if (said !== undefined) return [said.says]
+  if (confirm !== undefined) return []
+  const rows = hintRows(scene, place)
+  const keys = rows.map(({ keys: [key = ''], hint = '' }) => `${spoken(key)}: ${hint}`)
+  return keys.length === 0 ? [] : [`Keys: ${keys.join('; ')}.`]
 }
 
 /** Who this is and how it stands, before anything else. */
@@ -67,20 +100,13 @@ function standing({ view, model }: Scene): string {
   return `${screen}${cleanLine(status.name, 64) || 'Your node'}: ${hub}${waiting === '' ? '' : `, ${waiting}`}.`
 }
 
-/** The line that is being typed, with its end, since a reader sees no cursor. */
-function typedLine({ model }: Scene): Line[] {
-  const { prompt, confirm } = model
-  if (prompt === undefined || confirm !== undefined) return []
-  return [[{ text: `Typing: ${cleanLine(prompt.buffer.text) || 'nothing yet'}.` }]]
-}
-
 /** The help, and messages that are searched. */
 function overOf(scene: Scene): string[] | undefined {
   const { model, view } = scene
   if (model.help !== undefined)
-    return keysOf(model.help.place as Place).map(
-      ({ keys, says }) => `${keys.map(spoken).join(' or ')}: ${says}.`,
-    )
+    return keysOf(model.help.place as Place)
+      .filter(({ action }) => action !== 'mouse')
+      .map(({ keys, says }) => `${keys.map(spoken).join(' or ')}: ${says}.`)
   if (model.prompt?.kind === 'search_all') {
     const at = Math.min(model.foundAt ?? 0, Math.max(0, view.search.matches.length - 1))
     const match = view.search.matches[at]
@@ -97,8 +123,9 @@ function contentOf(scene: Scene, width: number): string[] {
   const { confirm, output, composer, thread } = model
   if (model.isWelcome)
     return [
-      'This node has no hub yet.',
-      'j: join a hub. h: host one on this machine. d: see a demo. Escape: not now.',
+      welcomeSays(model),
+      ...waysOf(model).map(([key, what, why]) => `${key}: ${what}; ${why}.`),
+      'Escape: not now.',
     ]
   if (confirm !== undefined)
     return [
@@ -106,32 +133,16 @@ function contentOf(scene: Scene, width: number): string[] {
       ...confirmNow(scene, confirm).facts.map(([name, value]) => `${name}: ${value}`),
       `Press y for yes,${confirm.because === undefined ? '' : ' r to write why,'} n for no.`,
     ]
+  if (model.form !== undefined) return formTexts(view, model.form)
   const over = overOf(scene)
   if (over !== undefined) return over
   if (output !== undefined) return [output.title, cut(output.text, 20_000)]
-  const written =
-    composer === undefined
-      ? []
-      : [`Writing: ${composer.buffer.text}`, ...composer.files.map(file => `File: ${file}`)]
+  const written = composer === undefined ? [] : writtenOf(scene, composer)
   if (thread !== undefined) {
-    const lines = conversationLines(scene, thread.id, { width, height: 60 }, thread).map(line =>
-      line
-        .map(({ text }) => text)
-        .join('')
-        .replace(/[│▌─]/g, '')
-        .trim(),
-    )
+    const lines = conversationLines(scene, thread.id, { width, height: 60 }, thread).map(read)
     return [...lines.filter(line => line !== ''), ...written]
   }
-  if (model.screen === 'node')
-    return nodePage(scene, width, 100)
-      .map(line =>
-        line
-          .map(({ text }) => text)
-          .join('')
-          .trim(),
-      )
-      .filter(line => line !== '')
+  if (model.screen === 'node') return nodeTexts(scene, width)
   const { ids } = scene.cache.rows(model, view)
   const face = screenFace(view, model.screen, ids.length)
   const at = ids.indexOf(paneOf(model).selected ?? '')
@@ -141,6 +152,55 @@ function contentOf(scene: Scene, width: number): string[] {
     ...(face === undefined ? [rowText(scene, at)] : [face.says, face.next ?? '']),
     ...written,
   ].filter(text => text !== '')
+}
+
+/** What is being written, to whom, and what goes along. */
+function writtenOf({ view }: Scene, { target, buffer, files, isSending, fault }: Composer): string[] {
+  const item = target.kind === 'reply' ? view.interactions.get(target.id) : undefined
+  const to =
+    target.kind === 'delegate' ? `New task for ${target.name}` : `Reply to ${item ? peerName(item) : 'them'}`
+  return [
+    `${to}. Writing: ${buffer.text === '' ? 'nothing yet' : buffer.text}`,
+    ...files.map(file => `File: ${file}`),
+    ...(fault === undefined ? [] : [`Not sent: ${fault}`]),
+    ...(isSending ? ['Sending.'] : []),
+  ]
+}
+
+/** The setting that is selected; what the node says of itself is read with the first one. */
+function nodeTexts(scene: Scene, width: number): string[] {
+  const { ids } = scene.cache.rows(scene.model, scene.view)
+  const at = ids.indexOf(paneOf(scene.model).selected ?? '')
+  const row = settingOf(ids[Math.max(0, at)] as string)
+  const unless = row.unless?.(scene.view)
+  const says = `Setting ${at + 1} of ${ids.length}: ${row.heading}. ${unless === undefined ? row.help : `Not now: ${unless}.`}`
+  if (at > 0) return [says]
+  return [
+    says,
+    ...nodePage(scene, width, 100)
+      .map(read)
+      .filter(text => text !== ''),
+  ]
+}
+
+/** The field that is asked, with all that belongs to it. */
+function formTexts(view: View, form: Form): string[] {
+  const row = settingOf(form.id)
+  const field = fieldNow(form)
+  if (field === undefined) return [`${row.heading}.`]
+  const choices = choicesOf(field, view)
+  const value = sayValue(field, form.values[field.name] ?? '', view)
+  const secret = field.kind === 'secret' ? `${form.buffer.text.length} characters` : value
+  return [
+    `Setting: ${row.heading}. ${row.help}`,
+    `Field ${form.at + 1} of ${fieldsOf(row, form.values).length}: ${field.label}. ${field.help}`,
+    `${boundOf(field, form, view)}.`,
+    ...(choices === undefined ? [] : [`Choices: ${choices.map(({ says }) => says).join('; ')}.`]),
+    ...(form.fault === undefined ? [] : [`Not taken: ${form.fault}.`]),
+    ...(form.told === undefined ? [] : [form.told.says]),
+    ...(form.isSending ? [`${row.waits ?? 'asking the node'}.`] : []),
+    choices === undefined ? `Typing: ${secret}.` : `Chosen: ${value}.`,
+  ]
 }
 
 function rowText({ model, view, cache, now }: Scene, at: number): string {

@@ -25,6 +25,10 @@ export const withPane = (model: Model, pane: Partial<Pane>, screen: Screen = mod
   panes: { ...model.panes, [screen]: { ...model.panes[screen], ...pane } },
 })
 
+/** Lines that stand below in the conversation that is only looked at. */
+export const peekOf = ({ peek }: Pick<Model, 'peek'>, id: string | undefined): number =>
+  peek?.id === id ? (peek?.up ?? 0) : 0
+
 /** The value with one member left out. */
 export function without<T extends object, K extends keyof T>(value: T, name: K): Omit<T, K> {
   const { [name]: _left, ...rest } = value

@@ -1,5 +1,6 @@
 /** The page of the node, and what stands beside the lists of agents and of records. */
 import { age, clock, day, sayHour } from '../view/ages.ts'
+import { attention } from '../view/attention.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
 import { screenFace } from '../view/faces.ts'
 import { evidenceRows, headRows } from '../view/rows.ts'
@@ -14,7 +15,7 @@ const heading = (text: string): Line => [{ text: ` ${text}`, bold: true }]
 function pairs(rows: readonly (readonly [string, string])[], width: number): Line[] {
   return rows.flatMap(([name, value]) =>
     wrapped(value === '' ? '–' : value, Math.max(10, width - 18)).map(
-      (text, i): Line => [{ text: `  ${cell(i === 0 ? name : '', 15)}`, tone: 'quiet' }, { text }],
+      (text, i): Line => [{ text: `  ${cell(i === 0 ? name : '', 14)} `, tone: 'quiet' }, { text }],
     ),
   )
 }
@@ -113,11 +114,31 @@ export function evidencePage({ model, view, now }: Scene, width: number, height:
   return filled(lines, width, height)
 }
 
-/** The node: identity, hub, auto-reply, contacts, capabilities. */
+/** The node: what needs somebody, then identity, hub, auto-reply, contacts, capabilities. */
 export function nodePage({ model, view, now }: Scene, width: number, height: number): Line[] {
-  const lines = [...identity(view, width, now), ...autoReply(view, width, now), ...others(view, width)]
+  const lines = [
+    ...needing(view, width, now),
+    ...identity(view, width, now),
+    ...autoReply(view, width, now),
+    ...others(view, width),
+  ]
   const top = Math.min(model.nodeTop, Math.max(0, lines.length - height))
   return filled(lines.slice(top), width, height)
+}
+
+/** What is wrong, what waits, and what one day will be missed. */
+function needing(view: View, width: number, now: number): Line[] {
+  const faces = view.status === undefined ? [] : attention(view, now)
+  if (faces.length === 0) return []
+  const lines = faces.flatMap(({ says, tone }) =>
+    wrapped(says, width - 5).map(
+      (text, i): Line => [
+        { text: i === 0 ? (tone === 'bad' ? '  ✗ ' : '  ! ') : '    ', tone, bold: true },
+        { text, tone },
+      ],
+    ),
+  )
+  return [heading('needs you'), ...lines, []]
 }
 
 function identity(view: View, width: number, now: number): Line[] {
@@ -169,10 +190,7 @@ function identity(view: View, width: number, now: number): Line[] {
 
 function autoReply(view: View, width: number, now: number): Line[] {
   const { autoReply } = view
-  const says =
-    autoReply?.enabled === true
-      ? cleanText(autoReply.says ?? 'on')
-      : 'off: nobody answers but you; :autoreply set --agent claude'
+  const says = autoReply?.enabled === true ? cleanText(autoReply.says ?? 'on') : 'off: nobody answers but you'
   const runs = view.autoReplyRuns?.runs ?? []
   const failed = runs.filter(run => run.event === 'failed').length
   const last = runs.slice(0, 5).map(run => {

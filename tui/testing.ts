@@ -1,14 +1,17 @@
-/** A screen without a terminal: presses go in, lines come out. */
+/** A screen without a terminal: presses and clicks go in, lines come out; and every screen that there is. */
 
-import type { View } from '../view/state.ts'
-import { NOW } from '../view/testing.ts'
+import { keys } from '../view/keys.ts'
+import { reduce } from '../view/reduce.ts'
+import { firstView, type View } from '../view/state.ts'
+import { BOB, idOf, item, NOW, reply, statusOf, threadOf, turn, viewOf } from '../view/testing.ts'
 import { widthOf } from './cells.ts'
 import { type Frame, frameOf } from './frame.ts'
-import { type Effect, firstModel, type Model, type Size } from './model.ts'
+import { type Effect, firstModel, type Model, type Prompt, type Size } from './model.ts'
+import { pointed } from './on-mouse.ts'
 import { plainLines } from './paint.ts'
 import type { Press } from './press.ts'
 import { RowCache } from './rows.ts'
-import type { Scene } from './scene.ts'
+import type { Scene, Step } from './scene.ts'
 import { pressed, settled } from './update.ts'
 import { pasted } from './writing.ts'
 
@@ -59,6 +62,31 @@ export class Screen {
     return this.show(this.view)
   }
 
+  /** A click on the first place that shows these words, or on a cell. */
+  click(at: string | { x: number; y: number }): this {
+    const place = typeof at === 'string' ? this.#placeOf(at) : at
+    return this.#take(pointed(this.scene, this.frame.lines, { kind: 'click', ...place }))
+  }
+
+  wheel(by: 'up' | 'down', at: string | { x: number; y: number }): this {
+    const place = typeof at === 'string' ? this.#placeOf(at) : at
+    return this.#take(pointed(this.scene, this.frame.lines, { kind: `wheel_${by}`, ...place }))
+  }
+
+  #placeOf(words: string): { x: number; y: number } {
+    const lines = plainLines(this.frame.lines)
+    const y = lines.findIndex(line => line.includes(words))
+    if (y < 0) throw new Error(`the screen does not show ${words}`)
+    const line = lines[y] as string
+    return { x: widthOf(line.slice(0, line.indexOf(words))), y }
+  }
+
+  #take({ model, effects }: Step): this {
+    this.effects.push(...effects)
+    this.model = model
+    return this.show(this.view)
+  }
+
   get frame(): Frame {
     return frameOf(this.scene)
   }
@@ -79,3 +107,151 @@ function pressesOf(key: string): Press[] {
 }
 
 const letter = (text: string): Press => ({ key: text === ' ' ? 'space' : text, text })
+
+const words =
+  'Summarise the report\n\n- one **point**\n- `two`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\ncode that goes on\n```'
+const file = {
+  name: 'report.pdf',
+  media_type: 'application/pdf',
+  bytes: 1_250_000,
+  cid: 'b'.repeat(59),
+  path: null,
+}
+const payment = { amount: 20, network: 'hub:x', state: 'open' } as const
+const tasks = [
+  item(1, { unread: 2, preview: words, attachments: 3 }),
+  item(2, { state: 'pending', peer_name: null, preview: '你好，请翻译这份文件 👩‍👩‍👧 🇩🇪 👍🏽 e\u0301' }),
+  item(3, { state: 'ended', receipt: { id: 'r', verified: true, status: 'OK', result_cid: 'c' }, rating: 4 }),
+  item(4, { state: 'end_proposed', peer_name: 'a name that is as long as names may be, and then some' }),
+  item(5, { side: 'sent', state: 'queued', delivery: { state: 'queued', reason: 'hub down' } }),
+  item(6, { side: 'sent', capability: 'text.count', payment }),
+  item(7, {
+    side: 'sent',
+    state: 'declined',
+    reason: 'no time for that this week, and none in the next one',
+  }),
+  item(8, { side: 'sent', state: 'pending', delivery: { state: 'at_hub' } }),
+]
+const agent = {
+  aid: BOB,
+  name: 'bob',
+  contact: null,
+  summary: 'counts 三 and translates into every language that anybody speaks',
+  caps: ['text.count', 'translate'],
+  hub: 'https://hub.example',
+  registered_at: 0,
+  last_seen: NOW,
+  quiet: false,
+}
+const record = (seq: number) => ({
+  seq,
+  event_type: 'svc.delegation.sent',
+  timestamp: NOW,
+  signer_aid: BOB,
+  payload: {},
+  id: `bafkrei${seq}`,
+  prev_id: `bafkrei${seq === 3 ? 9 : seq - 1}`,
+  sig: 's',
+})
+const head = { chain_did: 'd', head_id: 'bafkrei3', length: 4, state: 'ACTIVE' } as const
+
+/** A node of which every screen has something to show. */
+export const fullView: View = [
+  reply('find', {}, { agents: [agent, { ...agent, aid: `A${'c'.repeat(43)}`, contact: 'carol' }] }),
+  reply('evidence', {}, { head, records: [3, 2, 1, 0].map(record) }),
+  reply(
+    'thread',
+    { interaction_id: idOf(1) },
+    threadOf(1, {
+      turns: [
+        turn(1, { kind: 'delegate', text: words, attachments: [file] }),
+        turn(2, {
+          mine: true,
+          auto: true,
+          text: 'Working on it',
+          delivery: { state: 'queued', next_try_at: NOW + 9_000 },
+        }),
+        turn(3, { kind: 'end', text: '' }),
+      ],
+    }),
+  ),
+  reply('thread', { interaction_id: idOf(7) }, threadOf(7, { side: 'sent', state: 'declined' })),
+].reduce(reduce, viewOf(tasks))
+
+const PROMPTS: readonly Prompt['kind'][] = [
+  ...['filter', 'command', 'search', 'find', 'attach', 'save', 'contact', 'reason', 'rate', 'question'],
+  ...['hub', 'hub_name'],
+] as never
+
+/** Each screen and what may stand over it, by its name. */
+export function everyScreen(size: Size): (readonly [name: string, screen: Screen])[] {
+  const of = (...pressed: string[]) => new Screen(fullView, size).press(...pressed)
+  const shown = (view: View, ...pressed: string[]) => new Screen(view, size).press(...pressed)
+  const given = (more: Partial<Model>) => {
+    const screen = of()
+    screen.model = { ...screen.model, ...more }
+    return screen
+  }
+  const lost = {
+    state: 'lost',
+    says: 'no node answers at 127.0.0.1:39811',
+    since: NOW,
+    retryAt: NOW + 2_500,
+  } as const
+  const hub = { ...statusOf().hub, state: 'offline' } as NonNullable<ReturnType<typeof statusOf>['hub']>
+  const output = {
+    title: 'svc doctor',
+    text: 'a line 三\n'.repeat(90),
+    top: 3,
+    isRunning: true,
+    since: NOW - 9_000,
+  }
+  const says = 'a long sentence of the foot, which says what was refused and which command helps: svc doctor'
+  return [
+    ...['1', '2', '3', '4', '5'].map(key => [`screen ${key}`, of(key)] as const),
+    ['a conversation', of('1', 'enter')],
+    ['a declined one', of('2', 'j', 'j', 'enter')],
+    [
+      'a reply',
+      of('1', 'enter', 'r', '"words 三 of a reply that is longer than the line in which it is written"'),
+    ],
+    [
+      'a refused one',
+      given({
+        composer: {
+          target: { kind: 'reply', id: idOf(1) },
+          buffer: { text: 'x', at: 1 },
+          files: ['~/a-path-that-is-long/report.md'],
+          isSending: false,
+          fault: says,
+        },
+      }),
+    ],
+    ['a new task', of('3', 'd')],
+    ['a stranger', of('j', 'a')],
+    ['a payment', of('2', 'j', 'a')],
+    ['declining', of('j', 'N')],
+    ['a refusal', of('j', 'r')],
+    ['a toast', given({ toast: { says: `${says} …`, tone: 'warn' } })],
+    ['a filter', of('/', '"report"', 'enter')],
+    ['nothing found', of('/', '"zzz"', 'enter')],
+    ['only what waits', of('p')],
+    ['searching all', of('ctrl-k', '"needle"')],
+    ['what a command prints', given({ output })],
+    ['the ways on', given({ isWelcome: true })],
+    ['before anything', shown(firstView)],
+    ['no node', shown({ ...firstView, connection: lost })],
+    [
+      'a node that was stopped',
+      shown({ ...fullView, connection: { state: 'stopped', since: NOW, retryAt: NOW } }),
+    ],
+    ['many warnings', shown(viewOf(tasks, { hub, warnings: [says, says] }))],
+    ['no hub', shown(viewOf([], { hub: null, hub_url: null }))],
+    ...PROMPTS.map(
+      kind => [`a line: ${kind}`, given({ prompt: { kind, buffer: { text: 'typed', at: 5 } } })] as const,
+    ),
+    ...[...new Set(keys.flatMap(row => row.places))].map(
+      place => [`help: ${place}`, given({ help: { place, top: 0 } })] as const,
+    ),
+  ]
+}

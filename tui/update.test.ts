@@ -256,7 +256,7 @@ test.each([
 
 test('what is written reaches a screen reader without what moves', () => {
   const screen = new Screen(viewOf([item(1)])).press('r').paste('x\u001b[2J\u202ey')
-  expect(plainLines(readerFrame(screen.scene).lines).join('\n')).toContain('Writing: x[2Jy')
+  expect(plainLines(readerFrame(screen.scene).lines).join('\n')).toContain('Reply to bob. Writing: x[2Jy')
 })
 
 test('a screen reader hears the help, how the node stands, and the line that is typed', () => {
@@ -494,7 +494,8 @@ describe('a node that does not run', () => {
   test.each([60, 120])('is started by a key that the foot names, and nothing loads (%i columns)', columns => {
     const screen = gone(columns)
     expect(screen.text.split('\n').at(-1)).toContain('U start the node')
-    for (const key of ['1', '2', '3', '4', '5']) expect(screen.press(key).text).not.toMatch(/loading|asking/)
+    for (const key of ['1', '2', '3', '4', '5'])
+      expect(screen.press(key).text).not.toMatch(/loading|asking the node/)
     expect(screen.press('U').effects).toContainEqual({ type: 'start_node' })
     expect(new Screen(viewOf([])).text).not.toContain('start the node')
   })
@@ -539,13 +540,49 @@ describe('a node without a hub', () => {
     expect(screen.effects).toEqual([])
   })
   test('reads how a hub is hosted, sees the demo, or goes on without', () => {
-    expect(fresh().press('h').effects).toContainEqual(
-      expect.objectContaining({ type: 'read', text: expect.stringContaining('svc-hub serve') }),
-    )
+    expect(fresh().press('h').effects).toContainEqual({ type: 'host' })
     const demo = fresh().press('d')
     expect(demo.effects).toContainEqual({ type: 'demo' })
     expect(demo.text).toContain('join a hub')
     expect(fresh().press('esc').text).toContain('no tasks yet')
+  })
+})
+
+describe('a home in which nobody has made a node', () => {
+  const lost = {
+    state: 'lost',
+    says: 'there is no identity in /home/x/.svc yet',
+    since: NOW,
+    retryAt: NOW,
+  } as const
+  const empty = (more: object = {}) => {
+    const screen = new Screen({ ...firstView, connection: lost }, { columns: 80, rows: 24 })
+    screen.model = { ...screen.model, isNew: true, isWelcome: true, ...more }
+    return screen
+  }
+  test('shows no error but the ways on, of which the first starts a node', () => {
+    const { text } = empty()
+    expect(text).toMatch(/start your node[\s\S]*join a hub[\s\S]*host a hub[\s\S]*see a demo/)
+    expect(text).not.toMatch(/✗|no identity|trying again/)
+    expect(text).toContain('no node yet')
+    expect(empty().press('s').effects).toContainEqual({ type: 'start_node' })
+  })
+  test('says calmly what starts one where the ways were put off', () => {
+    const { text } = empty().press('esc')
+    expect(text).toContain('there is no node here yet  → U starts one')
+    expect(text).not.toContain('✗')
+  })
+  test('asks for hub and name at once where a hub is joined, and goes back to the ways', () => {
+    const screen = empty().press('j', '"http://127.0.0.1:8088"', 'enter', '"me"', 'enter')
+    const line = "hub-register 'http://127.0.0.1:8088' --name 'me'"
+    expect(screen.effects).toContainEqual({ type: 'command', line })
+    expect(empty().press('j', 'esc').text).toContain('start your node')
+  })
+  test('asks for the hub that was hosted once the page about it is closed', () => {
+    const screen = empty()
+    const then = { kind: 'hub', buffer: { text: 'http://127.0.0.1:8088', at: 21 } } as const
+    screen.model = { ...screen.model, output: { title: 'a hub', text: 'x', top: 0, isRunning: false, then } }
+    expect(screen.press('esc').text).toContain('address of the hub (https://…): http://127.0.0.1:8088')
   })
 })
 
@@ -637,22 +674,22 @@ describe('u undoes', () => {
   })
 
   test('that no more tasks are taken', () => {
-    const screen = new Screen(viewOf([])).press('5', 'T', 'y')
-    expect(acts(screen)).toMatchObject([
-      { name: 'accept', input: { on: false }, undo: { effect: { name: 'accept', input: { on: true } } } },
-    ])
+    const screen = new Screen(viewOf([])).press('5', 'T')
+    expect(screen.text).toContain('u sets it back as it was')
+    screen.press('y')
+    expect(screen.effects).toContainEqual({ type: 'set', id: 'accept', values: { on: 'no' } })
   })
 
   test('that the auto-reply was turned off, unless it has a key that no screen knows', () => {
-    const undoOf = (api_key_set: boolean) => {
+    const asked = (api_key_set: boolean) => {
       const auto_reply = { backend: 'exec', agent: 'claude', api_key_set } as const
       const view = reduce(viewOf([]), reply('autoReplyShow', {}, { enabled: true, auto_reply }))
-      return acts(new Screen(view).press('5', 'o', 'y'))[0]?.undo
+      return new Screen(view).press('5', 'o')
     }
-    expect(undoOf(false)).toMatchObject({
-      effect: { name: 'autoReplySet', input: { backend: 'exec', agent: 'claude' } },
-    })
-    expect(undoOf(true)).toBeUndefined()
+    expect(asked(false).text).toContain('u sets it back as it was')
+    expect(asked(true).text).not.toContain('u sets it back')
+    expect(asked(true).text).toContain('so does the key of the server')
+    expect(asked(false).press('y').effects).toContainEqual({ type: 'set', id: 'auto_reply_off', values: {} })
   })
 })
 

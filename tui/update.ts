@@ -1,13 +1,15 @@
 /** From one model to the next by a press of a key, and what has to be done for it. Pure. */
 
 import { type Action, actionOf, type Place } from '../view/keys.ts'
-import { keepSelection, type Screen, screens } from '../view/rows.ts'
+import { keepSelection, screens } from '../view/rows.ts'
 import type { View } from '../view/state.ts'
-import { type Placed, placed } from './conversation.ts'
 import { bufferOf, emptyBuffer } from './edit.ts'
-import { layoutOf, listOverhead } from './layout.ts'
-import type { Confirm, Effect, Model, Pane } from './model.ts'
+import { pressForm } from './form.ts'
+import { layoutOf, rowsOf } from './layout.ts'
+import { type Confirm, type Effect, isTooSmall, type Model, type Pane } from './model.ts'
+import { moved, searched } from './moves.ts'
 import { onAgents } from './on-agents.ts'
+import { onMarks } from './on-marks.ts'
 import { onNode } from './on-node.ts'
 import { confirmNow, isAnswered, onTasks } from './on-tasks.ts'
 import { confirmScroll } from './overlays.ts'
@@ -22,17 +24,28 @@ export function placeOf(model: Model): Place {
   if (model.help !== undefined) return 'help'
   if (model.output !== undefined) return 'output'
   if (model.prompt !== undefined) return 'prompt'
+  if (model.form !== undefined) return 'form'
   if (model.composer !== undefined) return 'compose'
   if (model.isWelcome) return 'welcome'
   return model.thread === undefined ? model.screen : 'thread'
 }
 
 export function pressed(scene: Scene, press: Press): Step {
-  const place = placeOf(scene.model)
+  const { model } = scene
+  const place = placeOf(model)
+  if (model.isReader !== true && isTooSmall(model.size)) return pressedUnseen(model, press)
   // a terminal sends esc and a letter as it sends alt and that letter
   const behindEsc =
-    place === 'compose' || place === 'prompt' ? undefined : /^alt-(.+)$/su.exec(press.key)?.[1]
+    place === 'compose' || place === 'prompt' || place === 'form'
+      ? undefined
+      : /^alt-(.+)$/su.exec(press.key)?.[1]
   return behindEsc === undefined ? pressedAt(scene, place, press) : inOrder(scene, ['esc', behindEsc])
+}
+
+/** Nothing is done on a screen that nobody sees but to leave it. */
+function pressedUnseen(model: Model, { key }: Press): Step {
+  if (key === 'q' || key === 'ctrl-c') return stay({ ...model, isQuitting: true }, { type: 'quit' })
+  return key === 'ctrl-z' ? stay(model, { type: 'suspend' }) : stay(model)
 }
 
 function inOrder(scene: Scene, names: readonly string[]): Step {
@@ -49,6 +62,7 @@ function pressedAt(scene: Scene, place: Place, press: Press): Step {
   const cleared = { ...scene, model }
   if (place === 'compose') return pressCompose(cleared, press)
   if (place === 'prompt') return pressPrompt(cleared, press)
+  if (place === 'form') return pressForm(cleared, press)
   if (isBrowsing(place) && isDigit(press.key, model))
     return stay({ ...model, count: model.count + press.key })
   const action = actionOf(place, press.key)
@@ -76,6 +90,7 @@ function doneIn(scene: Scene, place: Place, action: Action, press: Press): Step 
   return (
     moved(scene, action, press) ??
     searched(scene, action) ??
+    onMarks(scene, action) ??
     onTasks(scene, action) ??
     onAgents(scene, action) ??
     onNode(scene, action) ??
@@ -115,37 +130,23 @@ function answered(scene: Scene, action: Action): Step {
 
 /** One of the ways on, or none of them now. */
 function welcomed(model: Model, action: Action): Step {
-  const chosen = { ...model, isWelcome: false }
   switch (action) {
+    case 'start_node':
+    case 'demo':
+    case 'suspend':
+      return stay(model, { type: action })
     case 'join':
       return stay({ ...model, prompt: { kind: 'hub', buffer: emptyBuffer } })
     case 'host':
-      return stay(chosen, { type: 'read', title: 'a hub of your own', text: HOSTING })
+      return stay(model, { type: 'host' })
     case 'command':
       return stay({ ...model, prompt: { kind: 'command', buffer: bufferOf('') } })
-    case 'demo':
-      return stay(model, { type: 'demo' })
-    case 'suspend':
-      return stay(model, { type: 'suspend' })
-    default:
-      return stay(toast(chosen, ':hub-register <url> --name <name> joins a hub whenever you like'))
+    default: {
+      const later = model.isNew ? 'U starts a node' : ':hub-register <url> --name <name> joins a hub'
+      return stay(toast({ ...model, isWelcome: false }, `${later} whenever you like`))
+    }
   }
 }
-
-const HOSTING = [
-  'In another terminal:',
-  '',
-  '  svc-hub serve',
-  '    a hub on this machine, at http://127.0.0.1:8088',
-  '  svc-hub admit <address>',
-  '    lets an agent in; yours stands on screen 5, Y copies it',
-  '',
-  'Then here:',
-  '',
-  '  :hub-register http://127.0.0.1:8088 --name <your name>',
-  '',
-  'Others reach it once it listens on an address of theirs, behind TLS: docs/host/README.md.',
-].join('\n')
 
 /** A page of help or of what a command printed. */
 function reading({ model }: Scene, action: Action): Step {
@@ -154,6 +155,8 @@ function reading({ model }: Scene, action: Action): Step {
   if (by !== 0) return stay(scrolled(model, by))
   if (action === 'suspend') return stay(model, { type: 'suspend' })
   const { help, output, ...rest } = model
+  const then = help === undefined && action !== 'quit' ? output?.then : undefined
+  if (then !== undefined) return stay({ ...rest, prompt: then })
   if (action === 'quit' || output?.isRunning === true)
     return stay(help === undefined ? rest : { ...rest, ...(output && { output }) }, { type: 'stop_command' })
   return stay(help === undefined ? rest : output === undefined ? rest : { ...rest, output })
@@ -163,127 +166,6 @@ function scrolled(model: Model, by: number): Model {
   const { help, output } = model
   if (help !== undefined) return { ...model, help: { ...help, top: Math.max(0, help.top + by) } }
   return output === undefined ? model : { ...model, output: { ...output, top: Math.max(0, output.top + by) } }
-}
-
-type Move = 'next' | 'previous' | 'first' | 'last' | 'half_down' | 'half_up' | 'page_down' | 'page_up'
-const MOVES: readonly string[] = [
-  'next',
-  'previous',
-  'first',
-  'last',
-  'half_down',
-  'half_up',
-  'page_down',
-  'page_up',
-]
-
-/** How far a move goes: rows down, or to an end. */
-function distance(move: Move, count: number, page: number): number {
-  const half = Math.max(1, Math.floor(page / 2))
-  switch (move) {
-    case 'next':
-      return count
-    case 'previous':
-      return -count
-    case 'half_down':
-      return half * count
-    case 'half_up':
-      return -half * count
-    case 'page_down':
-      return page * count
-    case 'page_up':
-      return -page * count
-    case 'first':
-      return Number.NEGATIVE_INFINITY
-    case 'last':
-      return Number.POSITIVE_INFINITY
-  }
-}
-
-function moved(scene: Scene, action: Action, press: Press): Step | undefined {
-  const { model } = scene
-  if (action === 'screen') return toScreen(model, screens[Number(press.key) - 1] as Screen)
-  if (action === 'next_screen' || action === 'previous_screen') {
-    const by = action === 'next_screen' ? 1 : screens.length - 1
-    return toScreen(model, screens[(screens.indexOf(model.screen) + by) % screens.length] as Screen)
-  }
-  if (!MOVES.includes(action)) return undefined
-  const layout = layoutOf(model, scene.view, scene.now)
-  const by = distance(action as Move, Number(model.count) || 1, Math.max(1, layout.body - 2))
-  if (model.thread !== undefined) return stay(scrolledThread(scene, model.thread, by))
-  if (model.screen === 'node')
-    return stay({ ...model, nodeTop: Math.max(0, Math.min(model.nodeTop + by, 10_000)) })
-  return movedRow(scene, action as Move, by)
-}
-
-type OpenThread = NonNullable<Model['thread']>
-
-/** The conversation as it stands on the screen now. */
-function placedNow({ model, view, cache, now }: Scene, thread: OpenThread): Placed {
-  const { threadColumns: width, body, composer } = layoutOf(model, view, now)
-  return placed({ model, view, cache, now }, thread.id, { width, height: body - composer }, thread)
-}
-
-/** From where it stands now, wherever it began. */
-function scrolledThread(scene: Scene, thread: OpenThread, by: number): Model {
-  const { up, furthest } = placedNow(scene, thread)
-  const to = Math.min(Math.max(0, up - by), furthest)
-  return { ...scene.model, thread: lookingAt(thread, { up: to }) }
-}
-
-/** The same conversation at another place. */
-export function lookingAt(thread: OpenThread, place: { up: number; hit?: number }): OpenThread {
-  const { begin: _begin, unread: _unread, hit: _hit, ...rest } = thread
-  return { ...rest, ...place }
-}
-
-/** `/` in a conversation, and going from one place that was found to another. */
-function searched(scene: Scene, action: Action): Step | undefined {
-  const { model } = scene
-  if (action === 'search_all')
-    return stay({ ...model, foundAt: 0, prompt: { kind: 'search_all', buffer: emptyBuffer } })
-  const { thread } = model
-  if (thread === undefined) return undefined
-  if (action === 'search')
-    return stay(
-      { ...model, prompt: { kind: 'search', buffer: bufferOf(thread.find ?? '') } },
-      { type: 'read_on', id: thread.id, all: true },
-    )
-  if (action === 'more_text')
-    return stay(
-      { ...model, thread: { ...thread, part: (thread.part ?? 0) + 1 } },
-      { type: 'read_on', id: thread.id, all: false },
-    )
-  if (action !== 'next_hit' && action !== 'previous_hit') return undefined
-  if (thread.find === undefined) return stay(toast(model, '/ searches in this conversation'))
-  const { hits, up } = placedNow(scene, thread)
-  if (hits === 0) return stay(toast(model, `nothing here holds “${thread.find}”`))
-  const by = action === 'next_hit' ? 1 : hits - 1
-  const hit = ((thread.hit ?? 0) + by) % hits
-  return stay(
-    toast(
-      { ...model, thread: lookingAt(thread, { up, hit }) },
-      `${hit + 1} of ${hits}; n the next, p the one before`,
-    ),
-  )
-}
-
-function movedRow(scene: Scene, move: Move, by: number): Step {
-  const { model, view, cache } = scene
-  const { ids } = cache.rows(model, view)
-  const at = Math.max(0, ids.indexOf(paneOf(model).selected ?? ''))
-  const counted = move === 'last' && model.count !== '' ? Number(model.count) - 1 : at + by
-  const to = Math.min(Math.max(0, counted), Math.max(0, ids.length - 1))
-  const wantsAll = move === 'last' && model.count === ''
-  const isNearEnd = to >= ids.length - 50
-  const effects: Effect[] = wantsAll ? [{ type: 'all' }] : isNearEnd ? [{ type: 'more' }] : []
-  return { model: withPane(model, { selected: ids[to] }), effects }
-}
-
-function toScreen(model: Model, screen: Screen): Step {
-  const { thread, ...rest } = model
-  const effects: Effect[] = thread === undefined ? [] : [{ type: 'close_thread' }]
-  return { model: { ...rest, screen }, effects: [...effects, { type: 'screen', screen }] }
 }
 
 function common({ model }: Scene, action: Action): Step {
@@ -312,9 +194,18 @@ function common({ model }: Scene, action: Action): Step {
       return stay(model, { type: action })
     case 'undo':
       return undone(model)
+    case 'mouse':
+      return mouseToggled(model)
     default:
       return stay(model)
   }
+}
+
+/** A terminal selects text with a mouse that is its own. */
+function mouseToggled(model: Model): Step {
+  const on = !model.hasMouse
+  const says = on ? 'the mouse is on; shift selects text' : 'the mouse is off and selects text; M turns it on'
+  return stay(toast({ ...model, hasMouse: on }, says), { type: 'mouse', on })
 }
 
 /** `u` brings the filter back. */
@@ -343,7 +234,6 @@ function followingPaid(pane: Pane, { interactions }: View, ids: readonly string[
 /** The model after rows or size have changed: the selection stays on its row, and the row in sight. */
 export function settled(scene: Scene, before: readonly string[]): Model {
   const { model, view, cache, now } = scene
-  if (model.screen === 'node') return model
   const { ids } = cache.rows(model, view)
   const pane = followingPaid(paneOf(model), view, ids)
   const known = pane.selected !== undefined && ids[pane.top] !== undefined
@@ -355,7 +245,7 @@ export function settled(scene: Scene, before: readonly string[]): Model {
           ids.map(id => ({ id })),
           pane.selected,
         )
-  const height = Math.max(1, layoutOf(model, view, now).body - listOverhead(model))
+  const height = rowsOf(model, layoutOf(model, view, now))
   const at = Math.max(0, ids.indexOf(selected ?? ''))
   const lowest = Math.max(0, Math.min(pane.top, ids.length - height))
   const top = Math.min(Math.max(lowest, at - height + 1), at)

@@ -3,8 +3,18 @@ import { present } from '../protocol/encoding/present.ts'
 import { cleanText } from '../view/clean.ts'
 import { actionOf } from '../view/keys.ts'
 import { type Buffer, bufferOf, emptyBuffer, insert, moveLine, steps } from './edit.ts'
+import { fieldNow, typedInto } from './form.ts'
 import { layoutOf } from './layout.ts'
-import { act, type Composer, type Confirm, type Effect, type Model, type Prompt } from './model.ts'
+import {
+  act,
+  type Composer,
+  type Confirm,
+  type Effect,
+  type Form,
+  isTooSmall,
+  type Model,
+  type Prompt,
+} from './model.ts'
 import type { Press } from './press.ts'
 import { type Scene, type Step, stay, toast, without, withPane } from './scene.ts'
 
@@ -73,6 +83,8 @@ export function pasted(scene: Scene, text: string): Step {
   const { model } = scene
   const { confirm, help, output, refused } = model
   if ([confirm, help, output, refused].some(one => one !== undefined)) return stay(model)
+  if (model.isReader !== true && isTooSmall(model.size)) return stay(model)
+  if (model.prompt === undefined && model.form !== undefined) return pastedIntoForm(model, model.form, text)
   if (model.prompt !== undefined) {
     const line = text.replace(/[\r\n]+/g, ' ').trim()
     return typed(model, model.prompt, insert(model.prompt.buffer, line))
@@ -80,6 +92,14 @@ export function pasted(scene: Scene, text: string): Step {
   if (model.composer === undefined || model.composer.isSending)
     return stay(toast(model, 'pasted words are no keys here; r replies, : takes a command'))
   return stay({ ...model, composer: { ...model.composer, buffer: insert(model.composer.buffer, text) } })
+}
+
+/** Into a field that is typed, and a line of it where it is one. */
+function pastedIntoForm(model: Model, form: Form, text: string): Step {
+  const kind = fieldNow(form)?.kind
+  if (form.isSending || kind === undefined || kind === 'choice' || kind === 'switch') return stay(model)
+  const words = kind === 'long' ? text : text.replace(/[\r\n]+/g, ' ').trim()
+  return stay(typedInto(model, form, insert(form.buffer, words)))
 }
 
 /** A line that was changed. Rows are filtered while one types, also those that are not loaded. */

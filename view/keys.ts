@@ -19,6 +19,8 @@ export type Place =
   | 'refused'
   | 'help'
   | 'output'
+  /** A setting, asked field by field. */
+  | 'form'
   /** A node without a hub: the ways on. */
   | 'welcome'
 
@@ -49,6 +51,9 @@ export type Action =
   | 'help'
   | 'refresh'
   | 'redraw'
+  | 'mouse'
+  | 'previous_field'
+  | 'try'
   | 'suspend'
   | 'reply'
   | 'editor'
@@ -108,6 +113,13 @@ const browsing: readonly Place[] = [...lists, 'thread']
 export const keys: readonly KeyRow[] = [
   { keys: ['enter', 'l', 'right'], action: 'open', says: 'open', places: rows, hint: 'open' },
   {
+    keys: ['enter', 'l', 'right'],
+    action: 'open',
+    says: 'change the selected setting',
+    places: ['node'],
+    hint: 'change',
+  },
+  {
     keys: ['U'],
     action: 'start_node',
     says: 'start the node',
@@ -117,7 +129,7 @@ export const keys: readonly KeyRow[] = [
   {
     keys: ['esc'],
     action: 'clear_filter',
-    says: 'clear the filter',
+    says: 'clear the marks, then the filter',
     places: ['inbox', 'sent', 'evidence'],
     hint: 'clear filter',
   },
@@ -126,11 +138,16 @@ export const keys: readonly KeyRow[] = [
   {
     keys: ['a'],
     action: 'approve',
-    says: 'approve what waits for you, a stranger or a payment; then y',
+    says: 'approve what waits for you, a stranger or a payment, or all that is marked; then y',
     places: tasks,
     hint: 'approve',
   },
-  { keys: ['N'], action: 'decline', says: 'decline it; r writes why, then y', places: tasks },
+  {
+    keys: ['N'],
+    action: 'decline',
+    says: 'decline it, or all that is marked; r writes why, then y',
+    places: tasks,
+  },
   {
     keys: ['d'],
     action: 'delegate',
@@ -160,9 +177,10 @@ export const keys: readonly KeyRow[] = [
   {
     keys: ['x'],
     action: 'select',
-    says: 'select it, to do one thing with several',
+    says: 'mark it, for a, N or z on several at once',
+    pageSays: 'select it, to do one thing with several',
     places: ['inbox', 'sent'],
-    hint: 'select',
+    hint: 'mark',
   },
   { keys: ['z'], action: 'archive', says: 'archive it, or put it back', places: tasks },
   { keys: ['Z'], action: 'archived_only', says: 'only what was archived', places: ['inbox', 'sent'] },
@@ -247,10 +265,16 @@ export const keys: readonly KeyRow[] = [
   { keys: ['R'], action: 'refresh', says: 'ask the node anew', places: browsing },
   { keys: ['ctrl-l'], action: 'redraw', says: 'draw the screen anew', places: browsing },
   {
+    keys: ['M'],
+    action: 'mouse',
+    says: 'the mouse off, so that it selects text, and on; while it is on, shift selects text',
+    places: browsing,
+  },
+  {
     keys: ['ctrl-z'],
     action: 'suspend',
     says: 'to the shell, fg comes back',
-    places: [...browsing, 'compose', 'prompt', 'help', 'output', 'confirm', 'refused', 'welcome'],
+    places: [...browsing, 'compose', 'prompt', 'form', 'help', 'output', 'confirm', 'refused', 'welcome'],
   },
   { keys: ['?'], action: 'help', says: 'these keys', places: [...browsing, 'help'], hint: 'keys' },
   { keys: ['q'], action: 'back', says: 'back', places: ['thread'] },
@@ -281,6 +305,22 @@ export const keys: readonly KeyRow[] = [
   { keys: ['down'], action: 'next', says: 'the command after it', places: ['prompt'] },
   { keys: ['esc', 'ctrl-c'], action: 'back', says: 'close', places: ['prompt'], hint: 'close' },
 
+  { keys: ['enter'], action: 'open', says: 'take it and go on', places: ['form'], hint: 'go on' },
+  { keys: ['shift-tab'], action: 'previous_field', says: 'the field before', places: ['form'] },
+  { keys: ['up'], action: 'previous', says: 'the choice above', places: ['form'] },
+  { keys: ['down'], action: 'next', says: 'the choice below', places: ['form'] },
+  { keys: ['tab'], action: 'complete', says: 'what is often meant', places: ['form'] },
+  { keys: ['ctrl-t'], action: 'try', says: 'try it, and keep nothing', places: ['form'], hint: 'try it' },
+  { keys: ['alt-enter', 'ctrl-j'], action: 'newline', says: 'a new line', places: ['form'] },
+  { keys: ['ctrl-e'], action: 'editor', says: 'write a long text in $EDITOR', places: ['form'] },
+  {
+    keys: ['esc', 'ctrl-c'],
+    action: 'back',
+    says: 'close; nothing is changed',
+    places: ['form'],
+    hint: 'change nothing',
+  },
+
   { keys: ['y'], action: 'yes', says: 'yes', places: ['confirm'], hint: 'yes' },
   { keys: ['r'], action: 'reason', says: 'write why, where that is told', places: ['confirm'] },
   { keys: ['j', 'down'], action: 'next', says: 'the rest of the question', places: ['confirm'] },
@@ -291,6 +331,13 @@ export const keys: readonly KeyRow[] = [
 
   { keys: ['enter', 'esc', 'ctrl-c'], action: 'back', says: 'go on', places: ['refused'], hint: 'go on' },
 
+  {
+    keys: ['s', 'U'],
+    action: 'start_node',
+    says: 'start your node',
+    places: ['welcome'],
+    hint: 'start your node',
+  },
   { keys: ['j'], action: 'join', says: 'join a hub by its address', places: ['welcome'], hint: 'join a hub' },
   { keys: ['h'], action: 'host', says: 'host a hub on this machine', places: ['welcome'], hint: 'host one' },
   { keys: ['d'], action: 'demo', says: 'see a demo first', places: ['welcome'], hint: 'demo' },
@@ -320,6 +367,6 @@ const SIGNS: Readonly<Record<string, string>> = {
   space: 'space',
 }
 
-/** A key as help and hints write it. */
-export const keyText = (key: string): string =>
-  SIGNS[key] ?? key.replace(/^ctrl-/, '^').replace(/^alt-/, 'M-')
+/** A key as help and hints write it; in words where a terminal lacks the sign. */
+export const keyText = (key: string, isAscii = false): string =>
+  (isAscii ? undefined : SIGNS[key]) ?? key.replace(/^ctrl-/, '^').replace(/^alt-/, 'M-')

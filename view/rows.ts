@@ -55,11 +55,7 @@ export type TaskOptions = {
 }
 
 /** Tasks of a side as the screens list them: newest first. */
-export function taskItems(
-  view: View,
-  side: Side,
-  options: TaskOptions = {},
-): InteractionSummary[] {
+export function taskItems(view: View, side: Side, options: TaskOptions = {}): InteractionSummary[] {
   const { pendingOnly, filter } = options
   const fits = matcher(filter)
   const found = foundFor(view, side, options)
@@ -171,6 +167,7 @@ function paymentNote(
 }
 
 const HELD = { word: 'held back', tone: 'warn' } as const
+const RECEIPT: Partial<Record<Tone, string>> = { good: 'verified', warn: 'unverified', bad: 'BAD receipt' }
 
 function notesOf(item: InteractionSummary, peer: string, sending: Sent['sending']): TaskRow['notes'] {
   const notes: { says: string; short: string; tone: Tone }[] = []
@@ -182,7 +179,7 @@ function notesOf(item: InteractionSummary, peer: string, sending: Sent['sending'
     notes.push({ says: word, short: word, tone })
   }
   const receipt = isQuote(item) ? undefined : sayReceipt(item, peer)
-  if (receipt !== undefined) notes.push({ ...receipt, short: receipt.tone === 'good' ? '✓✓' : '✓?' })
+  if (receipt !== undefined) notes.push({ ...receipt, short: RECEIPT[receipt.tone] ?? 'receipt' })
   if (payment !== undefined && payment.state !== 'open') notes.push(paymentNote(payment, peer, item.side))
   if (rating !== undefined)
     notes.push({

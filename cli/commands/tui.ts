@@ -1,4 +1,6 @@
 /** `svc tui`: the inbox in a terminal. Ink and React are loaded here and nowhere else. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { draftsIn } from '../../daemon/home/drafts.ts'
 import { connect } from '../client/control.ts'
 import type { Run } from '../command.ts'
@@ -19,10 +21,11 @@ import {
 export const tui: Run = async (io, input, { commands }) => {
   if (process.stdout.isTTY !== true || process.stdin.isTTY !== true)
     throw new CommandFailed('the inbox needs a terminal', 'svc inbox')
-  const { dataDir } = connect(io, input).target
+  const { dataDir, entry } = connect(io, input).target
   const { openInbox } = await import('../../tui/main.tsx')
   const host = {
     node: nodeClientOf(io, input),
+    isNew: entry === undefined && !existsSync(join(dataDir, 'identity.kel')),
     now: io.now,
     env: io.env,
     drafts: draftsIn(dataDir),
@@ -47,6 +50,10 @@ export const tui: Run = async (io, input, { commands }) => {
     edit: (text: string) => edited(io, text),
   }
   const isReader = input.flags.has('--screen-reader') || io.env['INK_SCREEN_READER'] === 'true'
-  await openInbox(host, isReader)
+  await openInbox(host, {
+    isReader,
+    hasMouse: !isReader && !input.flags.has('--no-mouse'),
+    isStill: input.flags.has('--reduced-motion'),
+  })
   return 0
 }

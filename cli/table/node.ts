@@ -67,7 +67,11 @@ export const nodeCommands: readonly CommandRow[] = [
     group: 'node',
     needsDaemon: true,
     summary: 'the inbox in a terminal: tasks, agents, evidence, the node',
-    flags: [on('--screen-reader', 'plain lines, top down, for a screen reader')],
+    flags: [
+      on('--screen-reader', 'plain lines, top down, for a screen reader'),
+      on('--no-mouse', 'leave the mouse to the terminal; M in the inbox turns it on'),
+      on('--reduced-motion', 'nothing counts by the second; so does the variable NO_MOTION'),
+    ],
     example: 'svc tui',
     load: async () => (await import('../commands/tui.ts')).tui,
   },

@@ -37,7 +37,7 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
     await alice.sees(/at the hub|delivered/)
 
     await bob.sees('asks you')
-    await bob.sees('Please count to 三 and say so')
+    await bob.sees('Please count to 三')
     bob.press('a')
     const question = await bob.sees('Take this task of a stranger')
     expect(question).toContain(pair.aids.alice)

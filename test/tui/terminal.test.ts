@@ -47,6 +47,7 @@ describe.skipIf(!hasTmux)(`a terminal${withTmux}`, () => {
   async function isWhole(terminal: Terminal) {
     await terminal.sees(AT_PROMPT)
     expect([terminal.fact('alternate_on'), terminal.fact('cursor_flag')]).toEqual(['0', '1'])
+    expect(terminal.fact('mouse_any_flag')).toBe('0')
     terminal.type('stty -a; echo do"ne"').press('Enter')
     const screen = await terminal.sees('done')
     expect(screen).toMatch(/ icanon /)
@@ -62,14 +63,15 @@ describe.skipIf(!hasTmux)(`a terminal${withTmux}`, () => {
 
   test('is the shell’s after ctrl-z, and the inbox is there again after fg', async () => {
     const terminal = await open()
+    expect([terminal.fact('mouse_any_flag'), terminal.fact('mouse_sgr_flag')]).toEqual(['1', '1'])
     terminal.press('C-z')
     await terminal.sees('Stopped')
-    expect(terminal.fact('alternate_on')).toBe('0')
+    expect([terminal.fact('alternate_on'), terminal.fact('mouse_any_flag')]).toEqual(['0', '0'])
     terminal.type('echo still"-"here').press('Enter')
     await terminal.sees('still-here')
     terminal.type('fg').press('Enter')
     await terminal.sees('● online')
-    expect(terminal.fact('alternate_on')).toBe('1')
+    expect([terminal.fact('alternate_on'), terminal.fact('mouse_any_flag')]).toEqual(['1', '1'])
     terminal.press('?')
     await terminal.sees('keys: tasks to me')
     terminal.press('Escape')

@@ -4,6 +4,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import stringWidth from 'string-width'
 
 export const hasTmux = spawnSync('tmux', ['-V']).status === 0
 /** For the title of what is skipped. */
@@ -43,6 +44,12 @@ export class Tmux {
     return new Terminal(this, name, join(this.#folder, `${name}.bytes`))
   }
 
+  /** Cells that this terminal gives to a text. */
+  widthOf(text: string): number {
+    this.run('set-option', '-g', '@text', text)
+    return Number(this.run('display-message', '-p', '#{w:@text}'))
+  }
+
   close(): void {
     spawnSync('tmux', ['-S', this.#socket, 'kill-server'])
     rmSync(this.#folder, { recursive: true, force: true })
@@ -72,6 +79,21 @@ export class Terminal {
   type(text: string): this {
     this.#tmux.run('send-keys', '-t', this.#name, '-l', text)
     return this
+  }
+
+  /** A report of the mouse, as a terminal sends it: cells from 1, and the button. */
+  mouse(button: number, { x, y }: { x: number; y: number }): this {
+    const bytes = [...`\u001b[<${button};${x};${y}M`].map(letter => letter.charCodeAt(0).toString(16))
+    this.#tmux.run('send-keys', '-t', this.#name, '-H', ...bytes)
+    return this
+  }
+
+  /** A click on the first place that shows these words. */
+  click(words: string): this {
+    const lines = this.screen.split('\n')
+    const y = lines.findIndex(line => line.includes(words))
+    const line = lines[y] ?? ''
+    return this.mouse(0, { x: stringWidth(line.slice(0, line.indexOf(words))) + 1, y: y + 1 })
   }
 
   /** As a terminal pastes. */

@@ -4,7 +4,7 @@ import { World } from '../../cli/demo/world.ts'
 import type { Size, Terminal, Tmux } from './tmux.ts'
 
 const root = new URL('../..', import.meta.url).pathname
-const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
+export const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
 
 export type Pair = { world: World; aids: { alice: string; bob: string } }
 
@@ -26,12 +26,12 @@ export async function openInbox(
   tmux: Tmux,
   world: World,
   name: 'alice' | 'bob',
-  { size, env = {} }: { size?: Size; env?: Record<string, string> } = {},
+  { size, env = {}, flags = [] }: { size?: Size; env?: Record<string, string>; flags?: string[] } = {},
 ): Promise<Terminal> {
   const terminal = tmux.open({ ...world.env(name), ...env }, size)
   // tmux sets its own for the shell
   const term = env['TERM'] === undefined ? '' : `TERM=${env['TERM']} `
-  terminal.type(`${term}${world.node} ${world.programs.svc} tui`).press('Enter')
-  await terminal.sees('● online')
+  terminal.type([`${term}${world.node}`, world.programs.svc, 'tui', ...flags].join(' ')).press('Enter')
+  await terminal.sees(/[●*] online/)
   return terminal
 }
