@@ -116,9 +116,8 @@ CREATE TABLE interactions (
   archived_at INTEGER,
   UNIQUE (delegator, id)
 ) STRICT;
-CREATE INDEX interactions_by_side ON interactions (side, updated_at);
-CREATE INDEX interactions_by_state ON interactions (side, state, updated_at);
-CREATE INDEX interactions_archived ON interactions (side, updated_at) WHERE archived_at IS NOT NULL;
+CREATE INDEX interactions_by_side ON interactions (side, updated_at, key, archived_at);
+CREATE INDEX interactions_by_state ON interactions (side, state, updated_at, key, archived_at);
 CREATE INDEX interactions_unread ON interactions (key) WHERE last_in > read_to;
 CREATE INDEX interactions_by_peer ON interactions (peer, updated_at);
 CREATE INDEX interactions_receipt_waiting ON interactions (key) WHERE receipt_state = 'waiting';

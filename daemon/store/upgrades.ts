@@ -257,6 +257,10 @@ ALTER TABLE interactions DROP COLUMN wire;
   /* sql */ `
 -- The updated_at at which it was taken out of the lists: whatever happens in it brings it back.
 ALTER TABLE interactions ADD COLUMN archived_at INTEGER;
-CREATE INDEX interactions_archived ON interactions (side, updated_at) WHERE archived_at IS NOT NULL;
+-- Lists leave it out without reading a row.
+DROP INDEX interactions_by_side;
+CREATE INDEX interactions_by_side ON interactions (side, updated_at, key, archived_at);
+DROP INDEX interactions_by_state;
+CREATE INDEX interactions_by_state ON interactions (side, state, updated_at, key, archived_at);
 `,
 ]

@@ -22,6 +22,8 @@ export const isUpgraded = (dir: string): boolean => existsSync(`${storePath(dir)
 
 /** What was made anew since, as that release had it. */
 const MADE_ANEW: Readonly<Record<string, string>> = {
+  interactions_by_side: 'CREATE INDEX interactions_by_side ON interactions (side, updated_at)',
+  interactions_by_state: 'CREATE INDEX interactions_by_state ON interactions (side, state, updated_at)',
   messages_text: `CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', content_rowid = 'key')`,
 }
 /** What is not kept any more, as that release had it, and what it was. */
@@ -83,7 +85,7 @@ const statementsOf = (step: string): string[] =>
 /** Nothing for what fills a new column: it goes with the column, and the words that it was told by stand beside it. */
 function undone(statement: string): string | undefined {
   if (/^(UPDATE|INSERT) /.test(statement)) return undefined
-  const dropped = /^DROP TABLE (\w+)/.exec(statement)?.[1]
+  const dropped = /^DROP (?:TABLE|INDEX) (\w+)/.exec(statement)?.[1]
   if (dropped !== undefined && MADE_ANEW[dropped] !== undefined) return MADE_ANEW[dropped]
   const column = /^ALTER TABLE (\w+) ADD COLUMN (\w+)/.exec(statement)
   if (column !== null) return `ALTER TABLE ${column[1]} DROP COLUMN ${column[2]}`
