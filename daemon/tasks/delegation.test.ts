@@ -9,7 +9,7 @@ import { delegateTask, sendText } from './delegation.ts'
 const KIB = 1024
 /** The largest text of a message, and the largest document of a task, in bytes. */
 const TEXT_BYTES_MAX = 644 * KIB
-const DOCUMENT_BYTES_MAX = 772 * KIB
+const DOCUMENT_BYTES_MAX = 768 * KIB
 /** What a stranger's envelope carries of files unless the recipient takes more. */
 const STRANGER_FILES_MAX = 192 * KIB
 
@@ -77,7 +77,7 @@ describe('a delegation', () => {
     expect(() => delegate({ task: many(DOCUMENT_BYTES_MAX) })).toThrow(
       expect.objectContaining({
         code: 'too_large',
-        message: 'the task is larger than the 772 KiB that one message takes',
+        message: 'the task is larger than the 768 KiB that one message takes',
       }),
     )
     expect(alice.ctx.store.all('SELECT 1 FROM interactions')).toEqual([])

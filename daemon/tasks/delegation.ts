@@ -1,7 +1,9 @@
 /** Committing what this node sends on its user's order: delegations and messages, once for each idempotency key. */
 import { resolve } from 'node:path'
 import { sha256 } from '#crypto'
+import { DOCUMENT_BYTES_MAX } from '../../protocol/contract/limits.ts'
 import type { RequestOf } from '../../protocol/contract/route.ts'
+import { WORDS_BYTES_MAX } from '../../protocol/control/bounds.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { equal, fromBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
@@ -28,8 +30,8 @@ const HEAD_RESERVE_BYTES = 900 * 1024
 const STRANGER_RESERVE_BYTES = 320 * 1024
 
 /** A task or the arguments of a call with what stands around them; words, which may go with a long history. */
-const TASK_KIB_MAX = HEAD_RESERVE_BYTES / 1024 - 128
-const WORDS_KIB_MAX = HEAD_RESERVE_BYTES / 1024 - 256
+const TASK_KIB_MAX = DOCUMENT_BYTES_MAX / 1024
+const WORDS_KIB_MAX = WORDS_BYTES_MAX / 1024
 
 export type DelegateRequest = NonNullable<RequestOf<Operations['delegate']>>
 

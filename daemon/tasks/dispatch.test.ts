@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DOCUMENT_BYTES_MAX } from '../../protocol/contract/limits.ts'
 import { fromUtf8, utf8Length } from '../../protocol/encoding/bytes.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
-import { DOCUMENT_BYTES_MAX } from '../../protocol/proof/documents.ts'
 import { buildEffect, type Effect, renderEffect } from '../../protocol/proof/effect.ts'
 import { networkOf } from '../../protocol/proof/payment.ts'
 import { type Quote, TASK } from '../../protocol/proof/quote.ts'

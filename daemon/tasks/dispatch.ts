@@ -3,13 +3,13 @@
  * auto-reply as a task in words where one is configured, else it is answered as unavailable.
  */
 
+import { DOCUMENT_BYTES_MAX } from '../../protocol/contract/limits.ts'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { fromUtf8, utf8, utf8Length } from '../../protocol/encoding/bytes.ts'
 import { CborFloat, type CborValue } from '../../protocol/encoding/cbor.ts'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
-import { DOCUMENT_BYTES_MAX } from '../../protocol/proof/documents.ts'
 import {
   buildEffect,
   type Effect,

@@ -36,5 +36,12 @@ export const SUMMARY_BYTES_MAX = 512
 /** UTF-8 bytes of a readme at most. */
 export const README_BYTES_MAX = 64 * KIB
 
+/** Bytes of a request or result document at most, as JSON, objects §10. */
+export const DOCUMENT_BYTES_MAX = 768 * KIB
+/** UTF-8 bytes of why a task is declined or withdrawn at most, objects §7. */
+export const REASON_BYTES_MAX = KIB
+/** UTF-8 bytes of what is said beside a rating at most, objects §12. */
+export const COMMENT_BYTES_MAX = 4 * KIB
+
 /** Whole credits: what an amount, a balance or a sum may be. */
 export const CREDITS_MAX = Number.MAX_SAFE_INTEGER

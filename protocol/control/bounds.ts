@@ -2,13 +2,16 @@
 
 /** UTF-16 units of a text; the body in which it is sent has as many bytes at most. */
 export const TEXT_CHARACTERS_MAX = 2 * 1024 * 1024
+/** Letters of a petname. */
 export const PETNAME_CHARACTERS_MAX = 64
-/** Of why a task is declined or withdrawn, and of what is said beside a rating. */
-export const REASON_CHARACTERS_MAX = 4096
+/** UTF-8 bytes of the words of one message: it may have to go with a long history of keys. */
+export const WORDS_BYTES_MAX = 644 * 1024
+/** UTF-16 units of a path of the machine of the node. */
 export const PATH_CHARACTERS_MAX = 4096
 
 /** Of the passphrase that opens a backup. */
 export const PASSPHRASE_CHARACTERS_MIN = 12
+/** The same at most. */
 export const PASSPHRASE_CHARACTERS_MAX = 1024
 
 /** Answers of the auto-reply in one task. */

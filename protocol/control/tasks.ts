@@ -1,6 +1,7 @@
 /** Operations on tasks: delegate, talk, end, and what proves it. */
 import * as z from 'zod'
-import { aidShape, capTag, count, millis } from '../contract/shapes.ts'
+import { COMMENT_BYTES_MAX, REASON_BYTES_MAX } from '../contract/limits.ts'
+import { aidShape, capTag, count, millis, textShape } from '../contract/shapes.ts'
 import { FILES_MAX } from './console.ts'
 import { interactionId } from './ids.ts'
 import {
@@ -258,7 +259,7 @@ export const taskOperations = {
       note: text.optional(),
       /** Of the work, by who asked for it: signed as a review, and uploaded, once the receipt is there. */
       rating: z.int().min(1).max(5).optional(),
-      comment: z.string().max(4096).optional(),
+      comment: textShape(COMMENT_BYTES_MAX).optional(),
       mode: z.enum(['propose', 'accept', 'either']).optional(),
     }),
     reply: endReply,
@@ -267,7 +268,7 @@ export const taskOperations = {
   }),
   cancel: operation('/cancel', {
     reads: false,
-    request: byInteraction.extend({ reason: z.string().max(4096).optional() }),
+    request: byInteraction.extend({ reason: textShape(REASON_BYTES_MAX).optional() }),
     reply: cancelReply,
     codes: ['unknown_interaction', 'wrong_state'],
   }),
@@ -316,7 +317,7 @@ export const taskOperations = {
   }),
   decline: operation('/decline', {
     reads: false,
-    request: byInteraction.extend({ reason: z.string().max(4096).optional() }),
+    request: byInteraction.extend({ reason: textShape(REASON_BYTES_MAX).optional() }),
     reply: stateReply,
     codes: ['unknown_interaction', 'wrong_state'],
   }),
@@ -330,7 +331,7 @@ export const taskOperations = {
     reads: false,
     request: byInteraction.extend({
       rating: z.int().min(1).max(5),
-      comment: z.string().max(4096).optional(),
+      comment: textShape(COMMENT_BYTES_MAX).optional(),
     }),
     reply: z.strictObject({
       interaction_id: interactionId,

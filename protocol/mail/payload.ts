@@ -2,6 +2,7 @@
  * Kinds of messages and the payload map of each (objects: sealed envelope). A document is RFC 8785 JSON carried byte
  * for byte; receipts and counter-signatures are embedded as the items they are.
  */
+import { DOCUMENT_BYTES_MAX, REASON_BYTES_MAX } from '../contract/limits.ts'
 import { Malformed } from '../encoding/bytes.ts'
 import {
   blob,
@@ -18,7 +19,6 @@ import {
   text,
   uint,
 } from '../encoding/record.ts'
-import { DOCUMENT_BYTES_MAX } from '../proof/documents.ts'
 import { HeldHead } from '../proof/held-head.ts'
 import { AUTHORIZATION_BYTES_MAX, PAY_SALT_BYTES, SETTLEMENT_BYTES_MAX } from '../proof/payment.ts'
 import { CounterSignature, MESSAGES_MAX, Receipt } from '../proof/receipt.ts'
@@ -61,7 +61,6 @@ export type NoReceiptReason = (typeof noReceiptReasons)[keyof typeof noReceiptRe
 
 /** Numbers that an end or an acceptance lists as missing at most, objects §7. */
 export const MISSING_MAX = 1024
-const REASON_BYTES_MAX = 1024
 /** Settlement receipts in one message. */
 const SETTLEMENTS_MAX = 4
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { DOCUMENT_BYTES_MAX } from '../contract/limits.ts'
 import { cidText, contentId } from '../crypto/hash.ts'
 import { fromHex, fromUtf8, Malformed, utf8 } from '../encoding/bytes.ts'
 import { checkByteFormat, fixture } from '../testing/agents.ts'
 import {
-  DOCUMENT_BYTES_MAX,
   documentBytes,
   documentCid,
   emptyResult,

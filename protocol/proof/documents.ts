@@ -3,13 +3,12 @@
  * What is delegated is one document, what is answered is another; the receipt binds the two.
  */
 import * as z from 'zod'
+import { DOCUMENT_BYTES_MAX } from '../contract/limits.ts'
 import { textShape } from '../contract/shapes.ts'
 import { cidText, contentId, parseCid } from '../crypto/hash.ts'
 import { fromUtf8, Malformed, utf8 } from '../encoding/bytes.ts'
 import { canonicalJson, type JsonValue, parseJson } from '../encoding/json.ts'
 
-/** Bytes of a document at most, objects §10. */
-export const DOCUMENT_BYTES_MAX = 768 * 1024
 const ATTACHMENTS_MAX = 64
 const cidShape = z.string().refine(isCid, { error: 'expected a content id' })
 const attachments = z.array(z.strictObject({ name: textShape(255), cid: cidShape })).max(ATTACHMENTS_MAX)

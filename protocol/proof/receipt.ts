@@ -3,6 +3,7 @@
  * counter-signs the same body with its own chain head, so that each side holds the other's head.
  */
 import { sha256 } from '#crypto'
+import { COMMENT_BYTES_MAX } from '../contract/limits.ts'
 import { CID_BYTES, labelledHash } from '../crypto/hash.ts'
 import { type Signed, signed } from '../crypto/signed.ts'
 import { equal, Malformed, toBase64url } from '../encoding/bytes.ts'
@@ -302,7 +303,7 @@ const ReviewBody = record('review', {
   v: required(1, literal(1)),
   receiptDigest: required(2, bytes(32)),
   rating: required(3, oneOf(1, 2, 3, 4, 5)),
-  comment: required(4, text(4096)),
+  comment: required(4, text(COMMENT_BYTES_MAX)),
   ts: required(5, uint),
 })
 /** A rating of a receipt; unsigned, because the upload is signed and the attestation binds its bytes. */
