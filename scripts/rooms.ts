@@ -136,6 +136,7 @@ export const rooms: Record<string, Room> = {
     purpose: 'pages for people that belong to no wire: the hub, its agents, the documents of svc',
     uses: [
       'protocol/encoding',
+      'protocol/identity',
       'protocol/build-info.ts',
       'hub/store',
       'hub/core/ports',

@@ -175,6 +175,8 @@ function replied(view: View, action: Replied): View {
     case 'autoReplySet':
     case 'autoReplyOff':
       return { ...view, autoReply: action.reply }
+    case 'agentPrices':
+      return { ...view, cardPrices: new Map(view.cardPrices).set(action.input.aid, action.reply.prices) }
     case 'verify':
       return { ...view, verdicts: new Map(view.verdicts).set(action.input.interaction_id, action.reply) }
     default:

@@ -103,6 +103,8 @@ export type View = {
   answerers: OperationReply<'autoReplyAgents'> | undefined
   a2a: OperationReply<'a2a'> | undefined
   prices: OperationReply<'prices'> | undefined
+  /** What cards of others name, by AID, of those that were looked up. */
+  cardPrices: ReadonlyMap<string, OperationReply<'agentPrices'>['prices']>
   balance: OperationReply<'balance'> | undefined
   spend: OperationReply<'spend'> | undefined
   capabilities: OperationReply<'capabilityList'> | undefined
@@ -133,6 +135,7 @@ export const firstView: View = {
   answerers: undefined,
   a2a: undefined,
   prices: undefined,
+  cardPrices: new Map(),
   balance: undefined,
   spend: undefined,
   capabilities: undefined,

@@ -251,3 +251,9 @@ test('what is no coding agent without tools is not attacked', async () => {
     message: /only a coding agent/,
   })
 })
+
+test('an empty text takes its setting out, and what answers stays', () => {
+  const before = { backend: 'exec', agent: 'claude', model: 'small', work_dir: dir } as const
+  const { config, resets } = chosen(before, { agent: 'claude', model: '', work_dir: '' })
+  expect([config, resets]).toEqual([{ backend: 'exec', agent: 'claude' }, []])
+})

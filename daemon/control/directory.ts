@@ -2,8 +2,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { cardPrices, verifyCard } from '../../protocol/identity/card.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import { hubRow } from '../store/hubs.ts'
 import type { Handlers } from './handlers.ts'
 import { hubAsked } from './hub-call.ts'
 
@@ -36,6 +38,17 @@ export async function findAgents(ctx: Needs, hub: HubClient, given: Parameters<H
     })),
     ...present({ next_cursor: listed.next }),
   }
+}
+
+/** As the agent signed them: what its hub made of the card counts for nothing. */
+export async function pricesOnCard(ctx: Needs & Pick<Context, 'store'>, hub: HubClient, aid: string) {
+  const served = await hubAsked(ctx.identity, () => hub.fetchCard(aid))
+  const known = served === undefined ? undefined : await ctx.peers.lookup(aid, { fresh: false })
+  if (served === undefined || known?.outcome !== 'found') return { prices: [] }
+  const address = hubRow(ctx.store, hub.url)?.baseUrl ?? hub.url
+  const card = verifyCard(JSON.parse(served), known.peer.log, address)
+  const prices = card === undefined ? {} : cardPrices(card)
+  return { prices: Object.entries(prices).map(([capability, amount]) => ({ capability, amount })) }
 }
 
 /** Says of an agent of whom nothing came here yet that the hub does not list it either: an AID holds no checksum. */

@@ -20,11 +20,11 @@ import type { AutoReply } from '../tasks/auto-reply.ts'
 import { accountHub, refuseWhileCreditsRemain, sayOwedBy } from './accounts.ts'
 import type { ControlAddress } from './address.ts'
 import { autoReplyView, chosen, orRefuse } from './auto-reply.ts'
+import { backupOperations } from './backup.ts'
 import { capabilityOperations } from './capabilities.ts'
 import { consoleLink } from './console.ts'
-import { backupOperations } from './backup.ts'
 import { balanceOf } from './credits.ts'
-import { findAgents } from './directory.ts'
+import { findAgents, pricesOnCard } from './directory.ts'
 import { draftOperations } from './drafts.ts'
 import { evidenceOperations } from './evidence.ts'
 import type { FreshHosts } from './fresh-hosts.ts'
@@ -92,6 +92,9 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
     },
     async find(given) {
       return findAgents(ctx, home(), given)
+    },
+    async agentPrices({ aid }) {
+      return pricesOnCard(ctx, home(), aid)
     },
     async keyHistory({ agent }) {
       const aid = agent === undefined ? ctx.identity.aid : ctx.contacts.resolve(agent)

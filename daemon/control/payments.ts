@@ -67,14 +67,9 @@ export function paymentOperations(
       return report === undefined ? refuse('no_credits', NO_SUPPORT) : reportView(report)
     },
     prices: async () => list(),
-    async priceSet({ capability, amount, starts }) {
+    async priceSet(given) {
       requirePayments()
-      const served = modules.list().find(one => one.capability === capability)
-      if (served === undefined && capability !== TASK)
-        return refuse('bad_request', `this node does not serve ${capability}`, 'svc capability ls')
-      if (amount === 0 && modules.priceOf(capability) === undefined)
-        refuse('bad_request', `${capability} has no price`, 'svc price ls')
-      ctx.settings.change(pricesWith(ctx, { capability, amount, starts }))
+      setPrice(ctx, modules, given)
       return list()
     },
     async spend() {
@@ -175,6 +170,23 @@ function nameOfKey(key: string): string {
       `${error.message}; its operator has it, such as witness.example+1a2b3c4d+BPdK…`,
     )
   }
+}
+
+type PriceGiven = { capability: string; amount: number; starts?: number | undefined }
+
+/** Keeps what a capability costs; the card names it. */
+function setPrice(
+  ctx: Needs,
+  modules: PaymentParts['modules'],
+  { capability, amount, starts }: PriceGiven,
+): void {
+  const served = modules.list().find(one => one.capability === capability)
+  if (served === undefined && capability !== TASK)
+    refuse('bad_request', `this node does not serve ${capability}`, 'svc capability ls')
+  if (amount === 0 && modules.priceOf(capability) === undefined)
+    refuse('bad_request', `${capability} has no price`, 'svc price ls')
+  ctx.settings.change(pricesWith(ctx, { capability, amount, starts }))
+  ctx.wakers.rounds.wake()
 }
 
 /** The price of a capability and of its withdrawal; what was said of that before goes with the earlier price. */

@@ -5,7 +5,14 @@
 import { sha256 } from '#crypto'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { equal, utf8 } from '../../protocol/encoding/bytes.ts'
-import { type AgentCard, cardText, signCard, type UnsignedCard } from '../../protocol/identity/card.ts'
+import {
+  type AgentCard,
+  type CardPrices,
+  cardText,
+  PLAIN_TASKS,
+  signCard,
+  type UnsignedCard,
+} from '../../protocol/identity/card.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import type { Context } from '../context.ts'
 import type { Config } from '../home/config.ts'
@@ -19,19 +26,19 @@ const MEDIA_TYPES = ['text/plain', 'application/json']
 /** How often the node looks whether its hub still serves the card. */
 const LOOK_MS = 60 * 60_000
 
-/** Once a hub has had a card, one without skills of the owner's takes its place: no route takes a card back. */
-const PLAIN_TASKS = 'task'
-
 type Facts = Pick<Config, 'name' | 'caps' | 'summary'> & {
   aid: string
   hub: string
   baseUrl: string
   binding: CardBinding
+  /** Credits of the hub, by skill. */
+  prices: CardPrices
 }
 
 /** The card before its signature; every member holds something, because an empty one has no one canonical form. */
 export function describeAgent(facts: Facts): UnsignedCard {
-  const { name, caps, summary, aid, hub, baseUrl, binding } = facts
+  const { name, caps, summary, aid, hub, baseUrl, binding, prices } = facts
+  // once a hub has had a card, one without skills of the owner's takes its place: no route takes a card back
   const skills = caps.length === 0 ? [PLAIN_TASKS] : [...new Set(caps)]
   const called = name === '' ? aid : name
   return {
@@ -53,18 +60,26 @@ export function describeAgent(facts: Facts): UnsignedCard {
         {
           uri: binding.extension,
           description: 'Reached by sealed envelopes through its hub; the address is the AID.',
-          params: { aid, hub, wire: binding.wire },
+          params: { aid, hub, wire: binding.wire, ...(Object.keys(prices).length > 0 && { prices }) },
         },
       ],
     },
     defaultInputModes: MEDIA_TYPES,
     defaultOutputModes: MEDIA_TYPES,
-    skills: skills.map(id => ({ id, name: id, description: skillSentence(id), tags: [family(id)] })),
+    skills: skills.map(id => ({
+      id,
+      name: id,
+      description: `${skillSentence(id)}${priceSentence(prices[id])}`,
+      tags: [family(id)],
+    })),
   }
 }
 
 const skillSentence = (id: string): string =>
   id === PLAIN_TASKS ? 'A task in plain words.' : `The capability ${id}, as this agent declares it.`
+
+const priceSentence = (price: number | undefined): string =>
+  price === undefined ? '' : ` It costs ${price === 1 ? '1 credit' : `${price} credits`} of its hub.`
 
 /** `shell` of `shell.run@build`: what capabilities of one kind have in common. */
 const family = (id: string): string => /^[^.:/@]+/.exec(id)?.[0] ?? id
@@ -79,8 +94,23 @@ export function ownCard(ctx: Needs, hub: HubClient): AgentCard | undefined {
   const { identity } = ctx
   const baseUrl = row?.baseUrl ?? hub.url
   const { aid } = hub.identity
-  const facts = { name, caps, summary, aid: identity.aid, hub: aid, baseUrl, binding: hub.cardBinding }
+  const prices = pricesOf(ctx, caps)
+  const facts = {
+    name,
+    caps,
+    summary,
+    aid: identity.aid,
+    hub: aid,
+    baseUrl,
+    binding: hub.cardBinding,
+    prices,
+  }
   return signedOnce(identity, facts)
+}
+
+function pricesOf({ modules }: Needs, caps: readonly string[]): CardPrices {
+  const priced = [PLAIN_TASKS, ...caps].map(what => [what, modules.priceOf(what)] as const)
+  return Object.fromEntries(priced.filter(([, price]) => price !== undefined)) as CardPrices
 }
 
 /** The newest card of each identity that this process holds: every round of the node asks for it. */

@@ -1,4 +1,5 @@
 /** The page of one agent: what it says of itself, whether it is there, and what others said after finished tasks. */
+import { cardPrices, keptCard, PLAIN_TASKS } from '../../protocol/identity/card.ts'
 import { type Html, html } from '../http/html.ts'
 import type { AgentRow, Reputation } from '../store/port.ts'
 import { capLinks, documentOf, figure, nameOf } from './page-frame.ts'
@@ -26,7 +27,7 @@ export function agentPage({ row, baseUrl, online, reputation, rating, links }: A
 <p class="${online ? 'on' : 'off'}">${online ? 'online: it collected its mail within the last hour' : lastSeen(row)}</p>
 ${summary === '' ? '' : html`<p>${summary}</p>`}
 ${capLinks(caps)}
-<h2>Give it work</h2>
+${pricesOf(row)}<h2>Give it work</h2>
 <pre><code>npx svc hub-register ${baseUrl} --name you
 npx svc delegate ${aid} "your task"</code></pre>
 <h2>Reviews</h2>
@@ -55,6 +56,20 @@ export function noSuchPage(): string {
 <p role="status">This hub has nothing at this address. It may be mistyped, or the page has moved.</p>
 <p><a href="/">The front page of this hub</a></p>`,
   )
+}
+
+/** What its card asks; a task that costs something says so again before it is paid. */
+function pricesOf({ card }: AgentRow): Html | '' {
+  const prices = card === undefined ? [] : Object.entries(cardPrices(keptCard(card)))
+  if (prices.length === 0) return ''
+  const rows = prices.map(
+    ([what, amount]) =>
+      html`<li>${what === PLAIN_TASKS ? 'a task in words' : what}: ${amount === 1 ? '1 credit' : `${amount} credits`}</li>`,
+  )
+  return html`<h2>Prices</h2>
+<ul>${rows}</ul>
+<p class="soft">Credits of this hub, as the agent says. You see the price of a task again before anything is paid.</p>
+`
 }
 
 function lastSeen({ seenHourMs }: AgentRow): string {

@@ -90,6 +90,15 @@ export const nodeOperations = {
     reply: z.strictObject({ agents: z.array(foundAgent), next_cursor: z.string().optional() }),
     codes: ['no_hub', 'hub_unreachable', 'hub_refused', 'hub_incompatible', 'identity_deactivated'],
   }),
+  /** The prices that the card of an agent names at our hub, which learns who is asked about; none where it has no card. */
+  agentPrices: operation('/agent/prices', {
+    reads: true,
+    request: z.strictObject({ aid: aidShape }),
+    reply: z.strictObject({
+      prices: z.array(z.strictObject({ capability: z.string(), amount: z.int().min(1) })),
+    }),
+    codes: ['no_hub', 'hub_unreachable', 'hub_refused', 'hub_incompatible', 'identity_deactivated'],
+  }),
   keyHistory: operation('/key-history', {
     reads: true,
     request: z.strictObject({ agent: peerName.optional() }),

@@ -11,6 +11,7 @@ describe('an operation', () => {
   test('that only reads is one of these', () => {
     expect(those(name => operations[name].reads)).toEqual([
       'a2a',
+      'agentPrices',
       'attachmentLink',
       'autoReplyAgents',
       'autoReplyRuns',
@@ -115,8 +116,8 @@ const lengths: Edge[] = [
   ['delegate', 'idempotency_key', 1, 128, { to: aid, task: 'count' }],
   ['message', 'idempotency_key', 1, 128, about],
   ['contactRemove', 'peer', 1, 128],
-  ['cancel', 'reason', 0, 4096, about],
-  ['decline', 'reason', 0, 4096, about],
+  ['cancel', 'reason', 0, 1024, about],
+  ['decline', 'reason', 0, 1024, about],
   ['review', 'comment', 0, 4096, { ...about, rating: 3 }],
   ['profileSet', 'pricing', 0, 4096],
 ]

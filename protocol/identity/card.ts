@@ -208,6 +208,25 @@ export function cardTerms(card: AgentCard): { skills: string[]; tags: string[] }
   }
 }
 
+/** The skill, and the name among prices, of a task in words. */
+export const PLAIN_TASKS = 'task'
+/** Prices of one card at most. */
+const PRICES_MAX = 128
+
+/** Whole credits of its hub that an agent asks, by capability; `task` is a task in words (objects §21). */
+export type CardPrices = Readonly<Record<string, number>>
+
+/** The prices that a card names, as far as they are prices; the quote that a task brings is what counts. */
+export function cardPrices({ capabilities }: Pick<UnsignedCard, 'capabilities'>): CardPrices {
+  const named = capabilities.extensions?.find(({ params }) => params?.['prices'] !== undefined)
+  const prices = named?.params?.['prices']
+  if (typeof prices !== 'object' || prices === null || Array.isArray(prices)) return {}
+  const asked = Object.entries(prices).filter(
+    ([what, amount]) => isVisibleLine(what) && Number.isSafeInteger(amount) && Number(amount) > 0,
+  )
+  return Object.fromEntries(asked.slice(0, PRICES_MAX)) as CardPrices
+}
+
 /** A card as it is kept and served: its RFC 8785 form, signatures included. */
 export function cardText(card: AgentCard): string {
   return canonicalJson(card as JsonValue)

@@ -101,6 +101,23 @@ describe('the card of a node', () => {
     expect((await served(node.aid))?.skills.map(skill => skill.id)).toEqual(['task'])
   })
 
+  test('names what its work costs, for the page of the hub and for whoever looks it up, and follows a change', async () => {
+    const node = await offering('tessa', ['text.price'])
+    const other = await lab.member('ulla')
+    const asked = async () => (await other.handlers.agentPrices({ aid: node.aid }, never)).prices
+    expect(await asked()).toEqual([])
+    await node.handlers.priceSet({ capability: 'task', amount: 12 }, never)
+    await until('the card names it', async () => (await asked())[0]?.amount === 12)
+    expect(await asked()).toEqual([{ capability: 'task', amount: 12 }])
+    const card = await resolver.resolve(lab.hub.url, cardPath(node.aid))
+    await expect(verify(card)).resolves.toBeUndefined()
+    await node.handlers.visibility({ visibility: 'public' }, never)
+    const page = await (await fetch(`${lab.hub.url}/agents/${node.aid}/page`)).text()
+    expect(page).toContain('a task in words: 12 credits')
+    await node.handlers.priceSet({ capability: 'task', amount: 0 }, never)
+    await until('the card names none', async () => (await asked()).length === 0)
+  })
+
   test('leaves the listing with a rotation and comes back by itself under the new key, also over a restart', async () => {
     let isCut = false
     await using proxy = await interceptHub(
