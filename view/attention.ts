@@ -10,7 +10,12 @@ const BACKUP_OLD_MS = 30 * 86_400_000
 export function attention(view: View, now: number): Face[] {
   const faces = banners(view, now)
   const isBad = ({ tone }: Face) => tone === 'bad'
-  return [...faces.filter(isBad), ...waiting(view), ...faces.filter(face => !isBad(face)), ...backup(view, now)]
+  return [
+    ...faces.filter(isBad),
+    ...waiting(view),
+    ...faces.filter(face => !isBad(face)),
+    ...backup(view, now),
+  ]
 }
 
 const many = (n: number, one: string, more: string): string => (n === 1 ? `1 ${one}` : `${n} ${more}`)

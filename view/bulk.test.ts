@@ -64,7 +64,10 @@ describe('several tasks', () => {
 
   test('that were archived are put back together, but for those that were not', () => {
     const results = [{ item: item(1) }, { item: item(2), fault: 'it waits' }]
-    expect(undoBulk('archive', results)).toMatchObject({ name: 'unarchive', items: [{ interaction_id: idOf(1) }] })
+    expect(undoBulk('archive', results)).toMatchObject({
+      name: 'unarchive',
+      items: [{ interaction_id: idOf(1) }],
+    })
     expect(sayBulk('archive', [{ item: item(1) }])).toBe('1 task archived')
   })
 })

@@ -11,7 +11,11 @@ import type { View } from './state.ts'
 
 export const bulkNames = ['approve', 'decline', 'archive', 'unarchive'] as const
 export type BulkName = (typeof bulkNames)[number]
-export type Bulk = { readonly name: BulkName; readonly label: string; readonly items: readonly InteractionSummary[] }
+export type Bulk = {
+  readonly name: BulkName
+  readonly label: string
+  readonly items: readonly InteractionSummary[]
+}
 export type BulkResult = { readonly item: InteractionSummary; readonly fault?: string }
 
 type Way = {
@@ -19,7 +23,7 @@ type Way = {
   readonly fits: (view: View, item: InteractionSummary) => boolean
   readonly order: (view: View, item: InteractionSummary, reason: string) => Order
   readonly asks: (many: string) => string
-  readonly then: string
+  readonly means: string
   readonly done: string
   /** The other way round, for those with which it was done. */
   readonly undo?: BulkName
@@ -42,15 +46,16 @@ const ways: Readonly<Record<BulkName, Way>> = {
     fits: isPlain,
     order: (_, item) => order('approve', idOf(item)),
     asks: many => `Approve ${many}?`,
-    then: 'tasks of strangers are taken, and prices are paid',
+    means: 'tasks of strangers are taken, and prices are paid',
     done: 'approved',
   },
   decline: {
     label: 'Decline',
     fits: (view, item) => item.side === 'received' && allows(view, item, 'decline'),
-    order: (_, item, reason) => order('decline', { ...idOf(item), ...present({ reason: reason || undefined }) }),
+    order: (_, item, reason) =>
+      order('decline', { ...idOf(item), ...present({ reason: reason || undefined }) }),
     asks: many => `Decline ${many}?`,
-    then: 'they are told that it is declined; this cannot be taken back',
+    means: 'they are told that it is declined; this cannot be taken back',
     done: 'declined',
   },
   archive: {
@@ -58,7 +63,7 @@ const ways: Readonly<Record<BulkName, Way>> = {
     fits: (_, item) => item.archived !== true && !waits(item),
     order: (_, item) => order('archive', { ...idOf(item), on: true }),
     asks: many => `Archive ${many}?`,
-    then: 'they leave the list; whatever happens in one brings it back, and u puts all of them back',
+    means: 'they leave the list; whatever happens in one brings it back, and u puts all of them back',
     done: 'archived',
     undo: 'unarchive',
   },
@@ -67,7 +72,7 @@ const ways: Readonly<Record<BulkName, Way>> = {
     fits: (_, item) => item.archived === true,
     order: (_, item) => order('archive', { ...idOf(item), on: false }),
     asks: many => `Put ${many} back into the list?`,
-    then: 'they stand in the list again',
+    means: 'they stand in the list again',
     done: 'back in the list',
     undo: 'archive',
   },
@@ -87,7 +92,7 @@ export function bulksOf(view: View, ids: Iterable<string>): Bulk[] {
 
 /** The question once for all: every task by its person and words, with what it costs. */
 export function bulkQuestion({ name, items }: Bulk): Question & { readonly canHaveReason: boolean } {
-  const { asks, then, label } = ways[name]
+  const { asks, means, label } = ways[name]
   const prices = items.flatMap(({ payment }) => (name === 'approve' && payment ? payment.amount : []))
   const sum = prices.reduce((all, one) => all + one, 0)
   return {
@@ -95,7 +100,7 @@ export function bulkQuestion({ name, items }: Bulk): Question & { readonly canHa
     facts: [
       ...items.map(item => [peerName(item), sayItem(name, item)] as const),
       ...(prices.length === 0 ? [] : [['price', `${sayCredits(sum)} in all`] as const]),
-      ['then', then],
+      ['then', means],
     ],
     yes: `${label} ${items.length}`,
     canHaveReason: name === 'decline',
@@ -126,7 +131,9 @@ export async function runBulk(
 
 /** What became of them: how many, and each that failed with its reason. */
 export function sayBulk(name: BulkName, results: readonly BulkResult[]): string {
-  const failed = results.flatMap(({ item, fault }) => (fault === undefined ? [] : `${peerName(item)}: ${fault}`))
+  const failed = results.flatMap(({ item, fault }) =>
+    fault === undefined ? [] : `${peerName(item)}: ${fault}`,
+  )
   const done = `${many(results.length - failed.length)} ${ways[name].done}`
   return failed.length === 0 ? done : `${done}; ${many(failed.length)} not: ${failed.join('; ')}`
 }

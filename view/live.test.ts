@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { Live } from './live.ts'
 import { NoStream } from './node-client.ts'
-import { listShown, taskItems } from './rows.ts'
+import { listShown, narrowing, taskItems } from './rows.ts'
 import { BOB, Clock, idOf, item, NOW, ScriptedNode, statusOf, threadOf, turn } from './testing.ts'
 
 let live: Live | undefined
@@ -172,7 +172,7 @@ describe('a view', () => {
     const asked = () => node.calls.filter(({ input }) => 'words' in (input as object))
     const rows = () =>
       taskItems(live.view, 'received', { filter: 'old report' }).map(one => one.interaction_id)
-    for (const words of ['o', 'old', 'old report']) live.narrow('received', { words, needs: false })
+    for (const words of ['o', 'old', 'old report']) live.narrow('received', narrowing({ filter: words }))
     expect(listShown(live.view, 'received', { filter: 'old report' }).loading).toBe(true)
     await clock.pass(500)
     expect(asked()).toEqual([{ name: 'inbox', input: { limit: 50, words: 'old report' } }])

@@ -38,7 +38,7 @@ function newsOf(held: InteractionSummary | undefined, item: InteractionSummary):
     return 'a stranger asks you to take a task'
   if (item.side === 'sent' && item.payment?.state === 'open' && held?.payment?.state !== 'open')
     return `${peer} asks ${sayCredits(item.payment.amount)}; you decide`
-  if (item.state === 'end_proposed' && held !== undefined && held.state !== 'end_proposed' && item.unread > 0)
+  if (item.news?.proposes_end === true && held?.news?.proposes_end !== true)
     return `${peer} proposes to end a task`
   if (item.unread <= (held?.unread ?? 0)) return undefined
   return held === undefined && item.side === 'received' ? `${peer} gives you a task` : `${peer} wrote`

@@ -2,9 +2,17 @@
 import { describe, expect, test } from 'vitest'
 import { type OperationName, operations } from '../protocol/control/operations.ts'
 import type { NodeStatus } from '../protocol/control/shapes.ts'
-import { settingOf, settings } from './settings.ts'
 import { type Field, faultOf, type Values } from './settings/field.ts'
-import { faultsIn, fieldOf, fieldsOf, orderOf, questionOf, type Setting, startOf } from './settings/setting.ts'
+import {
+  faultsIn,
+  fieldOf,
+  fieldsOf,
+  orderOf,
+  questionOf,
+  type Setting,
+  startOf,
+} from './settings/setting.ts'
+import { settingOf, settings } from './settings.ts'
 import { firstView, type View } from './state.ts'
 import { ALICE, BOB, NOW, statusOf } from './testing.ts'
 
@@ -47,7 +55,9 @@ const filled = (row: Setting, view = known()): Values => startOf(row, view, type
 
 const takes = (row: Setting, values: Values, view = known()): boolean => {
   const { name, input } = orderOf(row, values, view)
-  const operation = operations[name as OperationName] as { request?: { safeParse(v: unknown): { success: boolean } } }
+  const operation = operations[name as OperationName] as {
+    request?: { safeParse(v: unknown): { success: boolean } }
+  }
   return operation.request?.safeParse(input).success === true
 }
 
@@ -70,7 +80,9 @@ describe('a setting', () => {
   test.each(rows)('%s: an order that undoes it is taken as well', (_, row) => {
     const undo = row.undo?.(filled(row), known())
     if (undo === undefined) return
-    const operation = operations[undo.order.name] as { request?: { safeParse(v: unknown): { success: boolean } } }
+    const operation = operations[undo.order.name] as {
+      request?: { safeParse(v: unknown): { success: boolean } }
+    }
     expect(operation.request?.safeParse(undo.order.input).success).toBe(true)
     expect(undo.says).not.toBe('')
   })
@@ -92,7 +104,8 @@ describe('a setting', () => {
     expect([least, most, least - 1, most + 1].map(fits)).toEqual([true, true, false, false])
     // a number that another one bounds is tried where that one lets it
     expect(takes(row, at(least))).toBe(true)
-    if (most < Number.MAX_SAFE_INTEGER) expect([takes(row, at(most)), takes(row, at(most + 1))]).toEqual([true, false])
+    if (most < Number.MAX_SAFE_INTEGER)
+      expect([takes(row, at(most)), takes(row, at(most + 1))]).toEqual([true, false])
   })
 
   test.each(fieldsWith('text', 'long', 'secret').filter(([, , , field]) => field.bound !== undefined))(
@@ -102,10 +115,14 @@ describe('a setting', () => {
       if (field.name === 'aid') return
       const letter = unit === 'bytes' ? 'é' : 'x'
       const at = (length: number) => {
-        const text = unit === 'bytes' ? `${letter.repeat(length >> 1)}${'x'.repeat(length & 1)}` : letter.repeat(length)
+        const text =
+          unit === 'bytes' ? `${letter.repeat(length >> 1)}${'x'.repeat(length & 1)}` : letter.repeat(length)
         return { ...base(row, field), [name]: text, ...(name === 'passphrase' && { again: text }) }
       }
-      const fits = (length: number) => [faultOf(field, at(length), known()) === undefined, takes(row, at(length))]
+      const fits = (length: number) => [
+        faultOf(field, at(length), known()) === undefined,
+        takes(row, at(length)),
+      ]
       expect([fits(most), fits(most + 1)]).toEqual([
         [true, true],
         [false, false],
@@ -119,7 +136,10 @@ describe('a setting', () => {
     expect(final.map(({ id }) => id)).toEqual(['rotate'])
     for (const row of final) {
       expect(row.undo).toBeUndefined()
-      expect(questionOf(row, filled(row), known())?.facts.at(-1)).toEqual(['then', 'this cannot be taken back'])
+      expect(questionOf(row, filled(row), known())?.facts.at(-1)).toEqual([
+        'then',
+        'this cannot be taken back',
+      ])
     }
   })
 
@@ -149,8 +169,14 @@ describe('a setting', () => {
 /** Filled in so that a field is asked. */
 function base(row: Setting, field: Field): Values {
   const values = filled(row)
-  const who = ['agent', 'command', 'server'].find(one => field.when?.({ ...values, who: one, on: 'yes' }) !== false)
-  return { ...values, ...(row.id === 'auto_reply' && { who: who ?? '' }), ...(row.id === 'price' && { amount: String(2 ** 53 - 1), starts: '' }) }
+  const who = ['agent', 'command', 'server'].find(
+    one => field.when?.({ ...values, who: one, on: 'yes' }) !== false,
+  )
+  return {
+    ...values,
+    ...(row.id === 'auto_reply' && { who: who ?? '' }),
+    ...(row.id === 'price' && { amount: String(2 ** 53 - 1), starts: '' }),
+  }
 }
 
 describe('auto-reply', () => {
@@ -188,7 +214,10 @@ describe('auto-reply', () => {
       name: 'autoReplySet',
       input: { backend: 'exec', agent: 'claude' },
     })
-    const keyed = { ...known(), autoReply: { enabled: true, auto_reply: { backend: 'openai' as const, api_key_set: true } } }
+    const keyed = {
+      ...known(),
+      autoReply: { enabled: true, auto_reply: { backend: 'openai' as const, api_key_set: true } },
+    }
     expect(off.undo?.({}, keyed)).toBeUndefined()
     expect(questionOf(off, {}, keyed)?.facts.map(([name]) => name)).toEqual(['then', 'settings'])
     expect(questionOf(off, {}, known())?.facts.at(-1)).toEqual(['undo', 'u sets it back as it was'])
@@ -197,12 +226,20 @@ describe('auto-reply', () => {
 
 describe('what is filled in', () => {
   test('is refused before the node is asked where it cannot be right', () => {
-    const faults = (id: string, values: Values) => [...faultsIn(settingOf(id), { ...filled(settingOf(id)), ...values }, known())]
+    const faults = (id: string, values: Values) => [
+      ...faultsIn(settingOf(id), { ...filled(settingOf(id)), ...values }, known()),
+    ]
     expect(faults('spend', { auto_max: 'much' })).toEqual([['auto_max', 'expected a whole number']])
-    expect(faults('spend', { auto_max: '50' })).toEqual([['day_max', 'so much for one payment needs at least 50 here']])
+    expect(faults('spend', { auto_max: '50' })).toEqual([
+      ['day_max', 'so much for one payment needs at least 50 here'],
+    ])
     expect(faults('backup', { again: 'another one' })).toEqual([['again', 'the two passphrases differ']])
-    expect(faults('backup', { passphrase: 'short' })).toEqual([['passphrase', 'at least 12 characters are needed']])
-    expect(faults('hub_join', { url: 'hub.example' })).toEqual([['url', 'expected an address such as https://hub.example']])
+    expect(faults('backup', { passphrase: 'short' })).toEqual([
+      ['passphrase', 'at least 12 characters are needed'],
+    ])
+    expect(faults('hub_join', { url: 'hub.example' })).toEqual([
+      ['url', 'expected an address such as https://hub.example'],
+    ])
     expect(faults('profile', { caps: 'ok nö' })[0]?.[0]).toBe('caps')
     expect(faults('price', { amount: '3', starts: '4' })[0]?.[0]).toBe('starts')
     expect(faults('name', { name: '' })).toEqual([['name', 'this is needed']])

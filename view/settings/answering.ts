@@ -4,7 +4,7 @@ import type { OperationInput, OperationReply } from '../../protocol/control/oper
 import { present } from '../../protocol/encoding/present.ts'
 import { cleanLine } from '../clean.ts'
 import type { View } from '../state.ts'
-import { type Choice, type Field, isOn, onOff, type Undo, type Values, trimmed, wholeOf } from './field.ts'
+import { type Choice, type Field, isOn, onOff, trimmed, type Undo, type Values, wholeOf } from './field.ts'
 import { order, type Setting, setting } from './setting.ts'
 
 type Kept = NonNullable<NonNullable<View['autoReply']>['auto_reply']>
@@ -32,7 +32,10 @@ function agentsFound({ answerers }: View): Choice[] {
   const agents = answerers?.agents ?? []
   return [...agents]
     .sort((a, b) => Number(b.found) - Number(a.found))
-    .map(({ agent, found }) => ({ value: agent, says: found ? agent : `${agent} (not found on this machine)` }))
+    .map(({ agent, found }) => ({
+      value: agent,
+      says: found ? agent : `${agent} (not found on this machine)`,
+    }))
 }
 
 function whoAnswers(view: View): string | undefined {
@@ -234,7 +237,8 @@ export const answering: readonly Setting[] = [
     calls: 'autoReplySet',
     input: changeOf,
     shows: ({ autoReply }) =>
-      autoReply && (autoReply.enabled ? cleanLine(autoReply.says ?? 'on', 400) : 'off: you answer tasks yourself'),
+      autoReply &&
+      (autoReply.enabled ? cleanLine(autoReply.says ?? 'on', 400) : 'off: you answer tasks yourself'),
     opens: ({ autoReply }) => (autoReply?.enabled === true ? 'Change' : 'Turn it on'),
     yes: 'Keep and turn on',
     waits: 'trying what answers; this can take half a minute',

@@ -41,7 +41,7 @@ function saySpend({ auto_max: auto, agent_max: agent, day_max: day }: Spend): st
 /** What a price is for in words: the node asks it for every task, or for the calls of one capability. */
 export const TASK_PRICE = 'task'
 
-const sayPriced = (capability: string): string =>
+export const sayPriced = (capability: string): string =>
   capability === TASK_PRICE ? 'a task in words' : capability
 
 const priceOf = ({ prices }: View, capability: string): Price | undefined =>

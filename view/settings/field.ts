@@ -1,6 +1,6 @@
 /** What a setting asks of a person: fields, what is filled in, and what of that cannot be right. Values are text; a switch says `yes` or `no`. */
 import type { OperationName } from '../../protocol/control/operations.ts'
-import { measured, type Bound } from '../bounds.ts'
+import { type Bound, measured } from '../bounds.ts'
 import type { View } from '../state.ts'
 
 export type Values = Readonly<Record<string, string>>
@@ -48,7 +48,8 @@ export const trimmed = (values: Values, name: string): string => (values[name] ?
 /** A whole number that was typed; {@link faultOf} has seen to it that it is one. */
 export const wholeOf = (values: Values, name: string): number => Number(trimmed(values, name))
 /** A value, or undefined where nothing is written. */
-export const written = (values: Values, name: string): string | undefined => trimmed(values, name) || undefined
+export const written = (values: Values, name: string): string | undefined =>
+  trimmed(values, name) || undefined
 /** Words between commas or spaces. */
 export const wordsIn = (text: string): string[] => text.split(/[\s,]+/).filter(word => word !== '')
 
@@ -64,7 +65,8 @@ export function faultOf(field: Field, values: Values, view: View): string | unde
     case 'switch':
       return value === 'yes' || value === 'no' ? undefined : 'expected yes or no'
     default: {
-      const bound = field.bound && measured(field.kind === 'secret' ? (values[field.name] ?? '') : value, field.bound)
+      const bound =
+        field.bound && measured(field.kind === 'secret' ? (values[field.name] ?? '') : value, field.bound)
       return bound?.fault
     }
   }

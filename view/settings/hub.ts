@@ -40,7 +40,8 @@ export const hub: readonly Setting[] = [
     calls: 'hubRegister',
     input: values => ({ url: trimmed(values, 'url'), name: trimmed(values, 'name') }),
     shows: ({ status }) =>
-      status && (status.hub === null ? 'none yet: nobody can reach you' : cleanLine(status.hub_url ?? '', 120)),
+      status &&
+      (status.hub === null ? 'none yet: nobody can reach you' : cleanLine(status.hub_url ?? '', 120)),
     opens: ({ status }) => (status?.hub == null ? 'Join a hub' : 'Move to another'),
     yes: 'Join',
     waits: 'joining; a hub may ask for some seconds of work',

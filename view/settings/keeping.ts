@@ -1,5 +1,9 @@
 /** Keys and backup: what keeps an identity its owner's. */
-import { PASSPHRASE_CHARACTERS_MAX, PASSPHRASE_CHARACTERS_MIN, PATH_CHARACTERS_MAX } from '../../protocol/control/bounds.ts'
+import {
+  PASSPHRASE_CHARACTERS_MAX,
+  PASSPHRASE_CHARACTERS_MIN,
+  PATH_CHARACTERS_MAX,
+} from '../../protocol/control/bounds.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { size, span } from '../ages.ts'
 import { cleanLine } from '../clean.ts'
@@ -49,14 +53,16 @@ export const keeping: readonly Setting[] = [
       ...present({ folder: trimmed(values, 'folder') || undefined }),
     }),
     shows: ({ status }, now) =>
-      status && (status.backup_at === undefined ? 'none is known' : `the last one ${ago(status.backup_at, now)}`),
+      status &&
+      (status.backup_at === undefined ? 'none is known' : `the last one ${ago(status.backup_at, now)}`),
     yes: 'Back up',
     waits: 'writing the backup',
     fault: values =>
       values['again'] === values['passphrase']
         ? undefined
         : { field: 'again', says: 'the two passphrases differ' },
-    says: ({ archive, bytes }) => `${cleanLine(archive, 4096)} is written, ${size(bytes)}; copy it to another machine`,
+    says: ({ archive, bytes }) =>
+      `${cleanLine(archive, 4096)} is written, ${size(bytes)}; copy it to another machine`,
   }),
   setting({
     id: 'rotate',

@@ -41,7 +41,7 @@ const without =
   ({ contacts }: View): string | undefined =>
     contacts?.some(isAsked) === true ? undefined : says
 
-const any = () => true
+const everybody = () => true
 const blocked = (contact: Contact) => contact.blocked
 const free = (contact: Contact) => !contact.blocked
 
@@ -66,8 +66,9 @@ export const people: readonly Setting[] = [
     calls: 'accept',
     input: values => ({ on: isOn(values['on']) }),
     shows: ({ status }) => status && (status.accept_delegations ? 'yes' : 'no'),
-    opens: () => 'Change',
-    yes: 'Keep this',
+    opens: ({ status }) => (status?.accept_delegations === false ? 'Take tasks again' : 'Take no more tasks'),
+    flips: ({ status }) => ({ on: onOff(status?.accept_delegations === false) }),
+    yes: 'Yes',
     asks: values =>
       isOn(values['on'])
         ? {
@@ -117,12 +118,12 @@ export const people: readonly Setting[] = [
     group: 'people',
     heading: 'Rename a contact',
     help: 'The name is yours alone; the agent does not learn of it.',
-    fields: [peer(any), petname],
+    fields: [{ ...peer(everybody), member: 'aid' }, petname],
     calls: 'contactAdd',
     input: values => ({ aid: values['peer'] ?? '', petname: trimmed(values, 'petname') }),
     opens: () => 'Rename',
     yes: 'Rename it',
-    unless: without(any, 'you have no contacts'),
+    unless: without(everybody, 'you have no contacts'),
     says: reply => `it is called ${reply.petname} now`,
     undo(values, view) {
       const contact = contactIn(view, values)
@@ -177,12 +178,12 @@ export const people: readonly Setting[] = [
     group: 'people',
     heading: 'Remove a contact',
     help: 'It is a stranger from then on; its tasks wait for your yes.',
-    fields: [peer(any)],
+    fields: [peer(everybody)],
     calls: 'contactRemove',
     input: values => ({ peer: values['peer'] ?? '' }),
     opens: () => 'Remove',
     yes: 'Remove it',
-    unless: without(any, 'you have no contacts'),
+    unless: without(everybody, 'you have no contacts'),
     asks: (values, view) => ({
       asks: `Remove ${nameIn(view, values)} from your contacts?`,
       facts: [

@@ -1,5 +1,10 @@
 /** What others find of this node: its name, what it says of itself, and how far that is seen. */
-import { CAPS_MAX, NAME_BYTES_MAX, README_BYTES_MAX, SUMMARY_BYTES_MAX } from '../../protocol/contract/limits.ts'
+import {
+  CAPS_MAX,
+  NAME_BYTES_MAX,
+  README_BYTES_MAX,
+  SUMMARY_BYTES_MAX,
+} from '../../protocol/contract/limits.ts'
 import type { OperationInput } from '../../protocol/control/operations.ts'
 import { cleanLine } from '../clean.ts'
 import { type FieldFault, trimmed, type Values, wordsIn } from './field.ts'
@@ -12,9 +17,12 @@ const CAPABILITY = /^[\x21-\x2b\x2d-\x7e]{1,64}$/
 /** What is wrong with capabilities that were written one behind the other. */
 function capsFault(values: Values): FieldFault | undefined {
   const caps = wordsIn(values['caps'] ?? '')
-  if (caps.length > CAPS_MAX) return { field: 'caps', says: `${caps.length} are too many; at most ${CAPS_MAX}` }
+  if (caps.length > CAPS_MAX)
+    return { field: 'caps', says: `${caps.length} are too many; at most ${CAPS_MAX}` }
   const wrong = caps.find(cap => !CAPABILITY.test(cap))
-  return wrong && { field: 'caps', says: 'each is 1 to 64 characters of ASCII, without spaces and commas' }
+  return wrong === undefined
+    ? undefined
+    : { field: 'caps', says: 'each is 1 to 64 characters of ASCII, without spaces and commas' }
 }
 
 const SEEN: Readonly<Record<Visibility, string>> = {
@@ -138,7 +146,10 @@ export const profile: readonly Setting[] = [
     undo(_, { status }) {
       const before = status?.visibility
       return (
-        before && { order: order('visibility', { visibility: before }), says: `seen by ${SEEN[before]} again` }
+        before && {
+          order: order('visibility', { visibility: before }),
+          says: `seen by ${SEEN[before]} again`,
+        }
       )
     },
   }),

@@ -16,7 +16,7 @@ export const groups = {
   answering: 'Who answers',
   people: 'Tasks and people',
   profile: 'How others find you',
-  credits: 'Credits',
+  credits: 'Pay and get paid',
   hub: 'Hub',
   keeping: 'Keys and backup',
 } as const
@@ -37,6 +37,8 @@ type Row<N extends OperationName> = {
   readonly shows?: (view: View, now: number) => string | undefined
   /** The word that opens it, where that is another one than `yes`. */
   readonly opens?: (view: View) => string
+  /** What one press sets, where there is but one other way: its form is not needed then. */
+  readonly flips?: (view: View) => Values
   /** The word of the button that does it. */
   readonly yes: string
   /** Why it is not offered now. */
@@ -44,7 +46,10 @@ type Row<N extends OperationName> = {
   /** What is wrong with fields that are each right. */
   readonly fault?: (values: Values, view: View) => FieldFault | undefined
   /** What is asked before; undefined where nothing has to be. */
-  readonly asks?: (values: Values, view: View) => { readonly asks: string; readonly facts?: Facts } | undefined
+  readonly asks?: (
+    values: Values,
+    view: View,
+  ) => { readonly asks: string; readonly facts?: Facts } | undefined
   /** It cannot be taken back, and the question says so. */
   readonly isFinal?: true
   /** It takes a while: what is said meanwhile. */
@@ -74,7 +79,7 @@ export const setting = <const N extends OperationName>(row: Row<N>): Setting => 
 /** What calls an operation: the input is checked against it here. */
 export const order = <const N extends OperationName>(name: N, input: OperationInput<N>): Order => ({
   name,
-  input,
+  input: input as object,
 })
 
 /** What is filled in first, with what the person chose already; undefined while the node has not said all of it. */
