@@ -33,7 +33,7 @@ async function bundled(entry: string, format?: 'esm'): Promise<string> {
 }
 
 export async function consolePage(): Promise<string> {
-  const [code, style] = [await bundled('main.ts', 'esm'), await bundled('page.css')]
+  const [code, style] = [await bundled('main.ts', 'esm'), await bundled('styles.css')]
   if (/<\/(?:script|style)/i.test(code + style)) throw new Error('the page would end its own script')
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">

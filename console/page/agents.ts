@@ -1,14 +1,19 @@
 /** Agents of the hub's directory: search, what each says of itself, and handing one a task. */
-import { day, sayHour } from '../../view/ages.ts'
+import { age, day, sayHour } from '../../view/ages.ts'
+import { asTask, textBounds } from '../../view/bounds.ts'
 import { cleanLine } from '../../view/clean.ts'
 import { screenFace } from '../../view/faces.ts'
+import { pricesAsked } from '../../view/prices.ts'
 import { type AgentRow, agentRows } from '../../view/rows.ts'
+import { sayCredits } from '../../view/sentences.ts'
+import { sayPriced } from '../../view/settings/credits.ts'
 import type { Agent } from '../../view/state.ts'
-import type { App } from './app.ts'
+import { type App, faultOf } from './app.ts'
 import { sendOnKey } from './composer.ts'
 import { filesField } from './files-field.ts'
 import { type Drawn, h } from './h.ts'
-import { button, card, chip, faceBlock, facts, field, typedIn } from './parts.ts'
+import { faceBlock } from './helping.ts'
+import { button, card, chip, counter, facts, field, isTooLong, sentence, typedIn } from './parts.ts'
 import { back } from './thread.ts'
 import { titles } from './ui.ts'
 
@@ -20,7 +25,7 @@ export function agentList(app: App, now: number): Drawn {
     'section',
     { class: 'list', key: 'list-agents', 'aria-labelledby': 'list-title' },
     h('div', { class: 'list-head' }, h('h2', { id: 'list-title' }, titles.agents), searchForm(app)),
-    face && faceBlock(face),
+    face && faceBlock(app, face),
     rows.length > 0 &&
       h(
         'ul',
@@ -103,23 +108,64 @@ export function agentPane(app: App, aid: string): Drawn {
     back(app),
     h('h2', { id: 'detail-title' }, h('bdi', {}, title)),
     agent !== undefined && h('p', { class: 'words', dir: 'auto' }, cleanLine(agent.summary, 1000)),
-    facts([
-      [
-        'Address',
-        h('code', {}, cleanLine(aid)),
-        ' ',
-        button('Copy', () => void app.copy(aid, 'the address'), {
-          class: 'small',
-          'aria-label': 'Copy the address',
-        }),
-      ],
-      ...agentFacts(agent, Date.now()),
-    ]),
     petname === undefined || petname === null
       ? contactForm(app, aid)
       : h('p', {}, chip('good', 'a contact of yours')),
     orderForm(app, aid, agent),
+    card(
+      'About it',
+      facts([
+        [
+          'Address',
+          h('code', {}, cleanLine(aid)),
+          ' ',
+          button('Copy', () => void app.copy(aid, 'the address'), {
+            class: 'small',
+            'aria-label': 'Copy the address',
+          }),
+        ],
+        ...agentFacts(agent, Date.now()),
+      ]),
+    ),
   )
+}
+
+/** What it asked so far, and what its card names; the hub learns whose card is looked up, so a person says so. */
+function priceLines(app: App, aid: string): Drawn {
+  const now = Date.now()
+  const asked = pricesAsked(app.view, aid)
+  const onCard = app.view.cardPrices.get(aid)
+  const since = (at: number) => (age(at, now) === 'now' ? 'just now' : `${age(at, now)} ago`)
+  return h(
+    'div',
+    { class: 'prices', key: 'prices' },
+    h('h4', {}, 'What it costs'),
+    (asked.length > 0 || (onCard?.length ?? 0) > 0) &&
+      facts([
+        ...(onCard ?? []).map(
+          ({ capability, amount }) =>
+            [sentence(sayPriced(cleanLine(capability, 64))), `${sayCredits(amount)}, by its card`] as const,
+        ),
+        ...asked.map(
+          ({ what, amount, at }) => [sentence(what), `${sayCredits(amount)}, asked ${since(at)}`] as const,
+        ),
+      ]),
+    onCard?.length === 0 && h('p', {}, 'Its card names no price.'),
+    h('p', { class: 'hint' }, 'You see a price before anything runs or is paid, and decide then.'),
+    onCard === undefined &&
+      button('Look up its prices', () => void lookUp(app, aid), {
+        class: 'small',
+        title: 'Your hub learns whose prices you look up',
+      }),
+  )
+}
+
+async function lookUp(app: App, aid: string): Promise<void> {
+  try {
+    await app.live.ask('agentPrices', { aid })
+  } catch (error) {
+    app.say(faultOf(error), 'bad')
+  }
 }
 
 function agentFacts(agent: Agent | undefined, now: number): (readonly [string, ...(Drawn | string)[]])[] {
@@ -162,6 +208,7 @@ function orderForm(app: App, aid: string, agent: Agent | undefined): Drawn {
   const order = app.orderOf(aid)
   const isCall = order.capability !== ''
   const isEmpty = !isCall && order.text.trim() === '' && order.files.trim() === ''
+  const isLong = isTooLong(isCall ? order.args : asTask(order.text), textBounds.task)
   const send = () => void app.delegate(aid)
   return card(
     'Hand over a task',
@@ -176,6 +223,7 @@ function orderForm(app: App, aid: string, agent: Agent | undefined): Drawn {
       },
       (agent?.caps.length ?? 0) > 0 && capabilityField(app, aid, agent as Agent),
       isCall ? argsField(app, aid) : wordsFields(app, aid),
+      priceLines(app, aid),
       payFields(app, aid),
       order.fault !== undefined && h('p', { class: 'fault', role: 'alert' }, `Not sent: ${order.fault}`),
       h(
@@ -183,7 +231,7 @@ function orderForm(app: App, aid: string, agent: Agent | undefined): Drawn {
         { class: 'bar' },
         h(
           'button',
-          { type: 'submit', class: 'main', disabled: order.busy || isEmpty },
+          { type: 'submit', class: 'main', disabled: order.busy || isEmpty || isLong },
           order.busy ? 'Sending …' : 'Hand it over',
         ),
         h('span', { class: 'hint' }, 'Sealed for this agent alone · Ctrl-Enter sends'),
@@ -223,6 +271,7 @@ function wordsFields(app: App, aid: string): Drawn {
         oninput: event => app.setOrder(aid, { text: typedIn(event), fault: undefined }),
       }),
     ),
+    counter(asTask(order.text), textBounds.task),
     filesField(app, {
       of: aid,
       id: 'order-files',

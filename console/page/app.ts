@@ -1,14 +1,14 @@
 /** The page as it runs: the live view of the node, what is open on the page, and everything that a person can do there. */
 
 import type { OperationInput, OperationName, OperationReply } from '../../protocol/control/operations.ts'
-import { fileName } from '../../protocol/encoding/file-names.ts'
 import { cleanLine } from '../../view/clean.ts'
 import type { Live } from '../../view/live.ts'
 import { NodeRefused } from '../../view/node-client.ts'
 import type { Screen } from '../../view/rows.ts'
 import { saySent, type Tone } from '../../view/sentences.ts'
+import type { Order as Given } from '../../view/settings/field.ts'
 import type { View } from '../../view/state.ts'
-import type { NodeFile, Save } from './download.ts'
+import type { Save } from './download.ts'
 import { KeptDrafts } from './drafts.ts'
 import { followNarrowing } from './finding.ts'
 import { inputOf, keyAfter, newKey } from './orders.ts'
@@ -30,7 +30,6 @@ import { giveAll, type Upload, type Uploading } from './upload.ts'
 
 const SAID_FOR_MS = 8_000
 
-type Attachment = { cid: string; name: string }
 type Parts = { live: Live; build: string; upload: Upload; save: Save }
 
 export class App {
@@ -46,7 +45,7 @@ export class App {
   #seen = ''
 
   readonly upload: Upload
-  readonly #save: Save
+  readonly save: Save
   readonly #kept: KeptDrafts
 
   /** `build`: that of the page, which a node that was changed over leaves behind. */
@@ -54,7 +53,7 @@ export class App {
     this.live = live
     this.build = build
     this.upload = upload
-    this.#save = save
+    this.save = save
     this.#kept = new KeptDrafts(live)
     this.#draw = draw
     this.ui = {
@@ -62,6 +61,10 @@ export class App {
       cursor: {},
       filter: {},
       needsOnly: false,
+      archivedOnly: false,
+      selected: new Set(),
+      joining: undefined,
+      notices: { on: false, words: false },
       from: 0,
       shown: ROWS_SHOWN,
       find: undefined,
@@ -123,7 +126,9 @@ export class App {
   /** A place with what its list is narrowed to. */
   routeTo(route: Route): Route {
     const isTasks = route.screen === 'inbox' || route.screen === 'sent'
-    return { q: this.ui.filter[route.screen], waits: isTasks && this.ui.needsOnly, ...route }
+    const { filter, needsOnly, archivedOnly } = this.ui
+    const flags = { waits: isTasks && needsOnly, archived: isTasks && archivedOnly }
+    return { q: filter[route.screen], ...flags, ...route }
   }
 
   /** Goes to a place, so that the browser's way back leads here again. */
@@ -139,7 +144,7 @@ export class App {
 
   /** Shows what the address names, and asks the node for it. */
   arrive(): void {
-    const { screen, open, q, waits, turn } = routeOf(location.hash)
+    const { screen, open, q, waits, archived, turn } = routeOf(location.hash)
     const { ui } = this
     const isOther = screen !== ui.screen
     const cursor = open === undefined ? ui.cursor : { ...ui.cursor, [screen]: open }
@@ -154,7 +159,8 @@ export class App {
       open,
       cursor,
       filter,
-      ...(isTasks && { needsOnly: waits === true }),
+      ...(isTasks && { needsOnly: waits === true, archivedOnly: archived === true }),
+      ...(isOther && { selected: new Set<string>() }),
       ...rows,
       ...place,
     })
@@ -284,6 +290,16 @@ export class App {
     }
   }
 
+  /** An order of the tables, whose input was checked against its operation there. */
+  give({ name, input }: Given): Promise<object> {
+    return this.live.act(name, input as never) as Promise<object>
+  }
+
+  /** What `u` does from now on; nothing where that is not known. */
+  undoWith(undo: (() => void) | undefined): void {
+    if (undo !== undefined) this.undo = undo
+  }
+
   async send(id: string): Promise<void> {
     const draft = this.draftOf(id)
     const attach = filesIn(draft)
@@ -322,44 +338,6 @@ export class App {
       )
     } catch (error) {
       this.setOrder(aid, { busy: false, fault: faultOf(error) })
-    }
-  }
-
-  #fileOf(id: string, { cid, name }: Attachment): NodeFile {
-    const path = async () => (await this.live.ask('attachmentLink', { interaction_id: id, cid })).path
-    return { name, path }
-  }
-
-  /** Hands words to the browser's downloads. */
-  saveText(text: string, name: string): void {
-    this.#save.text(text, name)
-    this.say(`saving ${fileName(name)}`)
-  }
-
-  /** Hands the bytes of an attachment to the browser's downloads. */
-  async download(id: string, file: Attachment): Promise<void> {
-    try {
-      await this.#save.one(this.#fileOf(id, file))
-      this.say(`saving ${fileName(file.name)}; look at it before you open it`)
-    } catch (error) {
-      this.say(faultOf(error), 'bad')
-    }
-  }
-
-  /** Hands attachments to the browser's downloads as one archive, and says how many are in it. */
-  async downloadAll(id: string, files: readonly Attachment[], archive: string): Promise<void> {
-    let count = 0
-    const told = () => this.say(`read ${count} of ${files.length} files`)
-    try {
-      told()
-      const given = files.map(file => this.#fileOf(id, file))
-      await this.#save.all(given, archive, () => {
-        count += 1
-        told()
-      })
-      this.say(`saving ${count} files as ${archive}; look at them before you open them`)
-    } catch (error) {
-      this.say(`${faultOf(error)}; none of the ${files.length} files is saved`, 'bad')
     }
   }
 

@@ -1,12 +1,14 @@
 /** The composer of a thread: words and files of this machine, kept as a draft until they are sent. */
+import { textBounds } from '../../view/bounds.ts'
 import type { App } from './app.ts'
 import { filesField } from './files-field.ts'
 import { type Drawn, h } from './h.ts'
-import { typedIn } from './parts.ts'
+import { counter, isTooLong, typedIn } from './parts.ts'
 
 export function composer(app: App, id: string, peer: string): Drawn {
   const draft = app.draftOf(id)
   const isEmpty = draft.text.trim() === '' && draft.files.trim() === ''
+  const isLong = isTooLong(draft.text, textBounds.message)
   return h(
     'form',
     {
@@ -28,6 +30,7 @@ export function composer(app: App, id: string, peer: string): Drawn {
       'aria-describedby': 'composer-hint',
       oninput: event => app.setDraft(id, { text: typedIn(event), fault: undefined }),
     }),
+    counter(draft.text, textBounds.message),
     filesField(app, {
       of: id,
       id: 'composer-files',
@@ -40,7 +43,7 @@ export function composer(app: App, id: string, peer: string): Drawn {
       { class: 'bar' },
       h(
         'button',
-        { type: 'submit', class: 'main', disabled: draft.busy || isEmpty },
+        { type: 'submit', class: 'main', disabled: draft.busy || isEmpty || isLong },
         draft.busy ? 'Sending …' : 'Send',
       ),
       h(

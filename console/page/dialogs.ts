@@ -1,12 +1,17 @@
 /** Questions before what costs, ends or cannot be undone: each has a yes of its own, which is not the key that asked. */
 import { present } from '../../protocol/encoding/present.ts'
 import { approvalOf } from '../../view/approvals.ts'
+import { textBounds } from '../../view/bounds.ts'
 import { keyText } from '../../view/keys.ts'
 import type { App } from './app.ts'
-import { type Drawn, h, type Kid } from './h.ts'
+import { box, frame, reasonField } from './dialog-box.ts'
+import { back, dialogForm, submit } from './filling.ts'
+import { type Drawn, h } from './h.ts'
 import { pageKeys } from './keys.ts'
 import { paletteBox } from './palette.ts'
-import { button, facts, sentence, typedIn } from './parts.ts'
+import { counter, facts, isTooLong, sentence, typedIn } from './parts.ts'
+import { bulkBox } from './selecting.ts'
+import { settingBody, settingTitle } from './setting-form.ts'
 import type { Dialog } from './ui.ts'
 
 type Of<K extends Dialog['kind']> = Extract<Dialog, { kind: K }>
@@ -22,6 +27,10 @@ export function dialogBox(app: App): Drawn | undefined {
       return reviewBox(app, dialog)
     case 'sure':
       return sureBox(app, dialog)
+    case 'setting':
+      return settingBox(app, dialog)
+    case 'bulk':
+      return bulkBox(app, dialog)
     case 'palette':
       return paletteBox(app, dialog)
     case 'help':
@@ -29,57 +38,21 @@ export function dialogBox(app: App): Drawn | undefined {
   }
 }
 
-type Box = {
-  title: string
-  yes?: string
-  /** Without it there is nothing to say yes to yet. */
-  run?: (() => void) | undefined
-  asked?: Asked
-  key: string
-  /** What other keys do, where nobody is typing. */
-  onkey?: (key: string) => void
-}
-
-/** `y` is the yes from the keyboard; Enter, which may be still on its way from before, is not. */
-function box(app: App, { title, yes, run, asked, key, onkey }: Box, ...kids: Kid[]): Drawn {
-  return h(
-    'dialog',
-    {
-      key: `dialog-${key}`,
-      'aria-labelledby': 'dialog-title',
-      oncancel: event => {
-        event.preventDefault()
-        app.close()
-      },
-      onkeydown: event => {
-        const { key: pressed, target } = event as KeyboardEvent
-        if (isWriting(target) || !app.keysOn) return
-        if (pressed === 'y') run?.()
-        else if (pressed === 'n' || pressed === 'q') app.close()
-        else onkey?.(pressed)
-      },
-    },
-    h('h2', { id: 'dialog-title', tabindex: '-1' }, title),
-    ...kids,
-    asked?.fault !== undefined && h('p', { class: 'fault', role: 'alert' }, sentence(asked.fault)),
-    h(
-      'div',
-      { class: 'bar' },
-      yes !== undefined &&
-        button(asked?.busy === true ? 'Waiting …' : yes, () => run?.(), {
-          class: 'main',
-          disabled: asked?.busy === true || run === undefined,
-          title: `${yes} (y)`,
-        }),
-      button(yes === undefined ? 'Close' : 'No', () => app.close(), {
-        title: `${yes === undefined ? 'Close' : 'No'} (n)`,
-      }),
-    ),
+/** A setting: its form, then the question before it is done. */
+function settingBox(app: App, { filling }: Of<'setting'>): Drawn {
+  const form = dialogForm(app, filling)
+  const isAsked = filling.isAsked === true
+  const onkey = (key: string) => {
+    if (!isAsked) return
+    if (key === 'y') submit(form)
+    else if (key === 'n' || key === 'q') back(form)
+  }
+  return frame(
+    app,
+    { title: settingTitle(form), key: `setting-${filling.id}`, onkey },
+    settingBody(form, () => app.close()),
   )
 }
-
-const isWriting = (target: EventTarget | null): boolean =>
-  target instanceof HTMLTextAreaElement || (target instanceof HTMLInputElement && target.type !== 'radio')
 
 function approveBox(app: App, dialog: Of<'approve'> & Asked): Drawn {
   const item = app.view.interactions.get(dialog.id)
@@ -103,14 +76,17 @@ function approveBox(app: App, dialog: Of<'approve'> & Asked): Drawn {
 }
 
 function sureBox(app: App, dialog: Of<'sure'> & Asked): Drawn {
-  const reason = () => (document.getElementById('reason') as HTMLInputElement | null)?.value.trim() ?? ''
-  const run = () => void app.confirm(() => dialog.run(reason()), dialog.done ?? 'done')
+  const { given = '' } = dialog
+  const isLong = isTooLong(given, textBounds.reason)
+  const run = isLong
+    ? undefined
+    : () => void app.confirm(() => dialog.run(given.trim()), dialog.done ?? 'done')
   return box(
     app,
     { title: dialog.title, yes: dialog.yes, run, asked: dialog, key: 'sure' },
     h('p', {}, dialog.says),
-    dialog.reason !== undefined && h('label', { for: 'reason' }, dialog.reason),
-    dialog.reason !== undefined && h('input', { id: 'reason', maxlength: '1000', dir: 'auto' }),
+    dialog.reason !== undefined &&
+      reasonField(dialog.reason, given, text => app.set({ dialog: { ...dialog, given: text } })),
   )
 }
 
@@ -119,7 +95,7 @@ function reviewBox(app: App, dialog: Of<'review'> & Asked): Drawn {
   const change = (part: Partial<Of<'review'>>) => app.set({ dialog: { ...dialog, ...part } })
   const words = present({ comment: comment.trim() || undefined })
   const run =
-    rating === undefined
+    rating === undefined || isTooLong(comment, textBounds.comment)
       ? undefined
       : () =>
           void app.confirm(
@@ -160,6 +136,7 @@ function reviewBox(app: App, dialog: Of<'review'> & Asked): Drawn {
       value: comment,
       oninput: event => change({ comment: typedIn(event) }),
     }),
+    counter(comment, textBounds.comment),
   )
 }
 

@@ -5,7 +5,8 @@ import { screenFace } from '../../view/faces.ts'
 import { type EvidenceRow, evidenceRows, headRows } from '../../view/rows.ts'
 import type { App } from './app.ts'
 import { type Drawn, h } from './h.ts'
-import { button, card, chip, faceBlock, facts, mark } from './parts.ts'
+import { faceBlock } from './helping.ts'
+import { button, card, chip, facts, mark } from './parts.ts'
 import { tableOf } from './pictures/frame.ts'
 import { filterField } from './tasks.ts'
 import { back } from './thread.ts'
@@ -38,7 +39,7 @@ export function evidenceList(app: App, now: number): Drawn {
         ),
         ` ${head.length} ${head.length === 1 ? 'record' : 'records'}`,
       ),
-    face && faceBlock(face),
+    face && faceBlock(app, face),
     records.length > 0 &&
       rows.length === 0 &&
       h(

@@ -65,6 +65,9 @@ export function filesField(app: App, { of, id, draft, set }: Place): Drawn {
         oninput: event => change(uploaded, typedIn(event)),
       }),
     ),
+    count >= FILES_MAX * 0.8 &&
+      count <= FILES_MAX &&
+      h('p', { class: 'hint counter', role: 'status' }, `${count} of ${FILES_MAX} files`),
     count > FILES_MAX &&
       h(
         'p',

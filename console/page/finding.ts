@@ -1,5 +1,5 @@
 /** Narrowing lists, going to their ends, and finding words in the conversation that is open. */
-import { evidenceRows, narrowing, type Screen } from '../../view/rows.ts'
+import { evidenceRows, narrowing, type Screen, type TaskOptions } from '../../view/rows.ts'
 import type { Side, Thread } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { type Drawn, h } from './h.ts'
@@ -12,19 +12,31 @@ const screensOf: readonly (readonly [Side, 'inbox' | 'sent'])[] = [
 ]
 
 /** Narrows a list as one types; the address holds it, so that a bookmark opens it. */
-export function narrowTo(app: App, screen: Screen, change: { words?: string; waits?: boolean }): void {
+export function narrowTo(
+  app: App,
+  screen: Screen,
+  change: { words?: string; waits?: boolean; archived?: boolean },
+): void {
   const words = change.words ?? app.ui.filter[screen] ?? ''
   const needsOnly = change.waits ?? app.ui.needsOnly
-  app.set({ filter: { ...app.ui.filter, [screen]: words }, needsOnly, from: 0, shown: ROWS_SHOWN })
+  const archivedOnly = change.archived ?? app.ui.archivedOnly
+  const filter = { ...app.ui.filter, [screen]: words }
+  app.set({ filter, needsOnly, archivedOnly, selected: new Set(), from: 0, shown: ROWS_SHOWN })
   history.replaceState(null, '', addressOf(app.routeTo({ screen, open: app.ui.open })))
   followNarrowing(app)
 }
 
+/** To what a list of tasks is narrowed on the page. */
+export const narrowedOn = ({ ui }: App, screen: 'inbox' | 'sent'): TaskOptions => ({
+  pendingOnly: ui.needsOnly,
+  archived: ui.archivedOnly,
+  filter: ui.filter[screen] ?? '',
+})
+
 /** Asks the node for what the lists are narrowed to now. */
 export function followNarrowing(app: App): void {
-  const { filter, needsOnly: pendingOnly } = app.ui
-  for (const [side, screen] of screensOf)
-    app.live.narrow(side, narrowing({ pendingOnly, filter: filter[screen] }))
+  for (const [side, screen] of screensOf) app.live.narrow(side, narrowing(narrowedOn(app, screen)))
+  const { filter } = app.ui
   if (app.ui.screen === 'evidence' && (filter.evidence ?? '').trim() !== '') void findRecords(app)
 }
 

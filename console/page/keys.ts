@@ -1,11 +1,13 @@
 /** Keys of the page: those of the one table whose actions it has, where nobody is typing and no dialog asks. */
 import { sayNot } from '../../view/allowed.ts'
+import { bulksOf } from '../../view/bulk.ts'
 import { type Action, actionOf, type KeyRow, keysOf, type Place } from '../../view/keys.ts'
 import { agentRows, screens } from '../../view/rows.ts'
 import type { App } from './app.ts'
 import { evidenceOf } from './evidence.ts'
+import { openSetting } from './filling.ts'
 import { findNext, loadAll, narrowTo, openFind } from './finding.ts'
-import { toggleAccept, tryAutoReply, turnOff } from './node.ts'
+import { archiveOne, askBulk, clearSelected, toggle } from './selecting.ts'
 import { rowsOf } from './tasks.ts'
 import { doable } from './thread-actions.ts'
 import { scrollerOf } from './thread-end.ts'
@@ -36,7 +38,10 @@ const does: Partial<Record<Action, (app: App, key: string) => boolean>> = {
   next_hit: app => findNext(app, 1),
   previous_hit: app => findNext(app, -1),
   search_all: app => always(app.ask({ kind: 'palette', words: '', at: 0 })),
-  clear_filter: app => clearFilter(app),
+  clear_filter: app => clearSelected(app) || clearFilter(app),
+  select: app => onSelected(app, id => selectRow(app, id)),
+  archive: app => isTasks(app) && onSelected(app, id => archiveIn(app, id)),
+  archived_only: app => always(narrowTo(app, app.ui.screen, { archived: !app.ui.archivedOnly })),
   find: () => focus('filter'),
   undo: app => undoLast(app),
   pending_only: app => always(narrowTo(app, app.ui.screen, { waits: !app.ui.needsOnly })),
@@ -49,9 +54,9 @@ const does: Partial<Record<Action, (app: App, key: string) => boolean>> = {
   copy: app => onSelected(app, id => void app.copy(id, 'the id')),
   delegate: app => inAgent(app, 'order'),
   contact: app => inAgent(app, 'petname'),
-  toggle_accept: app => always(toggleAccept(app)),
-  auto_reply_off: app => always(turnOff(app)),
-  test_auto_reply: app => always(tryAutoReply(app)),
+  toggle_accept: app => always(openSetting(app, 'accept')),
+  auto_reply_off: app => always(openSetting(app, 'auto_reply_off')),
+  test_auto_reply: app => always(openSetting(app, 'auto_reply_try')),
   reply: app => onTask(app, 'reply', 'message'),
   attach: app => onTask(app, 'attach', 'attach'),
   approve: app => onTask(app, 'approve', 'approve'),
@@ -65,6 +70,24 @@ const does: Partial<Record<Action, (app: App, key: string) => boolean>> = {
   verify: app => onTask(app, 'verify', 'verify'),
   rate: app => onTask(app, 'rate', 'review'),
 }
+
+const isTasks = ({ ui }: App): boolean => ui.screen === 'inbox' || ui.screen === 'sent'
+
+/** Marks the row and goes to the next one, so that `x x x` marks three. */
+function selectRow(app: App, id: string): void {
+  app.set({ cursor: { ...app.ui.cursor, [app.ui.screen]: id } })
+  toggle(app, id)
+  move(app, 'next')
+}
+
+/** All that are selected after a question; else the one row, which `u` brings back. */
+function archiveIn(app: App, id: string): void {
+  const [bulk] = bulksOf(app.view, app.ui.selected).filter(({ name }) => name === archiveName(app))
+  if (app.ui.open === undefined && app.ui.selected.size > 0 && bulk !== undefined) askBulk(app, bulk)
+  else archiveOne(app, id)
+}
+
+const archiveName = ({ ui }: App) => (ui.archivedOnly ? 'unarchive' : 'archive')
 
 const always = (_: unknown): boolean => true
 
@@ -99,7 +122,7 @@ export function pageKeys(app: App): KeyRow[] {
 }
 
 const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLInputElement ||
+  (target instanceof HTMLInputElement && !['checkbox', 'radio'].includes(target.type)) ||
   target instanceof HTMLTextAreaElement ||
   target instanceof HTMLSelectElement
 
@@ -119,7 +142,7 @@ function undoLast(app: App): boolean {
 }
 
 const isControl = (target: EventTarget | null): boolean =>
-  target instanceof Element && target.closest('a, button, summary, label, [tabindex="0"]') !== null
+  target instanceof Element && target.closest('a, button, summary, label, input, [tabindex="0"]') !== null
 
 function focus(id: string): boolean {
   const element = document.getElementById(id)

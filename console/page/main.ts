@@ -12,6 +12,7 @@ import { onKey } from './keys.ts'
 import { lockedPage } from './locked.ts'
 import { nodePage } from './node.ts'
 import { nodeClientOf } from './node-client.ts'
+import { noticing } from './noticing.ts'
 import { Peer, type Session } from './peer.ts'
 import { chainPicture } from './pictures/chain.ts'
 import { trustPicture } from './pictures/trust.ts'
@@ -21,6 +22,7 @@ import { threadPane } from './thread.ts'
 import { ThreadEnd } from './thread-end.ts'
 import { titles } from './ui.ts'
 import { uploadWith } from './upload.ts'
+import { isFirstRun, welcome } from './welcome.ts'
 
 const TICK_MS = 1_000
 const SLOW_TICKS = 10
@@ -46,7 +48,9 @@ function start(place: HTMLElement, { build, ...session }: Session & { build: str
   const live = new Live(nodeClientOf(peer), around())
   const files = { upload: uploadWith(peer), save: saveWith(peer) }
   const app = new App({ live, build, ...files }, () => draw(place, app))
+  const tell = noticing(app)
   live.subscribe(() => {
+    tell()
     draw(place, app)
     app.seeOpenThread()
   })
@@ -115,7 +119,11 @@ function showDialog(place: HTMLElement): void {
   if (dialog !== null && !dialog.open) {
     asker = document.activeElement
     dialog.showModal()
-    dialog.querySelector<HTMLElement>('h2, input')?.focus()
+    const field = dialog.querySelector<HTMLElement>(
+      '.setting-form :is(input:not([hidden]), select, textarea)',
+    )
+    const first = field ?? dialog.querySelector<HTMLElement>('h2, input')
+    first?.focus()
   } else if (dialog === null && asker !== null) {
     if (asker instanceof HTMLElement && asker.isConnected) asker.focus({ preventScroll: true })
     asker = null
@@ -124,6 +132,7 @@ function showDialog(place: HTMLElement): void {
 
 function content(app: App, now: number): (Drawn | undefined)[] {
   const { screen, open } = app.ui
+  if (isFirstRun(app)) return [welcome(app)]
   switch (screen) {
     case 'inbox':
     case 'sent':

@@ -3,8 +3,10 @@ import { clock } from '../../view/ages.ts'
 import { cleanLine } from '../../view/clean.ts'
 import { matcher, screens } from '../../view/rows.ts'
 import { peerName } from '../../view/sentences.ts'
+import { settings } from '../../view/settings.ts'
 import type { Match } from '../../view/state.ts'
 import type { App } from './app.ts'
+import { openSetting } from './filling.ts'
 import { type Drawn, h } from './h.ts'
 import { button, typedIn } from './parts.ts'
 import { doable } from './thread-actions.ts'
@@ -136,12 +138,24 @@ function entriesOf(app: App, words: string): Entry[] {
     ...places,
     ...people.slice(0, words.trim() === '' ? PEOPLE_MAX : undefined),
   ]
+  const isTyped = words.trim() !== ''
   const isAsked = words.trim() !== '' && search.words !== '' && search.within === undefined
   return [
-    ...ours.filter(({ says }) => fits(says)),
+    ...[...ours, ...(isTyped ? settingEntries(app) : [])].filter(({ says }) => fits(says)),
     ...(isAsked ? search.matches.map(match => found(app, match)) : []),
   ]
 }
+
+/** Settings by what they are called; each asks in its own form. */
+const settingEntries = (app: App): Entry[] =>
+  settings
+    .filter(row => row.unless?.(app.view) === undefined)
+    .map(row => ({
+      key: `set-${row.id}`,
+      kind: 'Setting',
+      says: row.heading,
+      run: () => openSetting(app, row.id),
+    }))
 
 function actionsOf(app: App): Entry[] {
   const { open } = app.ui

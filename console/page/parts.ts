@@ -1,5 +1,5 @@
 /** Small pieces that every screen is made of. */
-import type { Face } from '../../view/faces.ts'
+import { type Bound, measured } from '../../view/bounds.ts'
 import type { Tone } from '../../view/sentences.ts'
 import { type Drawn, h, type Kid, type Props } from './h.ts'
 
@@ -13,32 +13,18 @@ export const button = (label: string, run: () => void, props: Props = {}): Drawn
 export const mark = (text: string, tone: Tone): Drawn =>
   h('span', { class: `mark ${tone}`, 'aria-hidden': 'true' }, text)
 
-/** A state in the place of what it keeps away. */
-export function faceBlock(face: Face): Drawn {
-  const isLoading = face.kind === 'loading'
-  return h(
-    'div',
-    { class: `face ${face.tone} ${face.kind}`, key: 'face', role: isLoading ? 'status' : undefined },
-    isLoading && h('span', { class: 'spin', 'aria-hidden': 'true' }),
-    h('p', {}, sentence(face.says)),
-    face.next !== undefined && h('p', { class: 'next' }, nextOf(face.next)),
-  )
-}
-
-/** A command stands as one, words as words. */
-export const nextOf = (next: string): Drawn =>
-  /^svc( |$)/.test(next) ? h('code', {}, next) : h('span', {}, sentence(next))
-
 /** With a capital letter, unless it begins with a name that has none, such as that of a file. */
 export const sentence = (text: string): string =>
-  /^[\w-]+[._:][\w]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1)
+  /^[\w-]+[._:][\w/]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1)
 
 /** Names and values. */
 export const facts = (rows: readonly (readonly [name: string, ...value: Kid[]])[]): Drawn =>
   h(
     'dl',
     { class: 'facts' },
-    rows.map(([name, ...value]) => h('div', { key: name }, h('dt', {}, name), h('dd', {}, ...value))),
+    rows.map(([name, ...value], i) =>
+      h('div', { key: `${i} ${name}` }, h('dt', {}, name), h('dd', {}, ...value)),
+    ),
   )
 
 export const card = (title: string, ...kids: Kid[]): Drawn =>
@@ -57,3 +43,15 @@ export function field(label: string, control: Drawn, hint?: string): Drawn {
 }
 
 export const typedIn = (event: Event): string => (event.target as HTMLInputElement).value
+
+/** How long a text is, once that is near to what the node takes, in the unit that it counts; and what is too much. */
+export function counter(text: string, bound: Bound): Drawn | undefined {
+  const { says, fault } = measured(text, bound)
+  if (fault !== undefined)
+    return h('p', { class: 'field-fault', role: 'alert', key: 'counter' }, sentence(fault))
+  return says === undefined
+    ? undefined
+    : h('p', { class: 'hint counter', 'aria-live': 'polite', key: 'counter' }, says)
+}
+
+export const isTooLong = (text: string, bound: Bound): boolean => measured(text, bound).fault !== undefined

@@ -21,13 +21,41 @@ export function receiptCard(app: App, thread: Thread, item: InteractionSummary):
       ['Result', h('code', {}, cleanLine(thread.receipt.result_cid))],
       ...ratingOf(item),
     ]),
-    verdict === undefined
-      ? button('Verify', () => void verify(app, thread.interaction_id), { title: 'Verify (v)' })
-      : h(
-          'p',
-          { class: 'verdict' },
-          toned(verdict.verdict === 'invalid' ? 'bad' : 'good', sentence(cleanLine(verdict.says))),
-        ),
+    onPaper(app, thread, item),
+    verdict !== undefined &&
+      h(
+        'p',
+        { class: 'verdict' },
+        toned(verdict.verdict === 'invalid' ? 'bad' : 'good', sentence(cleanLine(verdict.says))),
+      ),
+    h(
+      'div',
+      { class: 'bar' },
+      verdict === undefined &&
+        button('Verify', () => void verify(app, thread.interaction_id), {
+          title: 'Verify (v)',
+          key: 'verify',
+        }),
+      button('Print', () => print(), { key: 'print' }),
+    ),
+  )
+}
+
+/** What whoever holds the paper needs beside it: whole addresses, the task and its times. */
+function onPaper(app: App, { interaction_id: id, peer, side }: Thread, item: InteractionSummary): Drawn {
+  const own = app.view.status?.aid ?? ''
+  const [provider, requester] = side === 'sent' ? [peer, own] : [own, peer]
+  const time = (at: number) => new Date(at).toISOString().replace('T', ' ').slice(0, 16)
+  return h(
+    'div',
+    { class: 'print-only', key: 'paper' },
+    facts([
+      ['Task', h('code', {}, cleanLine(id))],
+      ['Did the work', h('code', {}, cleanLine(provider))],
+      ['Asked for it', h('code', {}, cleanLine(requester))],
+      ['From, to (UTC)', `${time(item.created_at)}, ${time(item.last_at)}`],
+      ['Check it with', h('code', {}, `svc verify ${cleanLine(id)} --offline`)],
+    ]),
   )
 }
 

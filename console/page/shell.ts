@@ -7,8 +7,10 @@ import { shortAid, type Tone } from '../../view/sentences.ts'
 import type { Side, View } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { type Drawn, h } from './h.ts'
-import { button, chip, nextOf, sentence } from './parts.ts'
+import { helpButton, nextOf } from './helping.ts'
+import { button, chip, sentence } from './parts.ts'
 import { titles } from './ui.ts'
+import { isFirstRun } from './welcome.ts'
 
 const BANNERS_SHOWN = 3
 
@@ -92,14 +94,19 @@ function nav(app: App): Drawn {
 }
 
 /** What is wrong or waits now; the worst are shown, the rest stands on the screen of the node. */
-export function bannerList(app: App, now: number): Drawn {
-  const faces = [...buildFaces(app), ...banners(app.view, now)]
-  const shown = app.ui.screen === 'node' ? faces : faces.slice(0, BANNERS_SHOWN)
+export function bannerList(app: App, now: number): Drawn | undefined {
+  // the screen of the node begins with them, and the welcome says how to get a hub
+  if (app.ui.screen === 'node') return undefined
+  const isWelcome = isFirstRun(app)
+  const faces = [...buildFaces(app), ...banners(app.view, now)].filter(
+    ({ kind }) => !isWelcome || kind !== 'no_hub',
+  )
+  const shown = faces.slice(0, BANNERS_SHOWN)
   const more = faces.length - shown.length
   return h(
     'div',
     { class: 'banners', key: 'banners', role: 'region', 'aria-label': 'State of the node' },
-    shown.map(face => banner(face)),
+    shown.map(face => banner(app, face)),
     more > 0 &&
       h(
         'p',
@@ -112,14 +119,14 @@ export function bannerList(app: App, now: number): Drawn {
 }
 
 /** The node was changed over to another build since this page was opened. */
-function buildFaces(app: App): Face[] {
+export function buildFaces(app: App): Face[] {
   const build = app.view.status?.build
   if (build === undefined || build === app.build) return []
   const says = 'the node runs another build than this page; open the page anew'
   return [{ kind: 'warning', tone: 'warn', says, next: 'svc console' }]
 }
 
-function banner(face: Face): Drawn {
+export function banner(app: App, face: Face): Drawn {
   return h(
     'div',
     { class: `banner ${face.tone}`, key: face.kind === 'warning' ? face.says : face.kind },
@@ -128,8 +135,9 @@ function banner(face: Face): Drawn {
       'p',
       {},
       sentence(face.says),
-      face.next !== undefined && h('span', { class: 'next' }, ' ', nextOf(face.next)),
+      face.next !== undefined && h('span', { class: 'next' }, ' ', nextOf(app, face.next)),
     ),
+    face.help !== undefined && helpButton(app, face.help, 'small'),
   )
 }
 

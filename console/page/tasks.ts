@@ -4,23 +4,25 @@ import { screenFace } from '../../view/faces.ts'
 import { listShown, narrowing, type TaskRow, taskRows } from '../../view/rows.ts'
 import type { List, Side } from '../../view/state.ts'
 import type { App } from './app.ts'
-import { narrowTo } from './finding.ts'
+import { narrowedOn, narrowTo } from './finding.ts'
 import { type Drawn, h } from './h.ts'
-import { button, chip, faceBlock, mark, toned, typedIn } from './parts.ts'
+import { faceBlock } from './helping.ts'
+import { button, chip, mark, toned, typedIn } from './parts.ts'
+import { rowCheck, selectionBar, selectTo } from './selecting.ts'
 import { ROWS_SHOWN, titles } from './ui.ts'
 
 export const sideOf = (screen: 'inbox' | 'sent'): Side => (screen === 'inbox' ? 'received' : 'sent')
 
 /** Rows as the list shows them now, which keys move through. */
 export function rowsOf(app: App, screen: 'inbox' | 'sent', now: number): TaskRow[] {
-  const filter = app.ui.filter[screen] ?? ''
-  return taskRows(app.view, sideOf(screen), { now, pendingOnly: app.ui.needsOnly, filter })
+  return taskRows(app.view, sideOf(screen), { now, ...narrowedOn(app, screen) })
 }
 
 export function taskList(app: App, screen: 'inbox' | 'sent', now: number): Drawn {
   const rows = rowsOf(app, screen, now)
-  const { from, shown, needsOnly: pendingOnly } = app.ui
-  const options = { pendingOnly, filter: app.ui.filter[screen] }
+  const { from, shown } = app.ui
+  const options = narrowedOn(app, screen)
+  const shownIds = rows.slice(from, from + shown).map(({ id }) => id)
   const list = listShown(app.view, sideOf(screen), options)
   const face = screenFace(app.view, screen, rows.length)
   const hasMore = rows.length > from + shown || list.nextCursor !== undefined
@@ -32,18 +34,15 @@ export function taskList(app: App, screen: 'inbox' | 'sent', now: number): Drawn
       { class: 'list-head' },
       h('h2', { id: 'list-title' }, titles[screen]),
       filterField(app, screen),
-      h(
-        'label',
-        { class: 'check' },
-        h('input', {
-          type: 'checkbox',
-          checked: app.ui.needsOnly,
-          onchange: event => narrowTo(app, screen, { waits: (event.target as HTMLInputElement).checked }),
-        }),
-        'Waits for me',
-      ),
+      selectionBar(app, shownIds) ??
+        h(
+          'div',
+          { class: 'narrowing', key: 'narrowing' },
+          narrowBox('Waits for me', app.ui.needsOnly, waits => narrowTo(app, screen, { waits })),
+          narrowBox('Archived', app.ui.archivedOnly, archived => narrowTo(app, screen, { archived })),
+        ),
     ),
-    narrowing(options) === undefined ? face && faceBlock(face) : foundSays(list, rows.length),
+    narrowing(options) === undefined ? face && faceBlock(app, face) : foundSays(list, rows.length),
     from > 0 &&
       h(
         'p',
@@ -54,7 +53,7 @@ export function taskList(app: App, screen: 'inbox' | 'sent', now: number): Drawn
       h(
         'ul',
         { class: 'rows', key: 'rows' },
-        rows.slice(from, from + shown).map(row => taskRow(app, row, screen)),
+        rows.slice(from, from + shown).map(row => taskRow(app, row, { screen, shownIds })),
       ),
     hasMore &&
       rows.length > 0 &&
@@ -65,6 +64,18 @@ export function taskList(app: App, screen: 'inbox' | 'sent', now: number): Drawn
       ),
   )
 }
+
+const narrowBox = (label: string, checked: boolean, set: (on: boolean) => void): Drawn =>
+  h(
+    'label',
+    { class: 'check' },
+    h('input', {
+      type: 'checkbox',
+      checked,
+      onchange: event => set((event.target as HTMLInputElement).checked),
+    }),
+    label,
+  )
 
 export function filterField(app: App, screen: App['ui']['screen']): Drawn {
   return h('input', {
@@ -95,17 +106,20 @@ function showNewer(app: App): void {
 
 export function showMore(app: App, screen: 'inbox' | 'sent'): void {
   app.set({ shown: app.ui.shown + ROWS_SHOWN })
-  const options = { pendingOnly: app.ui.needsOnly, filter: app.ui.filter[screen] }
+  const options = narrowedOn(app, screen)
   if (listShown(app.view, sideOf(screen), options).nextCursor !== undefined)
     void app.live.more(sideOf(screen))
 }
 
-function taskRow(app: App, row: TaskRow, screen: 'inbox' | 'sent'): Drawn {
+type Among = { screen: 'inbox' | 'sent'; shownIds: readonly string[] }
+
+function taskRow(app: App, row: TaskRow, { screen, shownIds }: Among): Drawn {
   const isOpen = app.ui.open === row.id
   const isAt = app.ui.cursor[screen] === row.id
   return h(
     'li',
-    { key: row.id },
+    { key: row.id, class: app.ui.selected.has(row.id) ? 'picked' : undefined },
+    rowCheck(app, row.id, row.peer, shownIds),
     h(
       'a',
       {
@@ -115,7 +129,8 @@ function taskRow(app: App, row: TaskRow, screen: 'inbox' | 'sent'): Drawn {
         'data-row': row.id,
         onclick: event => {
           event.preventDefault()
-          app.open(row.id)
+          if ((event as MouseEvent).shiftKey) selectTo(app, row.id, shownIds)
+          else app.open(row.id)
         },
       },
       h(

@@ -5,6 +5,8 @@ import { isQuote, PAID_ANEW, peerName, sayTerms } from '../../view/sentences.ts'
 import type { Thread } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { verify } from './receipt.ts'
+import { download, downloadAll } from './saving.ts'
+import { archiveOne } from './selecting.ts'
 
 /** Of a task's id, in the name of the archive of its files. */
 const ARCHIVE_ID_CHARACTERS = 8
@@ -126,9 +128,14 @@ const secondReceipt = (app: App, id: string, peer: string): Doable => ({
 function saving(app: App, id: string, files: Thread['turns'][number]['attachments'], peer: string): Doable {
   const [only] = files.length === 1 ? files : []
   if (only !== undefined)
-    return { name: 'save', label: 'Save the file', isElsewhere: true, run: () => void app.download(id, only) }
+    return {
+      name: 'save',
+      label: 'Save the file',
+      isElsewhere: true,
+      run: () => void download(app, id, only),
+    }
   const archive = fileName(`${peer} ${id.slice(0, ARCHIVE_ID_CHARACTERS)}.zip`)
-  const run = () => void app.downloadAll(id, files, archive)
+  const run = () => void downloadAll(app, id, { files, archive })
   return { name: 'save', label: `Save ${files.length} files`, key: 'S', run }
 }
 
@@ -152,7 +159,18 @@ function always(app: App, thread: Thread): Doable[] {
     ...(thread.actions.includes('message')
       ? [{ name: 'attach', label: 'Attach', isElsewhere: true, run: attach }]
       : []),
+    ...archiving(app, thread),
   ]
+}
+
+/** What is over has the button beside its others; what goes on is archived by its key. */
+function archiving(app: App, { interaction_id: id, actions, state }: Thread): Doable[] {
+  const isArchived = app.view.interactions.get(id)?.archived === true
+  if (actions.includes('approve')) return []
+  const isOver = !['queued', 'delivered', 'pending', 'open', 'end_proposed'].includes(state)
+  const label = isArchived ? 'Put back' : 'Archive'
+  const isElsewhere = !isOver && !isArchived
+  return [{ name: 'archive', label, key: 'z', isElsewhere, run: () => archiveOne(app, id) }]
 }
 
 /** A rating is given once, and to no price. */

@@ -9,8 +9,10 @@ import type { App } from './app.ts'
 import { composer } from './composer.ts'
 import { findBar } from './finding.ts'
 import { type Drawn, h } from './h.ts'
-import { button, card, chip, faceBlock, facts, mark, sentence, toned } from './parts.ts'
+import { faceBlock } from './helping.ts'
+import { button, card, chip, facts, mark, sentence, toned } from './parts.ts'
 import { receiptCard } from './receipt.ts'
+import { download } from './saving.ts'
 import { doable, hold } from './thread-actions.ts'
 import { shownCharacters, wordsOf } from './words.ts'
 
@@ -23,7 +25,7 @@ export function threadPane(app: App, id: string, now: number): Drawn {
     'article',
     { class: 'detail thread', key: `thread-${id}`, 'aria-labelledby': 'detail-title', tabindex: '-1' },
     back(app),
-    thread === undefined ? waiting(held) : threadBody(app, thread, now),
+    thread === undefined ? waiting(app, held) : threadBody(app, thread, now),
   )
 }
 
@@ -34,11 +36,11 @@ export const back = (app: App): Drawn =>
     button('‹ Back to the list', () => app.open(undefined), { class: 'link' }),
   )
 
-function waiting(held: ThreadHeld | undefined): Drawn {
+function waiting(app: App, held: ThreadHeld | undefined): Drawn {
   const { refusal } = held ?? {}
-  if (refusal === undefined) return faceBlock({ kind: 'loading', tone: 'quiet', says: 'loading' })
+  if (refusal === undefined) return faceBlock(app, { kind: 'loading', tone: 'quiet', says: 'loading' })
   const next = refusal.next === undefined ? {} : { next: refusal.next.split('\n')[0] ?? '' }
-  return faceBlock({ kind: 'refused', tone: 'bad', says: cleanLine(refusal.says), ...next })
+  return faceBlock(app, { kind: 'refused', tone: 'bad', says: cleanLine(refusal.says), ...next })
 }
 
 function threadBody(app: App, thread: Thread, now: number): Drawn {
@@ -198,7 +200,7 @@ function attachments(app: App, id: string, turn: Turn): Drawn {
         h('span', { class: 'soft' }, ` ${size(file.bytes)} · ${cleanLine(file.media_type, 60)} `),
         file.path === null
           ? h('span', { class: 'soft' }, 'not here yet')
-          : button('Save', () => void app.download(id, file), {
+          : button('Save', () => void download(app, id, file), {
               class: 'small',
               'aria-label': `Save ${fileName(file.name)}`,
             }),

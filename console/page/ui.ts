@@ -1,7 +1,9 @@
 /** What the page knows beside the node: which screen, what is open and selected, drafts, and a dialog; and its addresses. */
 import { present } from '../../protocol/encoding/present.ts'
+import type { Bulk, BulkResult } from '../../view/bulk.ts'
 import { type Screen, screens } from '../../view/rows.ts'
 import type { Tone } from '../../view/sentences.ts'
+import type { Values } from '../../view/settings/field.ts'
 import type { Uploading } from './upload.ts'
 
 export type Draft = {
@@ -23,6 +25,10 @@ export type Dialog =
   | { kind: 'approve'; id: string }
   | { kind: 'review'; id: string; rating?: number; comment: string }
   | { kind: 'help' }
+  /** A setting, as far as it is filled in. */
+  | { kind: 'setting'; filling: Filling }
+  /** One thing that is done with several tasks. */
+  | { kind: 'bulk'; bulk: Bulk; results?: readonly BulkResult[]; given?: string }
   /** Places, people and messages by words; `at` is the row that Enter takes. */
   | { kind: 'palette'; words: string; at: number }
   /** Something that cannot be undone, or that others see: a question with a yes of its own. */
@@ -33,10 +39,29 @@ export type Dialog =
       yes: string
       /** Whether a reason may be given, and which. */
       reason?: string
+      /** As far as it is written. */
+      given?: string
       /** What is said once it is done. */
       done?: string
       run: (reason: string) => Promise<unknown>
     }
+
+/** A form of the table of settings, as far as it is filled in. */
+export type Filling = {
+  readonly id: string
+  readonly values: Values
+  /** What is wrong, by field. */
+  readonly faults: ReadonlyMap<string, string>
+  /** What the node refused, and is about no one field. */
+  readonly fault?: string | undefined
+  /** All was chosen before it was opened: there is a question, and no form behind it. */
+  readonly isWhole?: boolean
+  /** The question before it is done is in front. */
+  readonly isAsked?: boolean
+  readonly busy?: boolean
+  /** What trying it said. */
+  readonly says?: { text: string; tone: Tone } | undefined
+}
 
 export type Ui = {
   screen: Screen
@@ -46,6 +71,14 @@ export type Ui = {
   filter: Partial<Record<Screen, string>>
   /** Only tasks that want something of this person. */
   needsOnly: boolean
+  /** Only what was taken out of the lists. */
+  archivedOnly: boolean
+  /** Tasks of the list in front with which one thing is done together. */
+  selected: ReadonlySet<string>
+  /** The form of a node without a hub. */
+  joining: Filling | undefined
+  /** Whether news are told outside of the page, and with their words. */
+  notices: { on: boolean; words: boolean }
   /** The first row that is drawn, and how many are; more as they are scrolled to. */
   from: number
   shown: number
@@ -97,16 +130,19 @@ export type Route = {
   /** What the list is narrowed to: words, and whether only to what waits for this person. */
   q?: string | undefined
   waits?: boolean | undefined
+  /** Only what was archived. */
+  archived?: boolean | undefined
   /** The message at which a conversation is opened. */
   turn?: number | undefined
 }
 
 /** The fragment of a place on the page; it names ids and words that were searched, and never a secret. */
-export function addressOf({ screen, open, q = '', waits = false, turn }: Route): string {
+export function addressOf({ screen, open, q = '', waits = false, archived = false, turn }: Route): string {
   const place = open === undefined ? `#/${screen}` : `#/${screen}/${encodeURIComponent(open)}`
   const query = new URLSearchParams()
   if (q.trim() !== '') query.set('q', q.trim())
   if (waits) query.set('waits', 'yes')
+  if (archived) query.set('archived', 'yes')
   if (turn !== undefined) query.set('turn', String(turn))
   return query.size === 0 ? place : `${place}?${query}`
 }
@@ -136,6 +172,7 @@ export function routeOf(fragment: string): Route {
     ...present({
       q: given.get('q')?.slice(0, WORDS_MAX) || undefined,
       waits: (isTasks && given.get('waits') === 'yes') || undefined,
+      archived: (isTasks && given.get('archived') === 'yes') || undefined,
       turn: isTasks && open !== undefined ? turn : undefined,
     }),
   }

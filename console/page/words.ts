@@ -6,6 +6,7 @@ import type { Thread } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { type Drawn, h, type Kid } from './h.ts'
 import { button } from './parts.ts'
+import { saveText } from './saving.ts'
 
 type Turn = Thread['turns'][number]
 type Link = Extract<Inline, { kind: 'link' }>
@@ -47,7 +48,7 @@ function restOf(
     h('span', { class: 'soft' }, `${shown.toLocaleString('en')} of ${whole.toLocaleString('en')} characters`),
     limit < (PARTS.at(-1) ?? 0) &&
       button('Show more', () => void showMore(app, id, turn), { class: 'small' }),
-    button('Save the text', () => void saveText(app, id, turn), { class: 'small' }),
+    button('Save the text', () => void saveTurn(app, id, turn), { class: 'small' }),
   )
 }
 
@@ -62,7 +63,7 @@ const textOf = (app: App, id: string, n: number): Turn | undefined =>
   app.view.threads.get(id)?.thread?.turns.find(one => one.n === n)
 
 /** All of a text, as a file of the browser. */
-async function saveText(app: App, id: string, { n }: Turn): Promise<void> {
+async function saveTurn(app: App, id: string, { n }: Turn): Promise<void> {
   for (let before: number | undefined; ; ) {
     const next = textOf(app, id, n)?.next_char
     if (next === undefined) break
@@ -70,7 +71,7 @@ async function saveText(app: App, id: string, { n }: Turn): Promise<void> {
     before = next
     await app.live.moreText(id, n)
   }
-  app.saveText(textOf(app, id, n)?.text ?? '', fileName(`message ${n} of ${id.slice(0, 8)}.md`))
+  saveText(app, textOf(app, id, n)?.text ?? '', fileName(`message ${n} of ${id.slice(0, 8)}.md`))
 }
 
 /** A beginning that ends between characters. */

@@ -59,6 +59,32 @@ const places: [string, (page: Page, world: World) => Promise<unknown>][] = [
   ['a record', page => visit(page, '#/evidence/1', '.detail pre')],
   ['the node', page => visit(page, '#/node', '#days')],
   [
+    'a setting with something wrong in it',
+    async page => {
+      await visit(page, '#/node', '#days')
+      await page.getByRole('button', { name: 'Change: Spend without asking me' }).click()
+      await page.getByLabel('One payment of the node').fill('9')
+      await page.keyboard.press('Enter')
+      await page.locator('.field-fault').waitFor()
+    },
+  ],
+  [
+    'the question before a new key',
+    async page => {
+      await visit(page, '#/node', '#days')
+      await page.getByRole('button', { name: 'Change the key' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Change the key' }).click()
+      await page.getByRole('heading', { name: 'Change the key of this identity?' }).waitFor()
+    },
+  ],
+  [
+    'several tasks that are selected',
+    async page => {
+      await page.locator('.pick').first().check()
+      await page.getByRole('toolbar').waitFor()
+    },
+  ],
+  [
     'the keys',
     async page => {
       await page.getByRole('button', { name: 'Keys' }).click()
@@ -162,6 +188,73 @@ describe.skipIf(noBrowser !== undefined)(`the look of the console${skipped}`, ()
         .map(one => one.textContent),
     )
     expect(small).toEqual([])
+    await context.close()
+  })
+
+  test.each(['light', 'dark'] as const)(
+    'in colours of the reader (%s), one tab and one row are seen to be open',
+    async colorScheme => {
+      const { page, context } = await openConsole(browser, world.url, {
+        forcedColors: 'active',
+        colorScheme,
+      })
+      await openRow(page, 'licences')
+      const marked = (selector: string, edge: 'borderBottomColor' | 'borderLeftColor') =>
+        page.evaluate(
+          ([one, side]) =>
+            [...document.querySelectorAll(one)].filter(
+              element => getComputedStyle(element)[side] !== getComputedStyle(document.body).backgroundColor,
+            ).length,
+          [selector, edge] as const,
+        )
+      expect([await marked('.tab', 'borderBottomColor'), await marked('.row', 'borderLeftColor')]).toEqual([
+        1, 1,
+      ])
+      expect(await violations(page)).toEqual([])
+      await context.close()
+    },
+  )
+
+  test('a receipt is printed whole, black on white, without the rest of the page', async () => {
+    const { page, context } = await openConsole(browser, world.url, { colorScheme: 'dark' })
+    await visit(page, '#/sent', '.rows .row')
+    await openRow(page, 'Three findings')
+    const receipt = page.getByRole('region', { name: 'Receipt' })
+    await receipt.getByRole('button', { name: 'Print' }).waitFor()
+    await page.emulateMedia({ media: 'print' })
+    for (const gone of ['.top', '.list', '.composer', 'button', '.said'])
+      expect(await page.locator(gone).filter({ visible: true }).count(), gone).toBe(0)
+    for (const words of [world.alice.aid, world.bob.aid, 'svc verify'])
+      await receipt.getByText(words).waitFor()
+    const seen = await receipt.evaluate(card => {
+      const { color, backgroundColor } = getComputedStyle(card)
+      const cut = [...document.querySelectorAll('body, #app, #main, .detail')].filter(
+        one => one.scrollHeight > one.clientHeight + 1,
+      )
+      return { color, backgroundColor, cut: cut.map(one => one.id || one.className) }
+    })
+    expect(seen).toEqual({ color: 'rgb(0, 0, 0)', backgroundColor: 'rgb(255, 255, 255)', cut: [] })
+    expect((await page.pdf()).length).toBeGreaterThan(10_000)
+    await context.close()
+  })
+
+  test('how much more may be written is said in bytes once little is left, and too much is not sent', async () => {
+    const { page, context } = await openConsole(browser, world.url)
+    await openRow(page, 'licences')
+    const field = page.getByLabel('Write to bob')
+    const most = 644 * 1024
+    await field.fill('x'.repeat(100))
+    expect(await page.locator('.counter').count()).toBe(0)
+    await field.fill('x'.repeat(most - 10))
+    await page.locator('.counter').getByText('659,446 of 659,456 bytes').waitFor()
+    await field.fill('é'.repeat(most / 2 + 1))
+    await page.getByText('2 bytes too many; at most 659,456 are taken').waitFor()
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+    await field.fill('')
+    await page.getByRole('button', { name: 'Decline' }).click()
+    await page.getByLabel('Reason, for the other side').fill('x'.repeat(1025))
+    await page.getByText('1 bytes too many; at most 1,024 are taken').waitFor()
+    expect(await page.getByRole('dialog').getByRole('button', { name: 'Decline' }).isDisabled()).toBe(true)
     await context.close()
   })
 

@@ -82,23 +82,46 @@ describe.skipIf(noBrowser !== undefined)(`opening the console${skipped}`, () => 
     await linked.context.close()
   })
 
-  test('a node without a hub says what comes next, and an empty list its address', async () => {
+  test('a node without a hub offers three ways on and no error, and joins one from the page', async () => {
     const node = await starting('alone', {})
-    const { page, context } = await openConsole(browser, plain(node.controlAddress))
-    await page.locator('.banner').getByText('svc hub-register <url> --name <name>').waitFor()
-    await page.locator('.face.empty').getByText(node.aid).waitFor()
-    for (const [key, words] of [
-      ['2', /delegated nothing yet/],
-      ['4', /no records yet/i],
-    ] as const) {
+    await lab.hub.running.hub.context.store.admit(node.aid, true)
+    const { page, context, wrong } = await openConsole(browser, plain(node.controlAddress))
+    const welcome = page.getByRole('heading', { name: 'Your node runs. It has no hub yet.' })
+    for (const key of ['1', '2', '3']) {
       await page.keyboard.press(key)
-      await page.locator('.face.empty').getByText(words).waitFor()
+      await welcome.waitFor()
+      for (const way of ['Join a hub', 'Host a hub', 'See the demo'])
+        await page.getByRole('heading', { name: way }).waitFor()
+      expect(await page.locator('.banner, .bad').count()).toBe(0)
     }
-    await page.keyboard.press('3')
+    for (const command of ['svc-hub serve', 'svc-hub admission open', 'svc demo'])
+      await page.getByRole('button', { name: `Copy the command ${command}` }).waitFor()
+    await page.keyboard.press('4')
     await page
-      .locator('.face.refused')
-      .getByText(/registered at no hub/)
+      .locator('.face.empty')
+      .getByText(/no records yet/i)
       .waitFor()
+    expect(await page.locator('.face.empty').getByRole('button').count()).toBe(1)
+    await page.keyboard.press('5')
+    await page.locator('.attention').getByRole('button', { name: 'Join a hub' }).waitFor()
+
+    await page.keyboard.press('1')
+    await page.getByRole('button', { name: 'Join it from here' }).click()
+    expect(await page.getByLabel('Address of the hub').inputValue()).toBe('http://127.0.0.1:8088')
+    await page.getByLabel('Address of the hub').fill('hub.example')
+    await page.getByLabel('Your name there').fill('alone')
+    await page.getByRole('button', { name: 'Join', exact: true }).click()
+    await page.getByText('Expected an address such as https://hub.example').waitFor()
+    await page.getByLabel('Address of the hub').fill(lab.line.url)
+    await page.keyboard.press('Enter')
+    await welcome.waitFor({ state: 'detached' })
+    await page.getByText('online', { exact: true }).waitFor()
+    await page.locator('.face.empty').getByText(node.aid).waitFor()
+    await page.getByRole('button', { name: 'Copy your address' }).waitFor()
+    await page.keyboard.press('2')
+    await page.getByRole('button', { name: 'Find an agent' }).click()
+    await page.locator('#list-title').getByText('Agents').waitFor()
+    expect(wrong).toEqual([])
     await context.close()
   })
 
@@ -127,6 +150,7 @@ describe.skipIf(noBrowser !== undefined)(`opening the console${skipped}`, () => 
       .waitFor({ state: 'attached' })
     expect(await picture.locator('svg rect.fill').count()).toBe(1)
     await page.getByRole('button', { name: 'Try it' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Ask' }).click()
     await page
       .getByRole('status')
       .getByText(/It answered in .*nine words/i)
@@ -148,7 +172,7 @@ describe.skipIf(noBrowser !== undefined)(`opening the console${skipped}`, () => 
     })
     const { page, context, wrong } = await openConsole(browser, printed.console_url)
     await isOpen(page)
-    await page.locator('.banner').getByText('svc hub-register <url> --name <name>').waitFor()
+    await page.getByRole('heading', { name: 'Your node runs. It has no hub yet.' }).waitFor()
     expect(wrong).toEqual([])
     await context.close()
 
