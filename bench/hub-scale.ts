@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { openDataDirectory } from '../hub/data-dir.ts'
 import { random, type TestAgent } from '../hub/testing/hub.ts'
 import { directoryBitsMax } from '../protocol/identity/directory.ts'
+import { systemTimers } from '../protocol/timers.ts'
 import {
   atMost,
   Connection,
@@ -37,7 +38,13 @@ const POLLED = 32
 const BUCKETS = 100
 
 async function fill(directory: string): Promise<void> {
-  const data = await openDataDirectory({ directory, now: Date.now, random, onBroken: () => undefined })
+  const data = await openDataDirectory({
+    directory,
+    now: Date.now,
+    timers: systemTimers,
+    random,
+    onBroken: () => undefined,
+  })
   const mailboxes: number[] = []
   for (let done = 0; done < AGENTS; done += BATCH)
     mailboxes.push(...(await Promise.all(Array.from({ length: BATCH }, () => addAgent(data.store)))))

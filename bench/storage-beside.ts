@@ -15,6 +15,7 @@ import { connect } from '@nats-io/transport-node'
 import { openDataDirectory } from '../hub/data-dir.ts'
 import type { Enqueue } from '../hub/store/port.ts'
 import { random } from '../hub/testing/hub.ts'
+import { systemTimers } from '../protocol/timers.ts'
 import {
   atLeast,
   load,
@@ -60,7 +61,13 @@ async function hub(): Promise<Subject> {
 /** The hub's store alone: no HTTP and no signatures, each item flushed before its answer. */
 async function store(): Promise<Subject> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-beside-store-'))
-  const data = await openDataDirectory({ directory, now: Date.now, random, onBroken: () => undefined })
+  const data = await openDataDirectory({
+    directory,
+    now: Date.now,
+    timers: systemTimers,
+    random,
+    onBroken: () => undefined,
+  })
   const mailboxes = await Promise.all(Array.from({ length: RECIPIENTS }, () => addAgent(data.store)))
   return {
     name: 'hub store alone, envelopes',

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { systemTimers } from '../protocol/timers.ts'
 import { systemRandom } from './core/random.ts'
 import { openDataDirectory, openness } from './data-dir.ts'
 
@@ -14,6 +15,7 @@ async function hubIn(name: string): Promise<string> {
   const data = await openDataDirectory({
     directory,
     now: Date.now,
+    timers: systemTimers,
     random: systemRandom,
     onBroken: ({ message }) => expect.unreachable(message),
   })

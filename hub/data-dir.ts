@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
 import { fromHex, toHex } from '../protocol/encoding/bytes.ts'
 import { systemCode } from '../protocol/encoding/errors.ts'
+import type { Timers } from '../protocol/timers.ts'
 import { MODE_SETTING } from './core/admission.ts'
 import {
   ensureIdentity,
@@ -64,6 +65,7 @@ export type DataDirectory = {
 export type DataDirectoryOptions = {
   directory: string
   now: () => number
+  timers: Timers
   random: (count: number) => Uint8Array
   onBroken: (error: StoreBroken) => void
   onLocked?: (isLocked: boolean) => void

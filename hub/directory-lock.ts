@@ -1,6 +1,6 @@
 /** One process a data directory: a lock of the operating system, which ends with the process however it ends. */
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { sleep, systemTimers } from '../protocol/timers.ts'
 import { StoreRefused } from './store/port.ts'
 import { faultClass, inWords, openLock } from './store/sqlite/database.ts'
 
@@ -19,13 +19,13 @@ export class DirectoryBusy extends StoreRefused {
 
 /** Takes what needs the lock of a data directory, after a short while if another command has it now. */
 export async function whenFree<T>(take: () => T | Promise<T>, waitMs = WAIT_MS): Promise<T> {
-  const untilMs = performance.now() + waitMs
+  const untilMs = systemTimers.monotonic() + waitMs
   for (;;) {
     try {
       return await take()
     } catch (error) {
-      if (!(error instanceof DirectoryBusy) || performance.now() > untilMs) throw error
-      await setTimeout(RETRY_MS)
+      if (!(error instanceof DirectoryBusy) || systemTimers.monotonic() > untilMs) throw error
+      await sleep(systemTimers, RETRY_MS)
     }
   }
 }

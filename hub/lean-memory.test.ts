@@ -2,14 +2,17 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 
-const module = new URL('./lean-memory.ts', import.meta.url).href
+const [module, timers] = ['./lean-memory.ts', '../protocol/timers.ts'].map(
+  path => new URL(path, import.meta.url).href,
+)
 
 /** Small pieces by the hundred thousand, and a few that stay between them, as a store keeps while connections go. */
 const program = `
 import { setTimeout as pause } from 'node:timers/promises'
 import { collectWhenQuiet } from ${JSON.stringify(module)}
+import { systemTimers } from ${JSON.stringify(timers)}
 const mib = () => process.memoryUsage.rss() / 2 ** 20
-collectWhenQuiet()
+collectWhenQuiet(systemTimers)
 await pause(2500)
 const before = mib()
 let pieces = Array.from({ length: 400_000 }, () => new Uint8Array(400))

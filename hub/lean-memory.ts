@@ -6,6 +6,7 @@
  */
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import type { Timers } from '../protocol/timers.ts'
 
 const YOUNG_BYTES = 3 * 1024 * 1024
 const CHECK_EVERY_MS = 20
@@ -20,27 +21,28 @@ const WORTH_MS = 200
 type Collect = (options: { type: 'major'; flavor: 'last-resort' }) => void
 
 /** Lets the young generation grow up to its size and no further, and gives back what is not needed any more. */
-export function keepMemorySmall(release: () => void): void {
+export function keepMemorySmall(timers: Timers, release: () => void): void {
   setFlagsFromString(`--heap-growing-percent=${OLD_GROWTH_PERCENT}`)
-  collectWhenQuiet(release)
+  collectWhenQuiet(timers, release)
   let mayGrow = true
   // a quiet engine makes it small again, from where it has to grow once more
-  setInterval(() => {
+  const check = () => {
     const young = getHeapSpaceStatistics().find(space => space.space_name === 'new_space')
     const isSmall = young === undefined || young.space_size < YOUNG_BYTES
     if (isSmall !== mayGrow) setFlagsFromString(`--semi-space-growth-factor=${isSmall ? 2 : 1}`)
     mayGrow = isSmall
-  }, CHECK_EVERY_MS).unref()
+  }
+  timers.every(CHECK_EVERY_MS, check).unref()
 }
 
 /** Collects each time that this thread has become quiet after work; `release` lets go of what can be had again. */
-export function collectWhenQuiet(release: () => void = () => undefined): void {
+export function collectWhenQuiet(timers: Timers, release: () => void = () => undefined): void {
   const collect = exposeCollector()
   let trim: (() => void) | undefined
   let isStarting = true
   let workedMs = 0
   let spent = process.threadCpuUsage()
-  setInterval(() => {
+  const look = () => {
     const { user, system } = process.threadCpuUsage(spent)
     spent = process.threadCpuUsage()
     const spentMs = (user + system) / 1000
@@ -54,7 +56,8 @@ export function collectWhenQuiet(release: () => void = () => undefined): void {
       isStarting = false
       workedMs = 0
     }
-  }, LOOK_EVERY_MS).unref()
+  }
+  timers.every(LOOK_EVERY_MS, look).unref()
 }
 
 function exposeCollector(): Collect | undefined {

@@ -12,11 +12,11 @@ export type Lines = { line: Line; shares: Shares }
 
 /** Opens lines for one listener; a request that says nothing is for the first. */
 export function openLines([first, ...others]: readonly [Wire, ...Wire[]], options: LineOptions): Lines {
-  const { limits, memory } = options.hub.context
+  const { limits, memory, timers } = options.hub.context
   const shares = new Shares(
     limits,
     [first, ...others].map(wire => kinds[wire].rows),
-    memory.rates,
+    { rates: memory.rates, timers },
   )
   const open = (wire: Wire): Line => kinds[wire].open(options, shares)
   return { line: choosing([open(first), ...others.map(open)]), shares }

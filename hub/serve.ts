@@ -2,6 +2,7 @@
 
 import { buildInfo } from '../protocol/build-info.ts'
 import { present } from '../protocol/encoding/present.ts'
+import { systemNow, systemTimers, type Timers } from '../protocol/timers.ts'
 import { bindServer, checkAddress } from './bind.ts'
 import type { Config } from './config.ts'
 import { ClockWatch } from './core/clock-watch.ts'
@@ -39,6 +40,7 @@ export type ServeOptions = {
   config: Config
   log: Log
   now?: () => number
+  timers?: Timers
   random?: (count: number) => Uint8Array
   /** The disk failed: the process must end and be started anew. */
   onBroken: () => void
@@ -71,16 +73,18 @@ export type RunningHub = {
 /** Starts a hub; resolves when it answers. */
 export async function startHub(options: ServeOptions): Promise<RunningHub> {
   const { config, log } = options
-  const now = options.now ?? Date.now
+  const now = options.now ?? systemNow
+  const timers = options.timers ?? systemTimers
   const random = options.random ?? systemRandom
   await checkAddress(config.listen)
-  const site = config.docs === undefined ? undefined : openSite(config.docs)
+  const site = config.docs === undefined ? undefined : openSite(config.docs, timers)
   const watched = await openWatch(config)
   let data: DataDirectory | undefined
   try {
     data = await openDataDirectory({
       directory: config.dataDir,
       now,
+      timers,
       random,
       onBroken: error => {
         log.error('the store failed; no more writes', { error: error.message })
@@ -102,7 +106,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
         }),
       existing: options.existing,
     })
-    return await serve(data, options, { now, random, watched, site })
+    return await serve(data, options, { now, timers, random, watched, site })
   } catch (error) {
     await data?.close()
     await watched?.close()
@@ -112,6 +116,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
 
 type Surroundings = {
   now: () => number
+  timers: Timers
   random: (count: number) => Uint8Array
   watched: OperatorListener | undefined
   site: StaticFolder | undefined
@@ -127,7 +132,7 @@ async function openWatch(config: Config): Promise<OperatorListener | undefined> 
 async function serve(
   data: DataDirectory,
   { config, log, standardEngine }: ServeOptions,
-  { now, random, watched, site }: Surroundings,
+  { now, timers, random, watched, site }: Surroundings,
 ): Promise<RunningHub> {
   const { identity, store, blobs, secret } = data
   const verifier = verifierOf(config, log, standardEngine)
@@ -142,12 +147,13 @@ async function serve(
     limits: config.limits,
     verifier,
     now,
+    timers,
     random,
     alert: log.warn,
   }
   const hub = await composeHub(context, epochsOf(store))
-  const offers = new CheckpointOffers(hub.checkpoints, config.checkpointWitnesses ?? [], log.warn)
-  const clock = new ClockWatch(now, lastMs, log.warn)
+  const offers = new CheckpointOffers(hub.checkpoints, config.checkpointWitnesses ?? [], context)
+  const clock = new ClockWatch(context, lastMs, log.warn)
   let baseUrl = config.baseUrl ?? ''
   const nameFault = ownNames({ baseUrl: config.baseUrl, listen: config.listen.host })
   const { line, shares } = openLines([config.wire], {
@@ -158,14 +164,14 @@ async function serve(
     hasDocuments: site !== undefined,
     onError: (id, error) => log.error('request failed', { id, error: String(error) }),
   })
-  const around = { nameFault, buckets: memory.rates.of('documents', config.limits.requestRate), now }
+  const around = { nameFault, buckets: memory.rates.of('documents', config.limits.requestRate), now, timers }
   const answered = site === undefined ? line.handle : besides(line.handle, new DocumentPages(site, around))
-  const handle = watched === undefined ? answered : counted(answered, watched)
-  const surplus = new Surplus(log.warn, of => watched?.metrics.closedUnheard(of))
-  const listener = listenerOf(config, handle, line, surplus)
+  const handle = watched === undefined ? answered : counted(answered, watched, timers)
+  const surplus = new Surplus(timers, log.warn, of => watched?.metrics.closedUnheard(of))
+  const listener = listenerOf(config, handle, line, { surplus, timers })
   const url = await bindServer(listener.server, config.listen)
   if (baseUrl === '') baseUrl = url
-  const leases = new FileLeases(blobs)
+  const leases = new FileLeases(blobs, context)
   const operatorUrl = watched?.url
   const addresses = { url, baseUrl, operatorUrl }
   const operatorContext = contextOfOrders({ config, log, now, hub, leases, addresses })
@@ -220,7 +226,7 @@ function listenerOf(
   { limits }: Config,
   handle: Line['handle'],
   { answerUnparsed }: Line,
-  surplus: Surplus,
+  beside: { surplus: Surplus; timers: Timers },
 ): PublicServer {
   return new PublicServer(
     limits,
@@ -229,7 +235,7 @@ function listenerOf(
       void handle(request, response)
     },
     answerUnparsed,
-    surplus,
+    beside,
   )
 }
 
@@ -286,11 +292,11 @@ function besides(handle: Line['handle'], documents: DocumentPages): Line['handle
 }
 
 /** The same line, with every answer counted under the row of its route. */
-function counted(handle: Line['handle'], { metrics }: OperatorListener): Line['handle'] {
+function counted(handle: Line['handle'], { metrics }: OperatorListener, timers: Timers): Line['handle'] {
   return async (request, response) => {
-    const startedMs = performance.now()
+    const startedMs = timers.monotonic()
     const answered = await handle(request, response)
-    metrics.answered({ ...answered, status: response.statusCode, ms: performance.now() - startedMs })
+    metrics.answered({ ...answered, status: response.statusCode, ms: timers.monotonic() - startedMs })
     return answered
   }
 }

@@ -25,6 +25,10 @@ export const rooms: Record<string, Room> = {
     purpose: 'what people copy into a shell: words, and how a program is called where it was started',
     uses: [],
   },
+  'protocol/timers.ts': {
+    purpose: 'timers, pauses and deadlines, passed in: those of the machine, or those of a test',
+    uses: [],
+  },
   'protocol/completion.ts': {
     purpose: 'what a shell offers behind a program, written from its table of commands',
     uses: [],
@@ -83,14 +87,14 @@ export const rooms: Record<string, Room> = {
     purpose: 'what commands print, and their exit codes',
     uses: ['protocol/encoding', 'protocol/shell.ts'],
   },
-  'hub/lean-memory.ts': { purpose: 'settings that keep the memory small', uses: [] },
+  'hub/lean-memory.ts': { purpose: 'settings that keep the memory small', uses: ['protocol/timers.ts'] },
   'hub/files.ts': {
     purpose: 'small steps with files and folders that more than one part of the hub takes',
     uses: ['protocol/encoding'],
   },
   'hub/store': {
     purpose: 'the store as a port: atomic operations, what each promises, and its errors',
-    uses: ['protocol/encoding'],
+    uses: ['protocol/encoding', 'protocol/timers.ts'],
   },
   'hub/store/blobs': {
     purpose: 'large envelopes as files of a folder',
@@ -98,7 +102,14 @@ export const rooms: Record<string, Room> = {
   },
   'hub/store/sqlite': {
     purpose: 'the store in one SQLite file: one thread that writes in groups, one reader, migrations',
-    uses: ['protocol/encoding', 'hub/faults.ts', 'hub/lean-memory.ts', 'hub/files.ts', 'hub/store'],
+    uses: [
+      'protocol/encoding',
+      'protocol/timers.ts',
+      'hub/faults.ts',
+      'hub/lean-memory.ts',
+      'hub/files.ts',
+      'hub/store',
+    ],
   },
   'hub/engine.ts': {
     purpose: 'the engine that keeps the rows of this hub',
@@ -106,7 +117,7 @@ export const rooms: Record<string, Room> = {
   },
   'hub/directory-lock.ts': {
     purpose: 'one process a data directory: its lock, and waiting for it',
-    uses: ['hub/store', 'hub/store/sqlite'],
+    uses: ['protocol/timers.ts', 'hub/store', 'hub/store/sqlite'],
   },
   'hub/core/ports': {
     purpose: 'what the processes of one hub remember beside the store, as ports',
@@ -114,7 +125,7 @@ export const rooms: Record<string, Room> = {
   },
   'hub/core': {
     purpose: 'what a hub does, knowing no HTTP and no wire',
-    uses: [...formats, 'hub/faults.ts', 'hub/store', 'hub/core/ports'],
+    uses: [...formats, 'protocol/timers.ts', 'hub/faults.ts', 'hub/store', 'hub/core/ports'],
   },
   'hub/core/in-process': {
     purpose: 'what a hub of one process remembers, in its own memory',
@@ -126,7 +137,14 @@ export const rooms: Record<string, Room> = {
   },
   'hub/http': {
     purpose: 'HTTP without a word of a wire: the way of a request, bodies, rates, HTML, sending',
-    uses: ['protocol/encoding', 'protocol/contract', 'hub/faults.ts', 'hub/core/ports', 'hub/core'],
+    uses: [
+      'protocol/encoding',
+      'protocol/timers.ts',
+      'protocol/contract',
+      'hub/faults.ts',
+      'hub/core/ports',
+      'hub/core',
+    ],
   },
   'hub/config-refused.ts': {
     purpose: 'the refusal of a configuration',
@@ -138,6 +156,7 @@ export const rooms: Record<string, Room> = {
       'protocol/encoding',
       'protocol/identity',
       'protocol/build-info.ts',
+      'protocol/timers.ts',
       'hub/store',
       'hub/core/ports',
       'hub/core',
@@ -184,6 +203,7 @@ export const rooms: Record<string, Room> = {
     uses: [
       'protocol/encoding',
       'protocol/build-info.ts',
+      'protocol/timers.ts',
       'hub/files.ts',
       'hub/store',
       'hub/store/blobs',
@@ -197,6 +217,7 @@ export const rooms: Record<string, Room> = {
     uses: [
       'protocol/encoding',
       'protocol/build-info.ts',
+      'protocol/timers.ts',
       'protocol/crypto',
       'protocol/contract',
       'hub/terminal.ts',
@@ -223,6 +244,7 @@ export const rooms: Record<string, Room> = {
       'watching the supply chain of another hub, taking back what one has kept of ours, and offering checkpoints',
     uses: [
       'protocol/encoding',
+      'protocol/timers.ts',
       'protocol/crypto',
       'protocol/identity',
       'protocol/contract',
@@ -241,6 +263,7 @@ export const rooms: Record<string, Room> = {
     uses: [
       'protocol/encoding',
       'protocol/build-info.ts',
+      'protocol/timers.ts',
       'hub/files.ts',
       'hub/store',
       'hub/core/in-process',
@@ -263,6 +286,7 @@ export const rooms: Record<string, Room> = {
       'protocol/encoding',
       'protocol/build-info.ts',
       'protocol/shell.ts',
+      'protocol/timers.ts',
       'protocol/completion.ts',
       'protocol/identity',
       'protocol/contract',

@@ -6,6 +6,7 @@ import { Refusal } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { isAid } from '../../protocol/identity/aid.ts'
 import { amountOfText } from '../../protocol/proof/payment.ts'
+import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import { isLocal } from '../bind.ts'
 import { type Config, DATA_DIR_DEFAULT } from '../config.ts'
 import { addressRangeOf } from '../core/address-ranges.ts'
@@ -61,8 +62,8 @@ export class UsageError extends Refusal<'usage'> {
 export async function serve(config: Config, existing: boolean): Promise<number> {
   keepPrivate()
   let started: RunningHub | undefined
-  keepMemorySmall(() => started?.hub.agents.freeMemory())
-  const log = makeLog(toStderr, Date.now)
+  keepMemorySmall(systemTimers, () => started?.hub.agents.freeMemory())
+  const log = makeLog(toStderr, systemNow)
   const broken = Promise.withResolvers<Awaited<typeof ended>>()
   const onBroken = () => broken.resolve({ code: EXIT_FAILED, why: 'the store failed' })
   const running = await behindCommands(config, () => startHub({ config, log, onBroken, existing }))
@@ -73,8 +74,9 @@ export async function serve(config: Config, existing: boolean): Promise<number> 
   const { url, aid } = running
   const manager = serviceManager({
     env: process.env,
+    timers: systemTimers,
     work: () =>
-      running.hub.context.store.putSetting('sign of life', String(Date.now())).catch(() => undefined),
+      running.hub.context.store.putSetting('sign of life', String(systemNow())).catch(() => undefined),
     onFault: why => log.warn('the service manager was not told', { why }),
   })
   await manager.ready(`serves at ${running.url}`)
@@ -175,22 +177,22 @@ const repeated = (given: Order): string =>
 /** What orders work with while no hub runs; their lines go where a hub's log goes. */
 function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): OperatorContext {
   const { store, identity, blobs } = data
-  const log = makeLog(toStderr, Date.now)
+  const log = makeLog(toStderr, systemNow)
   const memory = { caches: cachesInProcess(), supply: supplyHeadsInProcess(store) }
   return {
     aid: identity.aid,
     store,
     agents: new Agents({
-      ...{ store, identity, blobs, now: Date.now, random: systemRandom },
+      ...{ store, identity, blobs, now: systemNow, random: systemRandom },
       memory,
     }),
-    now: Date.now,
+    now: systemNow,
     limits,
-    rotate: () => rotateIdentity(dataDir, identity, Date.now, systemRandom),
+    rotate: () => rotateIdentity(dataDir, identity, systemNow, systemRandom),
     issuance: async () =>
       new Issuance(
-        { store, now: Date.now, limits },
-        await SupplyChain.open({ store, identity, now: Date.now, memory }),
+        { store, now: systemNow, limits },
+        await SupplyChain.open({ store, identity, now: systemNow, memory }),
       ),
     audit: given => log.info('order', given),
     changed: () => undefined,
@@ -265,7 +267,8 @@ export function openOffline(config: Config): ReturnType<typeof openDataDirectory
   keepPrivate()
   return openDataDirectory({
     directory: config.dataDir,
-    now: Date.now,
+    now: systemNow,
+    timers: systemTimers,
     random: systemRandom,
     onBroken: error => process.stderr.write(`svc-hub: ${error.message}\n`),
     keepsOlder: true,

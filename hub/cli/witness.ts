@@ -1,5 +1,6 @@
 /** What `svc-hub witness` does, and `restore --from-witness`. */
 import { present } from '../../protocol/encoding/present.ts'
+import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
 import { partsOf, refuseUnusable } from '../data-dir.ts'
 import { whenFree } from '../directory-lock.ts'
@@ -37,7 +38,7 @@ export async function returnChain(url: string, config: Config): Promise<number> 
   const data = await whenFree(() => openOffline(config))
   try {
     const { store, identity } = data
-    return await print(await takeBack(new OtherHub(url), { store, identity, now: Date.now }))
+    return await print(await takeBack(new OtherHub(url, systemTimers), { store, identity, now: systemNow }))
   } finally {
     await data.close()
   }

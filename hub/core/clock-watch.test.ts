@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { systemTimers } from '../../protocol/timers.ts'
 import { ClockWatch } from './clock-watch.ts'
 
 let watch: ClockWatch | undefined
@@ -7,11 +8,7 @@ afterEach(() => watch?.close())
 function watched(startMs: number, knownMs: number) {
   const said: string[] = []
   const clock = { ms: startMs }
-  watch = new ClockWatch(
-    () => clock.ms,
-    knownMs,
-    event => said.push(event),
-  )
+  watch = new ClockWatch({ now: () => clock.ms, timers: systemTimers }, knownMs, event => said.push(event))
   return { clock, said, watch }
 }
 

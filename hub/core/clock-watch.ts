@@ -2,6 +2,7 @@
  * The hub's clock, watched: one that was set back makes signed requests look new again and mail expire late, so the hub
  * says so at once and is not ready until the clock has caught up.
  */
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Alert } from './context.ts'
 
 /** Smaller steps are those of an ordinary correction. */
@@ -11,16 +12,18 @@ const LOOK_EVERY_MS = 1000
 export class ClockWatch {
   readonly #now: () => number
   readonly #alert: Alert
-  readonly #timer: NodeJS.Timeout
+  readonly #timers: Timers
+  readonly #timer: Timer
   #latestMs: number
   #told = false
 
   /** `knownMs` is the latest time that the hub stored before it started, in Unix ms. */
-  constructor(now: () => number, knownMs: number, alert: Alert) {
+  constructor({ now, timers }: { now: () => number; timers: Timers }, knownMs: number, alert: Alert) {
     this.#now = now
+    this.#timers = timers
     this.#latestMs = knownMs
     this.#alert = alert
-    this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS)
+    this.#timer = timers.every(LOOK_EVERY_MS, () => this.look())
     this.#timer.unref()
     this.look()
   }
@@ -40,6 +43,6 @@ export class ClockWatch {
   }
 
   close(): void {
-    clearInterval(this.#timer)
+    this.#timers.clear(this.#timer)
   }
 }

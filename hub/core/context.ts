@@ -1,4 +1,5 @@
 /** What every part of the core works with: identity, store, limits, and the outside world as parameters. */
+import type { Timers } from '../../protocol/timers.ts'
 import type { Blobs } from '../store/blob-port.ts'
 import type { Store } from '../store/port.ts'
 import type { HubIdentity } from './identity.ts'
@@ -18,6 +19,7 @@ export type HubContext = {
   /** Secret behind stateless proof-of-work seeds; stored, so that a restart voids no proof. */
   secret: Uint8Array
   now: () => number
+  timers: Timers
   random: (count: number) => Uint8Array
   /** Tells the operator about something that needs eyes. */
   alert: Alert

@@ -1,5 +1,6 @@
 /** Polls that wait: one a mailbox, bounded in number, each ended once. */
 import { expect, test, vi } from 'vitest'
+import { systemTimers } from '../../protocol/timers.ts'
 import { HeldPolls } from './held-polls.ts'
 import { wakeUpsInProcess } from './in-process/wake-ups.ts'
 
@@ -7,7 +8,7 @@ const LONG_MS = 60_000
 const stays = () => () => undefined
 
 test('mail, a newer poll, a change of the signer and the client end the wait, each by its name', async () => {
-  const polls = new HeldPolls(10, wakeUpsInProcess())
+  const polls = new HeldPolls(10, wakeUpsInProcess(), systemTimers)
   let gone = (): void => undefined
   const mail = polls.wait(1, LONG_MS, stays)
   const older = polls.wait(2, LONG_MS, stays)
@@ -26,7 +27,7 @@ test('mail, a newer poll, a change of the signer and the client end the wait, ea
 })
 
 test('a client that has gone already is not held, and nobody listens to it after the end', async () => {
-  const polls = new HeldPolls(1, wakeUpsInProcess())
+  const polls = new HeldPolls(1, wakeUpsInProcess(), systemTimers)
   let stopped = 0
   const stop = () => {
     stopped += 1
@@ -41,7 +42,7 @@ test('a client that has gone already is not held, and nobody listens to it after
 })
 
 test('at the cap none is held, but for a newer one of a mailbox that has one; at the end none at all', async () => {
-  const polls = new HeldPolls(2, wakeUpsInProcess())
+  const polls = new HeldPolls(2, wakeUpsInProcess(), systemTimers)
   const waits = [polls.wait(1, LONG_MS, stays)]
   expect([polls.free, polls.mayHold(2)]).toEqual([true, true])
   waits.push(polls.wait(2, LONG_MS, stays))
@@ -54,7 +55,7 @@ test('at the cap none is held, but for a newer one of a mailbox that has one; at
 test('where word may be lost, a poll looks by itself, and no more once it has ended', async () => {
   vi.useFakeTimers()
   try {
-    const polls = new HeldPolls(2, { ...wakeUpsInProcess(), lookEveryMs: 3000 })
+    const polls = new HeldPolls(2, { ...wakeUpsInProcess(), lookEveryMs: 3000 }, systemTimers)
     const looks = [false, false, true]
     const look = vi.fn(async () => looks.shift() ?? false)
     const found = polls.wait(1, LONG_MS, stays, look)
@@ -70,7 +71,7 @@ test('where word may be lost, a poll looks by itself, and no more once it has en
 
 test('a poll whose answer is there already leaves those of other processes alone', async () => {
   const wakeUps = wakeUpsInProcess()
-  const [here, there] = [new HeldPolls(1, wakeUps), new HeldPolls(1, wakeUps)]
+  const [here, there] = [new HeldPolls(1, wakeUps, systemTimers), new HeldPolls(1, wakeUps, systemTimers)]
   const older = here.wait(1, LONG_MS, stays)
   const newer = there.wait(1, LONG_MS, stays)
   expect([await older, there.holds(1)]).toEqual(['ended', true])

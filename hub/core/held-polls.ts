@@ -2,6 +2,7 @@
  * Polls that wait for mail: one a mailbox, woken by committed mail, ended by a newer poll or a change of the signer. A poll
  * is held in the process that it came to; word of what wakes it comes from all of them.
  */
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { WakeUps } from './ports/wake-ups.ts'
 
 export type PollEnd = 'mail' | 'timeout' | 'ended' | 'gone'
@@ -10,12 +11,14 @@ export class HeldPolls {
   readonly #max: number
   readonly #held = new Map<number, (end: PollEnd) => void>()
   readonly #wakeUps: WakeUps
+  readonly #timers: Timers
   readonly #deafen: () => void
   #over = false
 
-  constructor(max: number, wakeUps: WakeUps) {
+  constructor(max: number, wakeUps: WakeUps, timers: Timers) {
     this.#max = max
     this.#wakeUps = wakeUps
+    this.#timers = timers
     this.#deafen = wakeUps.listen((mailbox, what) => this.#held.get(mailbox)?.(what))
   }
 
@@ -73,13 +76,13 @@ export class HeldPolls {
     return new Promise(resolve => {
       let stopListening = (): void => undefined
       const finish = (end: PollEnd): void => {
-        clearTimeout(timer)
-        clearInterval(looking)
+        this.#timers.clear(timer)
+        this.#timers.clear(looking)
         stopListening()
         if (this.#held.get(mailbox) === finish) this.#held.delete(mailbox)
         resolve(end)
       }
-      const timer = setTimeout(() => finish('timeout'), waitMs)
+      const timer = this.#timers.after(waitMs, () => finish('timeout'))
       const looking = this.#lookOften(async () => {
         if (await look()) finish('mail')
       })
@@ -88,11 +91,11 @@ export class HeldPolls {
     })
   }
 
-  #lookOften(look: () => Promise<void>): NodeJS.Timeout | undefined {
+  #lookOften(look: () => Promise<void>): Timer | undefined {
     const { lookEveryMs } = this.#wakeUps
     // a store that can't be read is told to whoever asks it next
     return lookEveryMs === undefined
       ? undefined
-      : setInterval(() => look().catch(() => undefined), lookEveryMs)
+      : this.#timers.every(lookEveryMs, () => void look().catch(() => undefined))
   }
 }

@@ -60,7 +60,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker): Pr
   const lastMs = await lastStoredMs(context.store)
   const clocks = new SignerClocks(context)
   const sessions = new Sessions(context)
-  const polls = new HeldPolls(context.limits.heldPollsMax, context.memory.wakeUps)
+  const polls = new HeldPolls(context.limits.heldPollsMax, context.memory.wakeUps, context.timers)
   const sends = new Sends(context, [new AgentsHere(context, { agents, clocks, sessions, polls })])
   const mailboxes = new Mailboxes(context, { agents, polls })
   const endSigner: EndSigner = async ({ row }) => {
@@ -114,7 +114,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker): Pr
 }
 
 /** Returns how to sweep no more; a sweep under way ends with its leader. */
-function keepSweeping(mailboxes: Mailboxes, { memory, alert }: HubContext): () => void {
+function keepSweeping(mailboxes: Mailboxes, { memory, timers, alert }: HubContext): () => void {
   const sweep = async (): Promise<void> => {
     try {
       await memory.leader.lead('sweep', async turn => {
@@ -124,7 +124,7 @@ function keepSweeping(mailboxes: Mailboxes, { memory, alert }: HubContext): () =
       alert('sweep failed', { error: error instanceof Error ? error.message : String(error) })
     }
   }
-  const timer = setInterval(() => void sweep(), SWEEP_EVERY_MS)
+  const timer = timers.every(SWEEP_EVERY_MS, () => void sweep())
   timer.unref()
-  return () => clearInterval(timer)
+  return () => timers.clear(timer)
 }

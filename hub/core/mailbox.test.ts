@@ -1,6 +1,7 @@
 /** Collecting, confirming, asking and revoking, as the core does them. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { encodeKel } from '../../protocol/identity/kel.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { openCore, refusedWith, type TestCore } from '../testing/core.ts'
 import { random, TestAgent } from '../testing/hub.ts'
 import { agentRow } from '../testing/store-contract.ts'
@@ -20,7 +21,7 @@ let test1: TestAgent
 let agent: Agent
 beforeEach(async () => {
   core = await openCore(NOW_MS)
-  polls = new HeldPolls(10, core.context.memory.wakeUps)
+  polls = new HeldPolls(10, core.context.memory.wakeUps, systemTimers)
   agents = new Agents(core.context)
   mailboxes = new Mailboxes(core.context, { agents, polls })
   const clock = { now: () => core.clock.ms, advance: () => undefined }

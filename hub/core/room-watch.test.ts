@@ -1,5 +1,6 @@
 /** One line when mail begins to be refused for want of room, and one when that has ended. */
 import { afterEach, expect, test } from 'vitest'
+import { systemTimers } from '../../protocol/timers.ts'
 import { RoomWatch } from './room-watch.ts'
 
 const MINUTE_MS = 60_000
@@ -9,6 +10,7 @@ let room: boolean | Error = false
 const watch = new RoomWatch({
   alert: (event, facts) => void alerts.push(`${event} ${JSON.stringify(facts)}`),
   now: () => nowMs,
+  timers: systemTimers,
   hasRoom: async () => {
     if (room instanceof Error) throw room
     return room

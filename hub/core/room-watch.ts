@@ -1,16 +1,22 @@
 /** Tells the operator when mail begins to be refused because the hub has no room, and when that has ended: one line each. */
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Alert } from './context.ts'
 
 /** What is short may still find room while what is long does not; so long nothing may have been refused. */
 const ENDED_AFTER_MS = 60_000
 const LOOK_EVERY_MS = 5000
 
-export type RoomWatchParts = { alert: Alert; now: () => number; hasRoom: () => Promise<boolean> }
+export type RoomWatchParts = {
+  alert: Alert
+  now: () => number
+  timers: Timers
+  hasRoom: () => Promise<boolean>
+}
 
 export class RoomWatch {
   readonly #parts: RoomWatchParts
   /** Runs while mail is refused. */
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #refused = 0
   #latestMs = 0
 
@@ -28,7 +34,7 @@ export class RoomWatch {
     this.#refused += 1
     if (this.#timer !== undefined) return
     this.#parts.alert('mail is refused: no room on the disk or in the store', {})
-    this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS)
+    this.#timer = this.#parts.timers.every(LOOK_EVERY_MS, () => void this.look())
     this.#timer.unref()
   }
 
@@ -45,7 +51,7 @@ export class RoomWatch {
   }
 
   close(): void {
-    clearInterval(this.#timer)
+    this.#parts.timers.clear(this.#timer)
     this.#timer = undefined
   }
 

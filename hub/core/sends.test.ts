@@ -6,6 +6,7 @@ import { encodeKel } from '../../protocol/identity/kel.ts'
 import { KEY_SET_LIFE_MS, type KeySet } from '../../protocol/identity/keyset.ts'
 import { decodeAccess } from '../../protocol/mail/access.ts'
 import { EXP_AHEAD_MS, EXP_SKEW_MS } from '../../protocol/mail/envelope.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { type AgentRow, StoreFull } from '../store/port.ts'
 import { agentOf, openCore, refusedWith, type TestCore } from '../testing/core.ts'
 import type { TestAgent } from '../testing/hub.ts'
@@ -38,7 +39,7 @@ afterEach(() => core.close())
 async function open(limits: Parameters<typeof openCore>[1] = {}): Promise<void> {
   core = await openCore(NOW_MS, limits)
   agents = new Agents(core.context)
-  polls = new HeldPolls(10, core.context.memory.wakeUps)
+  polls = new HeldPolls(10, core.context.memory.wakeUps, systemTimers)
   sessions = new Sessions(core.context)
   const clocks = new SignerClocks(core.context)
   here = new AgentsHere(core.context, { agents, clocks, sessions, polls })

@@ -34,7 +34,8 @@ export class Sends {
   constructor(context: HubContext, kinds: readonly DestinationKind[]) {
     this.#context = context
     this.#kinds = kinds
-    this.#room = new RoomWatch({ alert: context.alert, now: context.now, hasRoom: () => this.#hasRoom() })
+    const { alert, now, timers } = context
+    this.#room = new RoomWatch({ alert, now, timers, hasRoom: () => this.#hasRoom() })
   }
 
   /** The destinations of a home hub as a sender names it; refuses one that this hub does not send to. */

@@ -1,5 +1,6 @@
 /** Who gets room for a body when there is not enough for all. */
 import { expect, test, vi } from 'vitest'
+import { systemTimers } from '../../protocol/timers.ts'
 import { BodyPool } from './body-room.ts'
 
 /** Calls what it is given with a clock that stands where the test sets it. */
@@ -17,7 +18,7 @@ function withClock(run: (at: (ms: number) => void) => void): void {
 
 test('of a full pool the body gives way that has held most for longest, and only to one that has held less', () => {
   withClock(at => {
-    const pool = new BodyPool(100, 100)
+    const pool = new BodyPool(100, 100, systemTimers)
     const gone: string[] = []
     const begun = (name: string, bytes: number) => {
       const room = pool.open()
@@ -44,7 +45,7 @@ test('of a full pool the body gives way that has held most for longest, and only
 
 test('a body that is here, or never said that it yields, gives way to nobody', () => {
   withClock(at => {
-    const pool = new BodyPool(100, 100)
+    const pool = new BodyPool(100, 100, systemTimers)
     const gone: string[] = []
     const [envelope, complete] = [pool.open(), pool.open()]
     envelope.cover(50)

@@ -3,6 +3,7 @@
  * it alone. Bytes are counted as they arrive; what a client only declares takes no room. Many together can fill it: then
  * a body that yields and has held much for long gives way to what comes.
  */
+import type { Timers } from '../../protocol/timers.ts'
 import { Refusal } from '../core/refusal.ts'
 
 /** What a body takes from its beginning: room for the head that its credential is judged by. */
@@ -11,14 +12,16 @@ export const HEAD_BYTES = 4096
 export class BodyPool {
   readonly #max: number
   readonly #shareMax: number
+  readonly #timers: Timers
   readonly #shares = new Map<string, number>()
   /** Bodies that give way while they come in, and how each is told. */
   readonly #yielding = new Map<BodyRoom, () => void>()
   #held = 0
 
   /** No owner may hold more than `shareMax` of the `max` bytes. */
-  constructor(max: number, shareMax: number) {
+  constructor(max: number, shareMax: number, timers: Timers) {
     this.#max = max
+    this.#timers = timers
     this.#shareMax = Math.min(shareMax, max)
   }
 
@@ -28,7 +31,7 @@ export class BodyPool {
 
   /** Room for one body; without an owner only the pool as a whole limits it. */
   open(owner?: string): BodyRoom {
-    return new BodyRoom(this, owner === undefined ? [] : [owner])
+    return new BodyRoom(this, owner === undefined ? [] : [owner], this.#timers.monotonic())
   }
 
   /** Takes room for all of these owners; one that has had its share is told so, before the pool is looked at. */
@@ -50,7 +53,7 @@ export class BodyPool {
 
   /** Takes the room of the heaviest body, unless none weighs more than the one that asks. */
   #endHeaviest(asking: BodyRoom): void {
-    const nowMs = performance.now()
+    const nowMs = this.#timers.monotonic()
     let heaviest = asking
     let most = asking.weight(nowMs)
     for (const room of this.#yielding.keys()) {
@@ -76,13 +79,14 @@ export class BodyPool {
 /** What one body holds of a pool. */
 export class BodyRoom {
   readonly #pool: BodyPool
-  readonly #openedMs = performance.now()
+  readonly #openedMs: number
   #owners: string[]
   #held = 0
 
-  constructor(pool: BodyPool, owners: string[]) {
+  constructor(pool: BodyPool, owners: string[], openedMs: number) {
     this.#pool = pool
     this.#owners = owners
+    this.#openedMs = openedMs
   }
 
   /** Holds room for so many bytes in all; refuses when there is none. */

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { Failure } from '../../protocol/encoding/errors.ts'
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import { Refusal } from '../core/refusal.ts'
 import { type BodyRoom, HEAD_BYTES } from './body-room.ts'
 
@@ -22,13 +23,19 @@ export class RateWatch {
   readonly #bytesPerSecondMin: number
   readonly #graceMs: number
   readonly #watched = new Set<BodySource>()
-  readonly #timer: NodeJS.Timeout
+  readonly #timers: Timers
+  readonly #timer: Timer
 
-  constructor(bytesPerSecondMin: number, graceMs: number) {
+  constructor(bytesPerSecondMin: number, graceMs: number, timers: Timers) {
     this.#bytesPerSecondMin = bytesPerSecondMin
     this.#graceMs = graceMs
-    this.#timer = setInterval(() => this.#check(performance.now()), CHECK_EVERY_MS)
+    this.#timers = timers
+    this.#timer = timers.every(CHECK_EVERY_MS, () => this.#check(timers.monotonic()))
     this.#timer.unref()
+  }
+
+  get nowMs(): number {
+    return this.#timers.monotonic()
   }
 
   add(source: BodySource): void {
@@ -40,7 +47,7 @@ export class RateWatch {
   }
 
   close(): void {
-    clearInterval(this.#timer)
+    this.#timers.clear(this.#timer)
   }
 
   #check(nowMs: number): void {
@@ -53,7 +60,7 @@ export class RateWatch {
 
 /** A request's body as chunks, counted and watched. */
 export class BodySource {
-  readonly startedMs = performance.now()
+  readonly startedMs: number
   bytesRead = 0
   readonly #request: IncomingMessage
   readonly #watch: RateWatch
@@ -67,6 +74,7 @@ export class BodySource {
   constructor(request: IncomingMessage, watch: RateWatch, room: BodyRoom) {
     this.#request = request
     this.#watch = watch
+    this.startedMs = watch.nowMs
     this.#room = room
     room.cover(Math.min(HEAD_BYTES, declaredLength(request) ?? HEAD_BYTES))
   }

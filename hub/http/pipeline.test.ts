@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { type RouteRow, route } from '../../protocol/contract/route.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { ratesInProcess } from '../core/in-process/rates.ts'
 import { defaultLimits } from '../core/limits.ts'
 import { Refusal, refusalOf } from '../core/refusal.ts'
@@ -68,11 +69,12 @@ function toyLine(name: string, shares: Shares, table: Record<string, RouteRow>):
     namesCode: () => true,
     answer: ({ code }) => ({ status: 400, headers: {}, body: { [`${name} says`]: code } }),
   }
-  const context = { limits, now: () => 0, random: (count: number) => new Uint8Array(count) }
+  const random = (count: number) => new Uint8Array(count)
+  const context = { limits, now: () => 0, timers: systemTimers, random }
   return openLine<Toy>({ hooks, shares, context, nameFault: () => undefined }, () => undefined)
 }
 
-const shares = new Shares(limits, [rows], ratesInProcess())
+const shares = new Shares(limits, [rows], { rates: ratesInProcess(), timers: systemTimers })
 const line = choosing([toyLine('old', shares, rows), toyLine('new', shares, { ...rows, ...more })])
 const server = createServer((request, response) => void line.handle(request, response))
 let url = ''

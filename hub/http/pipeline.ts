@@ -5,6 +5,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { RouteRow } from '../../protocol/contract/route.ts'
+import type { Timers } from '../../protocol/timers.ts'
 import { addressBucket, clientAddress, isProxy } from '../core/address.ts'
 import type { HubContext } from '../core/context.ts'
 import { type Facts, Refusal, refusalOf } from '../core/refusal.ts'
@@ -94,7 +95,7 @@ export interface Hooks<K extends Kinds> {
 type Parts<K extends Kinds> = Pick<LineOptions, 'nameFault'> & {
   hooks: Hooks<K>
   shares: Shares
-  context: Pick<HubContext, 'limits' | 'now' | 'random'>
+  context: Pick<HubContext, 'limits' | 'now' | 'timers' | 'random'>
 }
 
 type Step = <K extends Kinds>(exchange: Exchange<K>, parts: Parts<K>) => void | Promise<void>
@@ -153,7 +154,7 @@ export function openLine<K extends Kinds>(parts: Parts<K>, onError: LineOptions[
     const spread = (context.random(1)[0] ?? 0) / 256
     const { status, headers, body } = hooks.answer(told, found && hooks.rows[found.name], spread)
     if (losesConnection(thrown, request)) response.shouldKeepAlive = false
-    finishUnread(request, response)
+    finishUnread(request, response, context.timers)
     if (found === undefined && status === NOT_FOUND && hooks.wrongAddress !== undefined && wantsPage(request))
       return sendPage(response, hooks.wrongAddress(), told.code)
     sendJson(response, status, headers, body)
@@ -178,7 +179,8 @@ export function openLine<K extends Kinds>(parts: Parts<K>, onError: LineOptions[
     answerUnparsed(fault) {
       const told = hooks.told(unparsed[fault]) ?? { code: hooks.internal, facts: {} }
       const { status, body } = hooks.answer(told, undefined, 0)
-      return rawJson(status, hooks.headers, body)
+      const date = new Date(context.now()).toUTCString()
+      return rawJson(status, { Date: date, ...hooks.headers }, body)
     },
   }
 }
@@ -240,17 +242,18 @@ async function takeFromBucket<K extends Kinds>(
   const bucket = addressBucket(exchange.address)
   const retryAfterMs = await shares.buckets.take(bucket, context.now(), weight)
   if (retryAfterMs === 0) return
-  if ((await shares.refusals.take(bucket, context.now())) > 0) await heldBack(exchange.response)
+  if ((await shares.refusals.take(bucket, context.now())) > 0)
+    await heldBack(exchange.response, context.timers)
   throw new Refusal('rateLimited', { retryAfterMs })
 }
 
 /** Refusing costs the hub more than asking costs a flood: each socket of one gets a refusal a second. */
-function heldBack(response: ServerResponse): Promise<void> {
+function heldBack(response: ServerResponse, timers: Timers): Promise<void> {
   return new Promise(resolve => {
-    const timer = setTimeout(go, SLOW_REFUSAL_MS).unref()
+    const timer = timers.after(SLOW_REFUSAL_MS, go).unref()
     const stop = whenClosed(response, go)
     function go(): void {
-      clearTimeout(timer)
+      timers.clear(timer)
       stop()
       resolve()
     }
@@ -310,7 +313,10 @@ function signersOf<K extends Kinds>(row: RouteRow, { signers }: Hooks<K>): Signe
   return hooks
 }
 
-async function carryOut<K extends Kinds>(exchange: Exchange<K>, { hooks, shares }: Parts<K>): Promise<void> {
+async function carryOut<K extends Kinds>(
+  exchange: Exchange<K>,
+  { hooks, shares, context }: Parts<K>,
+): Promise<void> {
   const { name, params, row, query, body, address, signer, request, response } = exchange
   const incoming: Incoming = {
     params,
@@ -328,7 +334,7 @@ async function carryOut<K extends Kinds>(exchange: Exchange<K>, { hooks, shares 
   const handle = hooks.handlers[name as K['name']] as (given: Incoming) => Promise<unknown>
   const reply = await handle(incoming)
   faultPoint(`hub.${name}.before-answer`)
-  finishUnread(request, response)
+  finishUnread(request, response, context.timers)
   await sendReply(response, reply)
   faultPoint(`hub.${name}.after-answer`)
 }

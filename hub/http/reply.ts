@@ -1,6 +1,7 @@
 /** Sending answers: JSON in one write, streams by their handler, and what happens to a body that nobody read. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { shownJson } from '../../protocol/encoding/plain-text.ts'
+import type { Timers } from '../../protocol/timers.ts'
 import { declaredLength } from './body.ts'
 
 /** An unread rest up to this size is thrown away quietly, so that the connection can be used again. */
@@ -70,11 +71,10 @@ export function sendJson(
 /** JSON with every control and invisible character as an escape; most of it stranger's words. */
 export const jsonText = (body: unknown): string => shownJson(JSON.stringify(body))
 
-/** The same as text, for a connection that never got as far as a request; it is the last on it. */
+/** The same as text, for a connection that never got as far as a request; it is the last on it. `more` has the date. */
 export function rawJson(status: number, more: Record<string, string>, body: unknown): string {
   const text = jsonText(body)
   const lines = Object.entries({
-    Date: new Date().toUTCString(),
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(text),
     'Cache-Control': 'no-store',
@@ -90,15 +90,15 @@ export function rawJson(status: number, more: Record<string, string>, body: unkn
  * that the client can read the answer first, and then the connection ends. It is not announced to end, because the
  * runtime then ends it at once, and bytes that lie unread take the answer with them.
  */
-export function finishUnread(request: IncomingMessage, response: ServerResponse): void {
+export function finishUnread(request: IncomingMessage, response: ServerResponse, timers: Timers): void {
   if (request.complete || request.destroyed) return
   const declared = declaredLength(request)
   request.resume()
   if (declared !== undefined && declared <= REST_BYTES_MAX) return
   response.once('finish', () => {
-    const timer = setTimeout(() => request.destroy(), CLOSE_AFTER_MS)
+    const timer = timers.after(CLOSE_AFTER_MS, () => request.destroy())
     timer.unref()
-    request.once('close', () => clearTimeout(timer))
+    request.once('close', () => timers.clear(timer))
   })
 }
 

@@ -2,6 +2,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import { addressBucket, isProxy } from '../core/address.ts'
 import { makeRoom } from '../core/bounded.ts'
 import type { Line, Unparsed } from './line.ts'
@@ -49,7 +50,8 @@ export class PublicServer {
   /** Connections of each address. */
   readonly #ofAddress = new Map<string, number>()
   readonly #waiting = new Map<ServerResponse, Waiting>()
-  readonly #watch: NodeJS.Timeout
+  readonly #timers: Timers
+  readonly #watch: Timer
   readonly #oneAtATime = new OneAtATime()
   /** Until when an address gets no connection. */
   readonly #closedDoors = new Map<string, number>()
@@ -60,11 +62,12 @@ export class PublicServer {
     limits: ConnectionLimits,
     listener: RequestListener,
     unparsed: Line['answerUnparsed'],
-    surplus: Pick<Surplus, 'note'>,
+    { surplus, timers }: { surplus: Pick<Surplus, 'note'>; timers: Timers },
     times: HeadTimes = { headMs: HEADERS_TIMEOUT_MS, checkMs: CONNECTIONS_CHECK_MS },
   ) {
     this.#limits = limits
     this.#surplus = surplus
+    this.#timers = timers
     this.server = createServer(
       {
         // Bodies are watched by their rate; a total time would cut large ones.
@@ -92,7 +95,7 @@ export class PublicServer {
       socket.end(unparsed(faults[error.code ?? ''] ?? 'malformed'))
     })
     this.server.on('connect', (_, socket: Socket) => socket.end(unparsed('malformed')))
-    this.#watch = setInterval(() => this.#cutUntaken(performance.now()), ANSWERS_CHECK_MS)
+    this.#watch = timers.every(ANSWERS_CHECK_MS, () => this.#cutUntaken(timers.monotonic()))
     this.#watch.unref()
     this.server.on('connection', (socket: Socket) => this.#admit(socket))
     this.server.on('drop', () => surplus.note('hub'))
@@ -106,7 +109,7 @@ export class PublicServer {
     const address = socket.remoteAddress ?? ''
     const owner = addressBucket(address)
     const held = this.#ofAddress.get(owner) ?? 0
-    const isShut = (this.#closedDoors.get(owner) ?? 0) > performance.now()
+    const isShut = (this.#closedDoors.get(owner) ?? 0) > this.#timers.monotonic()
     if (isShut || (held >= connectionsPerAddressMax && !isProxy(address))) {
       this.#surplus.note(isShut ? 'flood' : 'address')
       socket.destroy()
@@ -133,7 +136,7 @@ export class PublicServer {
     const owner = addressBucket(address)
     this.#closedDoors.delete(owner)
     makeRoom(this.#closedDoors, CLOSED_DOORS_MAX)
-    this.#closedDoors.set(owner, performance.now() + CLOSED_DOOR_MS)
+    this.#closedDoors.set(owner, this.#timers.monotonic() + CLOSED_DOOR_MS)
   }
 
   #add(response: ServerResponse): void {
@@ -171,13 +174,14 @@ export class PublicServer {
   /** Stops accepting, lets requests under way finish, then ends what is left. */
   close(): Promise<void> {
     return new Promise(resolve => {
-      const last = setTimeout(() => this.server.closeAllConnections(), FINISH_MS)
+      const timers = this.#timers
+      const last = timers.after(FINISH_MS, () => this.server.closeAllConnections())
       // A kept connection becomes idle only after its answer.
-      const idle = setInterval(() => this.server.closeIdleConnections(), IDLE_CHECK_MS)
+      const idle = timers.every(IDLE_CHECK_MS, () => this.server.closeIdleConnections())
       this.server.close(() => {
-        clearTimeout(last)
-        clearInterval(idle)
-        clearInterval(this.#watch)
+        timers.clear(last)
+        timers.clear(idle)
+        timers.clear(this.#watch)
         resolve()
       })
       this.server.closeIdleConnections()

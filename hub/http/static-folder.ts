@@ -7,6 +7,7 @@ import { type FileHandle, open, realpath } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import type { Timers } from '../../protocol/timers.ts'
 import { finishUnread } from './reply.ts'
 
 const FILES_MAX = 5000
@@ -38,21 +39,23 @@ type Opened = { file: FileHandle; bytes: number; etag: string }
 export class StaticFolder {
   readonly #root: string
   readonly #places: ReadonlySet<string>
+  readonly #timers: Timers
 
-  private constructor(root: string, places: ReadonlySet<string>) {
+  private constructor(root: string, places: ReadonlySet<string>, timers: Timers) {
     this.#root = root
     this.#places = places
+    this.#timers = timers
   }
 
   /** Reads the names in a folder; throws what the system says where it can't, and a RangeError where there are too many. */
-  static open(folder: string): StaticFolder {
+  static open(folder: string, timers: Timers): StaticFolder {
     const root = realpathSync(folder)
     const places = new Set<string>()
     for (const place of filesIn(root, '', 1)) {
       places.add(place)
       if (places.size > FILES_MAX) throw new RangeError(`more than ${FILES_MAX} files`)
     }
-    return new StaticFolder(root, places)
+    return new StaticFolder(root, places, timers)
   }
 
   has(place: string): boolean {
@@ -64,6 +67,7 @@ export class StaticFolder {
     const place = this.#placeOf(path)
     const opened = place === undefined ? undefined : await this.#open(place)
     if (place === undefined || opened === undefined) return false
+    finishUnread(request, response, this.#timers)
     try {
       await answer(place, opened, request, response)
     } finally {
@@ -128,7 +132,6 @@ async function answer(
     'Cache-Control': 'no-cache',
     ETag: etag,
   }
-  finishUnread(request, response)
   if (isKnown(request.headers['if-none-match'], etag)) return void response.writeHead(304, headers).end()
   response.writeHead(200, {
     ...headers,

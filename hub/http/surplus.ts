@@ -1,4 +1,5 @@
 /** Connections that a hub closes unheard because there are too many: counted at once, and told in the log now and then. */
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Alert } from '../core/context.ts'
 
 /** Which limit a connection was too many for; `flood`: its address wrote requests without waiting for answers. */
@@ -13,10 +14,12 @@ export class Surplus {
   readonly #warn: Alert
   readonly #count: (of: SurplusOf) => void
   #untold: Partial<Record<SurplusOf, number>> = {}
-  #timer: NodeJS.Timeout | undefined
+  readonly #timers: Timers
+  #timer: Timer | undefined
   #toldMs = Number.NEGATIVE_INFINITY
 
-  constructor(warn: Alert, count: (of: SurplusOf) => void) {
+  constructor(timers: Timers, warn: Alert, count: (of: SurplusOf) => void) {
+    this.#timers = timers
     this.#warn = warn
     this.#count = count
   }
@@ -24,17 +27,17 @@ export class Surplus {
   note(of: SurplusOf): void {
     this.#count(of)
     this.#untold[of] = (this.#untold[of] ?? 0) + 1
-    const wait = Math.max(FIRST_TOLD_MS, this.#toldMs + TOLD_EVERY_MS - performance.now())
-    this.#timer ??= setTimeout(() => this.tell(), wait).unref()
+    const wait = Math.max(FIRST_TOLD_MS, this.#toldMs + TOLD_EVERY_MS - this.#timers.monotonic())
+    this.#timer ??= this.#timers.after(wait, () => this.tell()).unref()
   }
 
   /** Tells what was not told yet. */
   tell(): void {
-    clearTimeout(this.#timer)
+    this.#timers.clear(this.#timer)
     this.#timer = undefined
     if (Object.keys(this.#untold).length === 0) return
     this.#warn('connections were closed, there were too many', this.#untold)
     this.#untold = {}
-    this.#toldMs = performance.now()
+    this.#toldMs = this.#timers.monotonic()
   }
 }

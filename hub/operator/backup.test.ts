@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { signRequest } from '../../protocol/wire3/signed-request.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { openDataDirectory } from '../data-dir.ts'
@@ -70,7 +71,7 @@ async function send(hub: TestHub, agent: TestAgent, contentBytes = 64): Promise<
 }
 
 function save(hub: TestHub, target: string, alone = false): Promise<Manifest> {
-  return writeBackup({ directory: hub.directory, target, hub: hub.aid, now: hub.clock.now, alone })
+  return writeBackup({ directory: hub.directory, target, hub: hub.aid, now: hub.clock.now, random, alone })
 }
 
 const restoreTo = (backup: string, directory: string, now = Date.now) =>
@@ -85,10 +86,16 @@ let empty: string
 beforeAll(async () => {
   const base = mkdtempSync(join(tmpdir(), 'svc-hub-backup-'))
   const directory = join(base, 'data')
-  const data = await openDataDirectory({ directory, now: Date.now, random, onBroken: () => undefined })
+  const data = await openDataDirectory({
+    directory,
+    now: Date.now,
+    timers: systemTimers,
+    random,
+    onBroken: () => undefined,
+  })
   await data.close()
   empty = join(base, 'saved')
-  await writeBackup({ directory, target: empty, hub: data.identity.aid, now: Date.now, alone: true })
+  await writeBackup({ directory, target: empty, hub: data.identity.aid, now: Date.now, random, alone: true })
   hub = await startTestHub()
   agent = await registeredAgent(hub)
   envelopes = [await send(hub, agent), await send(hub, agent, LARGE_BYTES)]
@@ -132,7 +139,7 @@ describe('a backup', () => {
     const hub = await startHub()
     const agent = await registeredAgent(hub)
     for (let i = 0; i < 3; i++) await send(hub, agent, LARGE_BYTES)
-    const leases = new FileLeases(hub.running.hub.context.blobs)
+    const leases = new FileLeases(hub.running.hub.context.blobs, hub.running.hub.context)
     const lease = await leases.take()
     const writing = save(hub, join(folder(), 'saved'))
     const { messages } = await agent.poll()
@@ -183,6 +190,7 @@ describe('what can not be saved is told of with its path', () => {
       target: join(place, 'saved'),
       hub: hub.aid,
       now: Date.now,
+      random,
       alone: true,
     })
     await expect(saving).rejects.toThrow(
@@ -261,7 +269,7 @@ describe('a restored hub', () => {
     db.close()
     const saved = join(folder(), 'saved')
     await expect(
-      writeBackup({ directory, target: saved, hub: hub.aid, now: Date.now, alone: true }),
+      writeBackup({ directory, target: saved, hub: hub.aid, now: Date.now, random, alone: true }),
     ).rejects.toThrow('hub.db: the accounts of the ledger do not sum up to its totals')
   })
 
@@ -276,7 +284,13 @@ describe('a restored hub', () => {
   test('does not start from a restore that did not finish', async () => {
     const directory = folder()
     writeFileSync(join(directory, 'restoring'), '')
-    const opening = openDataDirectory({ directory, now: Date.now, random, onBroken: () => undefined })
+    const opening = openDataDirectory({
+      directory,
+      now: Date.now,
+      timers: systemTimers,
+      random,
+      onBroken: () => undefined,
+    })
     await expect(opening).rejects.toThrow(/unfinished restore; empty it, then: svc-hub restore/)
   })
 })

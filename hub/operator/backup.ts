@@ -2,11 +2,11 @@
  * Copying a data directory as it stands at one moment: rows first, then the files that they name, which the running hub
  * keeps meanwhile. The copy becomes visible under its name when all of it is on the disk and was read again.
  */
-import { randomBytes } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
+import { toHex } from '../../protocol/encoding/bytes.ts'
 import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { engine } from '../engine.ts'
 import { syncFolder } from '../files.ts'
@@ -29,12 +29,14 @@ export type BackupOptions = {
   target: string
   hub: string
   now: () => number
+  random: (count: number) => Uint8Array
   /** Settings outside the directory, by name. */
   outside?: string[]
   /** No hub has the directory open. */
   alone: boolean
 }
 
+const DRAFT_BYTES = 6
 /** Another backup has taken the name meanwhile. */
 const TAKEN = new Set(['ENOTEMPTY', 'EEXIST'])
 
@@ -42,7 +44,7 @@ const TAKEN = new Set(['ENOTEMPTY', 'EEXIST'])
 export async function writeBackup(options: BackupOptions): Promise<Manifest> {
   const target = resolve(options.target)
   checkTarget(target, options.directory)
-  const draft = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}`)
+  const draft = join(dirname(target), `.${basename(target)}.${toHex(options.random(DRAFT_BYTES))}`)
   await mkdir(draft, { mode: 0o700 }).catch(error => {
     if (isFull(error) || systemCode(error) === undefined) throw error
     throw new StoreRefused(`${target} cannot be made: ${wordsOf(error)}; choose another place`)

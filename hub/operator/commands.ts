@@ -2,8 +2,10 @@
 import { join, resolve } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
 import { type HubIdentity, readIdentity, settleRotation } from '../core/identity.ts'
+import { systemRandom } from '../core/random.ts'
 import { partsOf, refuseForeign, refuseUnusable } from '../data-dir.ts'
 import { lockDirectory, whenFree } from '../directory-lock.ts'
 import { engine } from '../engine.ts'
@@ -32,9 +34,10 @@ export async function backupKeeping(folder: string, keep: number, config: Config
   const collection = resolve(folder)
   makeFolder(collection)
   const hub = identityOf(config.dataDir).aid
-  const made = nameOfNow(Date.now())
+  const nowMs = systemNow()
+  const made = nameOfNow(nowMs)
   const code = await save(join(collection, made), config, () => ofFuture(collection, hub, made))
-  await removeOlder(collection, { keep, hub, made })
+  await removeOlder(collection, { keep, hub, made, nowMs })
   return code
 }
 
@@ -45,7 +48,7 @@ async function save(
   ahead: () => string[] = () => [],
 ): Promise<number> {
   const identity = identityOf(dataDir)
-  const source = { directory: dataDir, target, hub: identity.aid, now: Date.now }
+  const source = { directory: dataDir, target, hub: identity.aid, now: systemNow, random: systemRandom }
   const report = (manifest: Manifest): number => {
     const notes = notesOn(manifest, ahead())
     return print({ backup: target, ...facts(manifest), faults: [], ...present({ notes }) })
@@ -81,10 +84,10 @@ function keepRenewed(dataDir: string, first: string): { letGo(): Promise<unknown
     lease = String(answer.result['lease'])
     await orderRunningHub(dataDir, { command: 'let_go', lease: former })
   }
-  const timer = setInterval(() => void renew().catch(() => undefined), LEASE_RENEWAL_MS)
+  const timer = systemTimers.every(LEASE_RENEWAL_MS, () => void renew().catch(() => undefined))
   return {
     letGo() {
-      clearInterval(timer)
+      systemTimers.clear(timer)
       return orderRunningHub(dataDir, { command: 'let_go', lease })
     },
   }
@@ -112,7 +115,7 @@ export async function check(folder: string): Promise<number> {
 
 export async function restore(folder: string, { dataDir }: Config): Promise<number> {
   keepPrivate()
-  const nowMs = Date.now()
+  const nowMs = systemNow()
   const manifest = await restoreBackup({
     backup: folder,
     directory: dataDir,

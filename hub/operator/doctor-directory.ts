@@ -2,6 +2,7 @@
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
+import { systemNow } from '../../protocol/timers.ts'
 import { hasNextKey, IdentityRefused, readIdentity } from '../core/identity.ts'
 import { RESTORE_MARKER } from '../data-dir.ts'
 
@@ -89,7 +90,7 @@ function checkTorn(directory: string, alone: boolean): Finding {
   const torn = entries(directory).filter(path => {
     if (path.endsWith('.new')) return true
     const temporary = path.startsWith(join(directory, 'tmp', '/'))
-    return temporary && (alone || Date.now() - lstatSync(path).mtimeMs > TORN_AFTER_MS)
+    return temporary && (alone || systemNow() - lstatSync(path).mtimeMs > TORN_AFTER_MS)
   })
   if (torn.length === 0) return ok('unfinished files', 'none')
   return note('unfinished files', `${listed(torn)} are incomplete`, 'the next start removes those in tmp')

@@ -5,6 +5,7 @@ import { installedEngine } from '../../protocol/crypto/signature-engine.ts'
 import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
+import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import { isLocal } from '../bind.ts'
 import type { Config } from '../config.ts'
 import { freeBytes } from '../files.ts'
@@ -163,7 +164,7 @@ async function checkAnswer(check: string, url: string, aid: string | undefined):
     // The doctor may not have been able to read which hub this is.
     if (aid !== undefined && there !== aid)
       return wrong(check, `at ${url} another hub answers: ${there}`, mend)
-    const offMs = Math.abs(health.dateMs - Date.now())
+    const offMs = Math.abs(health.dateMs - systemNow())
     if (offMs > CLOCK_OFF_MS)
       return wrong(check, `the clock behind ${url} is ${Math.round(offMs / MS_PER_SECOND)} s off`, MEND_CLOCK)
     return ok(check, `${url} is this hub`)
@@ -183,10 +184,10 @@ function networkFault(error: unknown): string {
 }
 
 async function ask(url: string): Promise<{ body: unknown; dateMs: number }> {
-  const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(FETCH_MS) })
+  const response = await fetch(url, { redirect: 'manual', signal: systemTimers.deadline(FETCH_MS) })
   const text = await response.text()
   const date = response.headers.get('Date')
-  return { body: json(text), dateMs: date === null ? Date.now() : Date.parse(date) }
+  return { body: json(text), dateMs: date === null ? systemNow() : Date.parse(date) }
 }
 
 function json(text: string): unknown {
@@ -219,7 +220,7 @@ async function checkOperator(
     return note(check, 'is configured, but the running hub has none', 'restart the hub')
   }
   try {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(FETCH_MS) })
+    const response = await fetch(`${url}/readyz`, { signal: systemTimers.deadline(FETCH_MS) })
     const text = (await response.text()).trim()
     if (response.ok) return ok(check, `${url} says ${text}`)
     const found = `${url}/readyz says: ${text}`

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
+import { systemNow } from '../../protocol/timers.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { heldFinding } from '../core/supply/held.ts'
 import { engine } from '../engine.ts'
@@ -86,7 +87,7 @@ function checkBlobs(directory: string, { blobs }: Inspection): Finding[] {
 
 function isOld(path: string): boolean {
   try {
-    return Date.now() - statSync(path).mtimeMs > ORPHAN_AFTER_MS
+    return systemNow() - statSync(path).mtimeMs > ORPHAN_AFTER_MS
   } catch {
     // Collected meanwhile.
     return false

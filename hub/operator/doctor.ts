@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { systemNow } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
 import { ConfigRefused } from '../config-refused.ts'
 import { foreignFile, isWritable, partsOf, unwritable } from '../data-dir.ts'
@@ -75,7 +76,7 @@ async function examineHub(config: Config, given: GivenAddresses): Promise<Findin
   try {
     const { findings: ofDirectory, aid } = checkDirectory(dataDir, alone)
     const { findings: ofStore, clockMs } = await checkStore(dataDir, alone)
-    const clock = checkClock(clockMs, Date.now())
+    const clock = checkClock(clockMs, systemNow())
     const clockBehind = clock.state === 'wrong'
     return [
       finding,

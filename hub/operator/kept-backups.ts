@@ -21,10 +21,10 @@ export function nameOfNow(nowMs: number): string {
  */
 export async function removeOlder(
   folder: string,
-  { keep, hub, made }: { keep: number; hub: string; made: string },
+  { keep, hub, made, nowMs }: { keep: number; hub: string; made: string; nowMs: number },
 ): Promise<void> {
   const own = backupsOf(folder, hub).filter(name => name <= made)
-  const torn = readdirSync(folder).filter(name => TORN_NAME.test(name) && isTorn(join(folder, name)))
+  const torn = readdirSync(folder).filter(name => TORN_NAME.test(name) && isTorn(join(folder, name), nowMs))
   for (const name of [...own.slice(0, Math.max(0, own.length - keep)), ...torn])
     await rm(join(folder, name), { recursive: true, force: true })
 }
@@ -49,6 +49,6 @@ function isOf(path: string, hub: string): boolean {
   }
 }
 
-function isTorn(path: string): boolean {
-  return Date.now() - statSync(path).mtimeMs > TORN_AFTER_MS
+function isTorn(path: string, nowMs: number): boolean {
+  return nowMs - statSync(path).mtimeMs > TORN_AFTER_MS
 }

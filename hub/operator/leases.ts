@@ -1,15 +1,21 @@
 /** Promises to keep files: whoever copies a data directory from outside gets one, and it ends by itself if he dies. */
-import { randomUUID } from 'node:crypto'
+import { toHex } from '../../protocol/encoding/bytes.ts'
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Blobs } from '../store/blob-port.ts'
 
 const LEASE_MS = 3_600_000
+const NAME_BYTES = 16
+
+type Outside = { timers: Timers; random: (count: number) => Uint8Array }
 
 export class FileLeases {
   readonly #blobs: Pick<Blobs, 'hold'>
-  readonly #held = new Map<string, { end: () => Promise<void>; timer: NodeJS.Timeout }>()
+  readonly #outside: Outside
+  readonly #held = new Map<string, { end: () => Promise<void>; timer: Timer }>()
 
-  constructor(blobs: Pick<Blobs, 'hold'>) {
+  constructor(blobs: Pick<Blobs, 'hold'>, outside: Outside) {
     this.#blobs = blobs
+    this.#outside = outside
   }
 
   get count(): number {
@@ -19,8 +25,9 @@ export class FileLeases {
   /** Keeps every file until the lease is ended or runs out. */
   async take(): Promise<string> {
     const end = await this.#blobs.hold()
-    const name = randomUUID()
-    const timer = setTimeout(() => void this.end(name), LEASE_MS)
+    const { timers, random } = this.#outside
+    const name = toHex(random(NAME_BYTES))
+    const timer = timers.after(LEASE_MS, () => void this.end(name))
     timer.unref()
     this.#held.set(name, { end, timer })
     return name
@@ -31,7 +38,7 @@ export class FileLeases {
     const lease = this.#held.get(name)
     if (lease === undefined) return false
     this.#held.delete(name)
-    clearTimeout(lease.timer)
+    this.#outside.timers.clear(lease.timer)
     await lease.end()
     return true
   }

@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
+import type { Timer, Timers } from '../../protocol/timers.ts'
 
 const PROGRAM = 'systemd-notify'
 const MICROSECONDS = 1000
@@ -18,6 +19,7 @@ export type ServiceManager = {
 
 export type ServiceManagerOptions = {
   env: Record<string, string | undefined>
+  timers: Timers
   /** Settles when the hub has done some work; one that hangs gives no sign of life. */
   work: () => Promise<unknown>
   /** The manager could not be told. */
@@ -25,9 +27,9 @@ export type ServiceManagerOptions = {
 }
 
 /** The manager that started this process; silent where none did. */
-export function serviceManager({ env, work, onFault }: ServiceManagerOptions): ServiceManager {
+export function serviceManager({ env, timers, work, onFault }: ServiceManagerOptions): ServiceManager {
   const isManaged = env['NOTIFY_SOCKET'] !== undefined
-  let watching: NodeJS.Timeout | undefined
+  let watching: Timer | undefined
   let isWorking = false
 
   const tell = async (...words: string[]): Promise<void> => {
@@ -52,11 +54,11 @@ export function serviceManager({ env, work, onFault }: ServiceManagerOptions): S
       await tell('READY=1', `STATUS=${status}`)
       const everyMs = Number(env['WATCHDOG_USEC']) / MICROSECONDS / SIGNS
       if (!isManaged || !(everyMs > 0)) return
-      watching = setInterval(() => void giveSign(), everyMs)
+      watching = timers.every(everyMs, () => void giveSign())
       watching.unref()
     },
     async stopping() {
-      clearInterval(watching)
+      timers.clear(watching)
       await tell('STOPPING=1')
     },
   }

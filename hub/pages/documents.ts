@@ -1,6 +1,7 @@
 /** The documents of svc under `/docs/`, where the operator names the folder of their site. No wire has a part in it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
+import type { Timers } from '../../protocol/timers.ts'
 import { ConfigRefused } from '../config-refused.ts'
 import { addressBucket, clientAddress, isProxy } from '../core/address.ts'
 import type { Buckets } from '../core/ports/rates.ts'
@@ -23,6 +24,7 @@ type Around = {
   /** How often an address may ask. */
   buckets: Buckets
   now: () => number
+  timers: Timers
 }
 
 const statuses = {
@@ -34,11 +36,11 @@ const statuses = {
 type Code = keyof typeof statuses
 
 /** The site in a folder; refuses one that `npm run docs:site` did not make. */
-export function openSite(folder: string): StaticFolder {
+export function openSite(folder: string, timers: Timers): StaticFolder {
   const next = 'run npm run docs:site in the checkout, then name the folder that it made with --docs'
   const found = `no site of the documents in ${folder}`
   try {
-    const site = StaticFolder.open(folder)
+    const site = StaticFolder.open(folder, timers)
     if (SIGNS.every(sign => site.has(sign))) return site
   } catch (error) {
     const code = systemCode(error)
@@ -75,26 +77,27 @@ export class DocumentPages {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<Code | undefined> {
     const { rawHeaders, headers, method, url = '/' } = request
+    const refuse = (code: Code, sentence: string): Code => this.#refuse(request, response, code, sentence)
     const why = hasManyHosts(rawHeaders)
       ? 'it has more than one Host header'
       : this.#around.nameFault(headers.host)
-    if (why !== undefined) return refuse(request, response, 'bad_request', why)
+    if (why !== undefined) return refuse('bad_request', why)
     const waitMs = await this.#waitOf(request)
     if (waitMs > 0) {
       response.setHeader('Retry-After', Math.ceil(waitMs / MS_PER_SECOND))
-      return refuse(request, response, 'rate_limited', 'too many requests; try again later')
+      return refuse('rate_limited', 'too many requests; try again later')
     }
     if (method !== 'GET' && method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD')
-      return refuse(request, response, 'method_not_allowed', 'documents are only read; use GET')
+      return refuse('method_not_allowed', 'documents are only read; use GET')
     }
     const { path } = splitTarget(originForm(url))
     if (path === PREFIX) {
-      finishUnread(request, response)
+      finishUnread(request, response, this.#around.timers)
       return void response.writeHead(308, { Location: `${PREFIX}/`, 'Content-Length': '0' }).end()
     }
     if (await this.#site.send(path.slice(PREFIX.length + 1), request, response)) return undefined
-    return refuse(request, response, 'not_found', `there is no such page; ${PREFIX}/ has all of them`)
+    return refuse('not_found', `there is no such page; ${PREFIX}/ has all of them`)
   }
 
   async #waitOf(request: IncomingMessage): Promise<number> {
@@ -105,17 +108,17 @@ export class DocumentPages {
     const { buckets, now } = this.#around
     return isProxy(address) ? 0 : await buckets.take(addressBucket(address), now())
   }
-}
 
-function refuse(request: IncomingMessage, response: ServerResponse, code: Code, sentence: string): Code {
-  finishUnread(request, response)
-  const text = `${sentence}\n`
-  response.writeHead(statuses[code], {
-    'Content-Type': 'text/plain; charset=utf-8',
-    'Content-Length': String(Buffer.byteLength(text)),
-    'Content-Security-Policy': "default-src 'none'",
-    'Cache-Control': 'no-store',
-  })
-  response.end(text)
-  return code
+  #refuse(request: IncomingMessage, response: ServerResponse, code: Code, sentence: string): Code {
+    finishUnread(request, response, this.#around.timers)
+    const text = `${sentence}\n`
+    response.writeHead(statuses[code], {
+      'Content-Type': 'text/plain; charset=utf-8',
+      'Content-Length': String(Buffer.byteLength(text)),
+      'Content-Security-Policy': "default-src 'none'",
+      'Cache-Control': 'no-store',
+    })
+    response.end(text)
+    return code
+  }
 }

@@ -2,6 +2,7 @@
  * What whoever works on a whole data directory asks of the engine that keeps its rows there: to open them as a store,
  * and, while no store of this process has them open, to look at them, copy them and make a copy safe to serve from.
  */
+import type { Timers } from '../../protocol/timers.ts'
 import type { LedgerSnapshot, LedgerStore } from './ledger-port.ts'
 import { type GroupCommitted, type Store, type StoreBroken, StoreRefused } from './port.ts'
 import type { WatchedChains, WitnessStore } from './witness-port.ts'
@@ -12,6 +13,8 @@ export type Migrated = { from: number; to: number; copy: string }
 export type StoreOptions = {
   directory: string
   release: string
+  timers: Timers
+  random: (count: number) => Uint8Array
   onBroken: (error: StoreBroken) => void
   onLocked?: ((isLocked: boolean) => void) | undefined
   /** There was a store before: an empty one is not taken for it. */

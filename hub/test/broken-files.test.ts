@@ -1,4 +1,3 @@
-/** Files of a hub that are damaged or belong to another user: one sentence names the file and says what to do. */
 import { createHash } from 'node:crypto'
 import {
   cpSync,
@@ -14,6 +13,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+/** Files of a hub that are damaged or belong to another user: one sentence names the file and says what to do. */
+import { systemTimers } from '../../protocol/timers.ts'
 import { main } from '../cli/main.ts'
 import { readConfig } from '../config.ts'
 import { systemRandom } from '../core/random.ts'
@@ -25,7 +26,8 @@ const folder = mkdtempSync(join(tmpdir(), 'svc-hub-broken-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const whole = join(folder, 'whole')
 beforeAll(async () => {
-  const opened = { directory: whole, now: Date.now, random: systemRandom, onBroken: () => undefined }
+  const outside = { now: Date.now, timers: systemTimers, random: systemRandom }
+  const opened = { directory: whole, ...outside, onBroken: () => undefined }
   await (await openDataDirectory(opened)).close()
 })
 

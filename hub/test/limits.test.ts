@@ -1,9 +1,10 @@
-/** Every limit of the hub at its edge: what is just within it passes, what is just beyond is refused (hub API §8). */
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { fromHex, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { fixture } from '../../protocol/testing/agents.ts'
+/** Every limit of the hub at its edge: what is just within it passes, what is just beyond is refused (hub API §8). */
+import { systemTimers } from '../../protocol/timers.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
 import { Admission, MODE_SETTING } from '../core/admission.ts'
 import type { HubContext } from '../core/context.ts'
@@ -274,7 +275,7 @@ const startEdges = {
     ).toBe(200)
   },
   jsonBytesInFlightMax: async () => {
-    const pool = new BodyPool(3, 3)
+    const pool = new BodyPool(3, 3, systemTimers)
     const rooms = [pool.open(), pool.open()]
     rooms[0]?.cover(3)
     expect(() => rooms[1]?.cover(1)).toThrow('overloaded')

@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, truncateSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemTimers } from '../../protocol/timers.ts'
 import { announcement } from '../cli/commands.ts'
 import { main } from '../cli/main.ts'
 import { readConfig } from '../config.ts'
@@ -15,7 +16,13 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const whole = join(folder, 'whole')
 
 const open = (directory: string) =>
-  openDataDirectory({ directory, now: Date.now, random: systemRandom, onBroken: () => undefined })
+  openDataDirectory({
+    directory,
+    now: Date.now,
+    timers: systemTimers,
+    random: systemRandom,
+    onBroken: () => undefined,
+  })
 const configOf = (dataDir: string) => readConfig({ dataDir, listen: '127.0.0.1:0' }, {})
 
 async function say(argv: string[]): Promise<{ code: number; err: string }> {

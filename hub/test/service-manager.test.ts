@@ -1,4 +1,3 @@
-/** What a service manager hears of the built hub, through a socket as systemd has one. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -6,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, test } from 'vitest'
+/** What a service manager hears of the built hub, through a socket as systemd has one. */
+import { systemTimers } from '../../protocol/timers.ts'
 import { serviceManager } from '../operator/service-manager.ts'
 import { startHubChild } from '../testing/process.ts'
 
@@ -52,7 +53,12 @@ test.runIf(hasNotify)('it serves, it works, it stops', async () => {
 test('without a manager nothing is said; one that cannot be told is no reason to end', async () => {
   const faults: string[] = []
   const manager = (env: Record<string, string>) =>
-    serviceManager({ env, work: async () => undefined, onFault: why => faults.push(why) })
+    serviceManager({
+      env,
+      timers: systemTimers,
+      work: async () => undefined,
+      onFault: why => faults.push(why),
+    })
   await manager({}).ready('serves')
   await manager({}).stopping()
   expect(faults).toEqual([])
@@ -72,7 +78,7 @@ test.runIf(hasNotify)('a hub whose work hangs gives no sign of life', async () =
     return hung.promise
   }
   const env = { NOTIFY_SOCKET: join(folder, 'nobody'), WATCHDOG_USEC: '3000' }
-  const manager = serviceManager({ env, work, onFault: why => faults.push(why) })
+  const manager = serviceManager({ env, timers: systemTimers, work, onFault: why => faults.push(why) })
   await manager.ready('serves')
   const told = faults.length
   await expect.poll(() => asked).toBe(1)

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemTimers } from '../../protocol/timers.ts'
 import { lastStoredMs } from '../core/clocks.ts'
 import type { HubContext } from '../core/context.ts'
 import { memoryInProcess } from '../core/in-process/memory.ts'
@@ -29,7 +30,13 @@ async function openCoreIn(
   limits: Partial<Limits>,
 ): Promise<TestCore> {
   const now = () => clock.ms
-  const data = await openDataDirectory({ directory, now, random, onBroken: () => undefined })
+  const data = await openDataDirectory({
+    directory,
+    now,
+    timers: systemTimers,
+    random,
+    onBroken: () => undefined,
+  })
   const verifier = new Verifier(100)
   const { identity, store, blobs, secret } = data
   return {
@@ -42,6 +49,7 @@ async function openCoreIn(
       verifier,
       limits: { ...defaultLimits, ...limits },
       now,
+      timers: systemTimers,
       random,
       alert: () => undefined,
     },

@@ -5,6 +5,7 @@ import { fromBase64, fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { supplyOrigin } from '../../protocol/proof/checkpoint.ts'
 import { parseVerifierKey } from '../../protocol/proof/cosignature.ts'
 import { consistencyHolds, inclusionHolds } from '../../protocol/proof/merkle.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { callRoute, registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
 import { type LogWitness, startLogWitness } from '../testing/log-witness.ts'
 import { grant } from '../testing/payments.ts'
@@ -93,7 +94,7 @@ test('a change is offered within the minute, and nothing is offered without one'
   const offers = new CheckpointOffers(
     hub.running.hub.checkpoints,
     [{ url: again.url, cosigner: parseVerifierKey(again.verifierKey) }],
-    () => undefined,
+    { timers: systemTimers, alert: () => undefined },
   )
   await offers.turn()
   const asked = again.asked.length
@@ -111,7 +112,7 @@ test('a witness that signs seldom keeps its newest cosignature, and is shown wit
   const origin = supplyOrigin(hub.aid)
   const slow = await startLogWitness(origin, context.identity.kel.publicKey, 'slow.example')
   const cosigner = parseVerifierKey(slow.verifierKey)
-  const offers = new CheckpointOffers(checkpoints, [{ url: slow.url, cosigner }], () => undefined)
+  const offers = new CheckpointOffers(checkpoints, [{ url: slow.url, cosigner }], context)
   await offers.turn()
   const { size } = checkpoints
   await offers.stop()

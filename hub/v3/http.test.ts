@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemTimers } from '../../protocol/timers.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import { defaultLimits } from '../core/limits.ts'
 import { PublicServer } from '../http/server.ts'
@@ -207,7 +208,7 @@ test('a head that does not come in time is answered in the form of every refusal
     defaultLimits,
     () => undefined,
     line.answerUnparsed,
-    { note: () => undefined },
+    { surplus: { note: () => undefined }, timers: systemTimers },
     { headMs: 60, checkMs: 20 },
   )
   listener.server.listen(0, '127.0.0.1')

@@ -4,7 +4,8 @@
  */
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { checkpointOffer } from '../../protocol/proof/cosignature.ts'
-import type { Alert } from '../core/context.ts'
+import type { Timer, Timers } from '../../protocol/timers.ts'
+import type { Alert, HubContext } from '../core/context.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import type { Checkpoints, LogWitness, SignedTree } from '../core/supply/checkpoints.ts'
 
@@ -19,18 +20,24 @@ export class CheckpointOffers {
   readonly #checkpoints: Checkpoints
   readonly #witnesses: readonly LogWitness[]
   readonly #alert: Alert
-  readonly #timer: NodeJS.Timeout | undefined
+  readonly #timers: Timers
+  readonly #timer: Timer | undefined
   readonly #ended = new AbortController()
   /** What each was offered last and when, and why it gave nothing. */
   readonly #tried = new Map<string, { size: number; atMs: number; why: string | undefined }>()
   #running: Promise<void> = Promise.resolve()
 
-  constructor(checkpoints: Checkpoints, witnesses: readonly LogWitness[], alert: Alert) {
+  constructor(
+    checkpoints: Checkpoints,
+    witnesses: readonly LogWitness[],
+    { timers, alert }: Pick<HubContext, 'timers' | 'alert'>,
+  ) {
     this.#checkpoints = checkpoints
+    this.#timers = timers
     this.#witnesses = witnesses
     this.#alert = alert
     if (witnesses.length === 0) return
-    this.#timer = setInterval(() => void this.tick(), MINUTE_MS)
+    this.#timer = timers.every(MINUTE_MS, () => void this.tick())
     this.#timer.unref()
     void this.turn()
   }
@@ -44,7 +51,7 @@ export class CheckpointOffers {
   tick(): Promise<void> {
     return this.#offerTo(({ cosigner: { name } }) => {
       const last = this.#tried.get(name)
-      return last?.size !== this.#checkpoints.size || performance.now() - last.atMs >= HOUR_MS
+      return last?.size !== this.#checkpoints.size || this.#timers.monotonic() - last.atMs >= HOUR_MS
     })
   }
 
@@ -62,7 +69,7 @@ export class CheckpointOffers {
     const why = await this.#offer(witness).catch(wordsOf)
     if (this.#ended.signal.aborted) return
     const before = this.#tried.get(name)
-    const nowMs = performance.now()
+    const nowMs = this.#timers.monotonic()
     const isNews = why !== undefined && (before?.why !== why || nowMs - before.atMs >= HOUR_MS)
     // one that stays away is told once an hour, however often it is asked
     const atMs = why === undefined || isNews || before === undefined ? nowMs : before.atMs
@@ -99,13 +106,13 @@ export class CheckpointOffers {
       headers: { 'Content-Type': 'text/plain; charset=utf-8' },
       body: checkpointOffer(oldSize, proof, note),
       redirect: 'error',
-      signal: AbortSignal.any([this.#ended.signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+      signal: AbortSignal.any([this.#ended.signal, this.#timers.deadline(ANSWER_TIMEOUT_MS)]),
     })
     return { status: response.status, text: await textOf(response) }
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#timers.clear(this.#timer)
     this.#ended.abort()
     await this.#running
   }

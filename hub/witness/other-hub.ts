@@ -5,6 +5,7 @@ import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import { decodeKel, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { chainDid } from '../../protocol/proof/evidence.ts'
+import type { Timers } from '../../protocol/timers.ts'
 import { headers, WIRE } from '../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../protocol/wire3/routes.ts'
 
@@ -31,9 +32,11 @@ async function insteadOfUnknown<T>(asked: Promise<T>, sentence: string): Promise
 
 export class OtherHub {
   readonly url: string
+  readonly #timers: Timers
 
-  constructor(url: string) {
+  constructor(url: string, timers: Timers) {
     this.url = url
+    this.#timers = timers
   }
 
   /** Its key history, verified. */
@@ -89,7 +92,7 @@ export class OtherHub {
     row: R,
     given: Pick<Call<R>, 'params' | 'query'> & { body?: unknown },
   ): Promise<ReplyOf<R>> {
-    const signal = AbortSignal.timeout(CALL_TIMEOUT_MS)
+    const signal = this.#timers.deadline(CALL_TIMEOUT_MS)
     const send = ({ url, ...request }: { url: string; method: string; headers: Record<string, string> }) =>
       fetch(url, { ...request, redirect: 'error' } as RequestInit)
     const asked = { ...given, baseUrl: this.url, headers: { [headers.wire]: String(WIRE) }, signal }

@@ -1,6 +1,6 @@
 /** `svc-hub witness run`: looks at the supply chain of another hub once, or every hour until it is ended. */
-import { setTimeout } from 'node:timers/promises'
 import { Failure, Refusal, wordsOf } from '../../protocol/encoding/errors.ts'
+import { sleep, systemNow, systemTimers } from '../../protocol/timers.ts'
 import { readIdentity } from '../core/identity.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import { partsOf, refuseForeign, refuseUnusable } from '../data-dir.ts'
@@ -17,14 +17,14 @@ export async function runWitness({ url, directory, isOnce, ended }: Given): Prom
   keepPrivate()
   requireIdentity(directory)
   const chains = await engine.watchedChains(directory)
-  const other = new OtherHub(url)
+  const other = new OtherHub(url, systemTimers)
   try {
     if (isOnce) return await lookOnce(other, directory, chains)
     const gone = new AbortController()
     void ended.then(() => gone.abort())
     while (!gone.signal.aborted) {
       await lookOnce(other, directory, chains)
-      await setTimeout(HOUR_MS, undefined, { signal: gone.signal }).catch(() => undefined)
+      await sleep(systemTimers, HOUR_MS, gone.signal).catch(() => undefined)
     }
     return 0
   } finally {
@@ -36,7 +36,7 @@ export async function runWitness({ url, directory, isOnce, ended }: Given): Prom
 async function lookOnce(other: OtherHub, directory: string, chains: WatchedChains): Promise<number> {
   try {
     const identity = readIdentity(directory)
-    return await print(await lookAt(other, { identity, chains, now: Date.now }))
+    return await print(await lookAt(other, { identity, chains, now: systemNow }))
   } catch (error) {
     if (!(error instanceof Refusal) && !(error instanceof Failure)) throw error
     process.stderr.write(`svc-hub: ${wordsOf(error)}\n`)

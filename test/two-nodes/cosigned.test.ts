@@ -19,7 +19,7 @@ beforeAll(async () => {
   const { checkpoints, context } = lab.hub.running.hub
   witness = await startLogWitness(supplyOrigin(lab.hub.aid), context.identity.kel.publicKey)
   const cosigner = parseVerifierKey(witness.verifierKey)
-  offers = new CheckpointOffers(checkpoints, [{ url: witness.url, cosigner }], () => undefined)
+  offers = new CheckpointOffers(checkpoints, [{ url: witness.url, cosigner }], context)
 })
 beforeEach(async () => {
   lab.hub.clock.advance(1000)
@@ -77,7 +77,7 @@ describe('an audit', () => {
     )
     if (slow === undefined || mute === undefined) throw new Error('no witnesses')
     const cosigner = parseVerifierKey(slow.verifierKey)
-    const seldom = new CheckpointOffers(checkpoints, [{ url: slow.url, cosigner }], () => undefined)
+    const seldom = new CheckpointOffers(checkpoints, [{ url: slow.url, cosigner }], context)
     await seldom.turn()
     const records = checkpoints.size
     await grant(lab.hub, alice.aid, 1)

@@ -2,6 +2,7 @@
  * Keeps the books of the hub: each day's epoch at the first turn after midnight, trial credits that are due, holds that
  * have lapsed, all of it by the process that leads. What a stopped hub missed comes at the next start.
  */
+import type { Timer } from '../../../protocol/timers.ts'
 import type { SupplyHead } from '../../store/ledger-port.ts'
 import type { SignerClocks } from '../clocks.ts'
 import type { HubContext } from '../context.ts'
@@ -37,7 +38,7 @@ export class BookKeeper {
   readonly #publication: Publication
   readonly #clocks: Parts['clocks']
   readonly #makeEpoch: EpochMaker
-  readonly #timer: NodeJS.Timeout
+  readonly #timer: Timer
   #running: Promise<void> = Promise.resolve()
   #trialsAtMs = 0
   #recountedAtMs = 0
@@ -53,7 +54,7 @@ export class BookKeeper {
     this.#publication = publication
     this.#clocks = clocks
     this.#makeEpoch = makeEpoch
-    this.#timer = setInterval(() => void this.turn(), LOOK_EVERY_MS)
+    this.#timer = context.timers.every(LOOK_EVERY_MS, () => void this.turn())
     this.#timer.unref()
     this.#running = this.#told('the recount of the books', () => this.#recount())
     // a raised balance must not be paid out before the first epoch finds it
@@ -171,7 +172,7 @@ export class BookKeeper {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#context.timers.clear(this.#timer)
     await this.#running
   }
 }

@@ -2,8 +2,8 @@
  * The RFC 6962 tree over the ids of the supply chain, in memory: its root as it grows, and the roots of its parts, of which
  * the whole tiles are remembered, so that a proof reads few records.
  */
-import { setImmediate } from 'node:timers/promises'
 import { CompactRange, halfOf, type LeafRange, nodeHash } from '../../../protocol/proof/merkle.ts'
+import { nextTurn } from '../../../protocol/timers.ts'
 import type { HubContext } from '../context.ts'
 
 /** Records that are hashed in one turn of the event loop. */
@@ -59,7 +59,7 @@ export class ChainTree {
       if (records.length === 0) throw new Error(`the supply chain has no record ${at}`)
       for (const { id } of records) take(id)
       at += records.length
-      await setImmediate()
+      await nextTurn()
     }
   }
 }

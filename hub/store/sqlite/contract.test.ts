@@ -3,16 +3,20 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { systemTimers } from '../../../protocol/timers.ts'
+import { systemRandom } from '../../core/random.ts'
 import type { Opened } from '../../testing/contract/world.ts'
 import { brokenBy, contract, storeContract } from '../../testing/store-contract.ts'
 import { withChanges, wrongEngines } from '../../testing/wrong-engines.ts'
 import { openStore } from './open.ts'
 
+const outside = { timers: systemTimers, random: systemRandom }
+
 const TIMEOUT_MS = 120_000
 
 async function open(): Promise<Opened> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-hub-contract-'))
-  const start = () => openStore({ directory, release: 'test', onBroken: () => undefined })
+  const start = () => openStore({ directory, release: 'test', ...outside, onBroken: () => undefined })
   let store = start()
   return {
     store,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { systemRandom } from '../../core/random.ts'
 import type { Enqueue } from '../port.ts'
 import { type Database, openWriter } from './database.ts'
 import { type DigestOf, Digests, digestsOf, type Seen, undoDigests } from './digests.ts'
@@ -115,7 +116,7 @@ test('a group that another program kept from beginning takes nothing back of the
   const item = { ...of(1), nowMs: 5, deleteAtMs: 9, size: 10, stranger: false, content, file: undefined }
   const job: Job = { name: 'enqueue', argument: { ...item, use: undefined, limits } satisfies Enqueue }
   db.run('INSERT INTO mailbox (number) VALUES (1)')
-  ensureRidKey(db)
+  ensureRidKey(db, systemRandom)
   expect(runGroup(db, [job])).toEqual([{ value: { outcome: 'queued', id: 1 } }])
   const other = openWriter(join(directory, 'hub.db'))
   other.exec('BEGIN IMMEDIATE')

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { systemTimers } from '../../../protocol/timers.ts'
+import { systemRandom } from '../../core/random.ts'
 import { lockDirectory } from '../../directory-lock.ts'
 import { StoreRefused } from '../port.ts'
 import { openReader, openWriter } from './database.ts'
@@ -10,6 +12,8 @@ import { openStore } from './open.ts'
 import { hotQueries } from './reads.ts'
 import { reviewQueries } from './review-store.ts'
 import { signUpQueries } from './sign-ups.ts'
+
+const outside = { timers: systemTimers, random: systemRandom }
 
 const folders: string[] = []
 function folder(): string {
@@ -21,7 +25,8 @@ afterEach(() => {
   for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true })
 })
 
-const open = (directory: string) => openStore({ directory, release: 'test', onBroken: () => undefined })
+const open = (directory: string) =>
+  openStore({ directory, release: 'test', ...outside, onBroken: () => undefined })
 
 describe('schema', () => {
   test('carries a number from the first release on', () => {

@@ -2,6 +2,7 @@
 import { closeSync, existsSync, openSync, rmSync, type Stats, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemCode, wordsOf } from '../../../protocol/encoding/errors.ts'
+import type { Timers } from '../../../protocol/timers.ts'
 import { freeBytes } from '../../files.ts'
 import type { StoreOptions } from '../engine-port.ts'
 import { type LocalStore, type Store, StoreBroken } from '../port.ts'
@@ -36,7 +37,7 @@ export function openStore(options: StoreOptions): Store {
     const { release, needsHeld, keepsOlder } = options
     const migrated = migrate(first, path, { release, needsHeld, keepsOlder })
     if (migrated !== undefined) options.onMigrated?.(migrated)
-    ensureRidKey(first)
+    ensureRidKey(first, options.random)
     reader = openReader(path)
   } finally {
     first.close()
@@ -51,7 +52,7 @@ export function openStore(options: StoreOptions): Store {
     return broken
   }
   const watched = [path, ...(options.watched ?? [])].filter(file => existsSync(file))
-  const watches = watched.map(file => watchFile(file, error => writer.fail(error)))
+  const watches = watched.map(file => watchFile(file, options.timers, error => writer.fail(error)))
   const room: LocalStore['room'] = () => roomOf(options.directory, reader, bytesMax)
   const store = { ...storeOver(reader, writer, reserve), ...witnessesOver(path, reader, writer) }
   const close = async () => {
@@ -63,16 +64,16 @@ export function openStore(options: StoreOptions): Store {
 }
 
 /** Tells when the file at a path is no longer the one that is open: whatever is written then is gone with the process. */
-function watchFile(path: string, onLost: (error: StoreBroken) => void): () => void {
+function watchFile(path: string, timers: Timers, onLost: (error: StoreBroken) => void): () => void {
   const { dev, ino } = statSync(path)
-  const timer = setInterval(() => {
+  const timer = timers.every(FILE_LOOK_MS, () => {
     const there = lookAt(path)
     if (there === 'unseen' || (there?.dev === dev && there.ino === ino)) return
-    clearInterval(timer)
+    timers.clear(timer)
     onLost(new StoreBroken(`${path} was removed or replaced while the hub ran`))
-  }, FILE_LOOK_MS)
+  })
   timer.unref()
-  return () => clearInterval(timer)
+  return () => timers.clear(timer)
 }
 
 /** What stands at a path, or that this cannot be seen now, which says nothing of the file that is open. */

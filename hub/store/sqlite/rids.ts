@@ -3,7 +3,7 @@
  * key the store alone knows: to everybody else it is random, and the store finds the envelope without an index. An
  * index over random values would touch a page of its own for each envelope, which a flush then has to write.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { fromHex, toHex } from '../../../protocol/encoding/bytes.ts'
 import { putSetting } from './account-writes.ts'
 import type { Database } from './database.ts'
@@ -18,9 +18,8 @@ const WORD = 2 ** 32
 export const RID_KEY_SETTING = 'rid_key'
 
 /** Makes the key of a store that has none yet. */
-export function ensureRidKey(db: Database): void {
-  if (readKey(db) === undefined)
-    putSetting(db, { name: RID_KEY_SETTING, value: toHex(randomBytes(KEY_BYTES)) })
+export function ensureRidKey(db: Database, random: (count: number) => Uint8Array): void {
+  if (readKey(db) === undefined) putSetting(db, { name: RID_KEY_SETTING, value: toHex(random(KEY_BYTES)) })
 }
 
 /** Places and what they are called; both ways cost a microsecond. */

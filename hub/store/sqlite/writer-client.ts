@@ -1,5 +1,6 @@
 /** The main thread's end of the writer: few messages with many changes, one promise a change. */
 import { Worker } from 'node:worker_threads'
+import { soon } from '../../../protocol/timers.ts'
 import { type GroupCommitted, StoreBroken, StoreFull, type StoreHealth, StoreLocked } from '../port.ts'
 import type { FromWriter, ToWriter, WriterData } from './writer.ts'
 import type { Outcome, WriteArgument, WriteName, WriteResult } from './writes.ts'
@@ -63,7 +64,7 @@ export class WriterClient {
       const ticket = this.#ticket++
       this.#waiting.set(ticket, { resolve, reject })
       this.#outbox.push({ name, argument, ticket })
-      if (this.#outbox.length === 1) setImmediate(() => this.#post())
+      if (this.#outbox.length === 1) soon(() => this.#post())
     })
   }
 

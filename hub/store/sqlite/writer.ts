@@ -3,6 +3,7 @@
  * group, and answers a group only after its commit.
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { systemTimers } from '../../../protocol/timers.ts'
 import { collectWhenQuiet } from '../../lean-memory.ts'
 import { faultClass, openWriter } from './database.ts'
 import { type Job, type Outcome, runGroup, type WriteArgument } from './writes.ts'
@@ -15,7 +16,7 @@ const port = parentPort
 if (port === null) throw new Error('the store writer runs as a worker thread only')
 const { path, groupMax, bytesMax } = workerData as WriterData
 const db = openWriter(path, bytesMax)
-collectWhenQuiet(() => db.releasePages())
+collectWhenQuiet(systemTimers, () => db.releasePages())
 
 port.on('message', (first: ToWriter) => {
   const jobs: (Job & { ticket: number })[] = []
@@ -32,9 +33,9 @@ port.on('message', (first: ToWriter) => {
 })
 
 function commit(jobs: (Job & { ticket: number })[]): void {
-  const startedMs = performance.now()
+  const startedMs = systemTimers.monotonic()
   const outcomes = runGroup(db, jobs)
-  const ms = performance.now() - startedMs
+  const ms = systemTimers.monotonic() - startedMs
   port?.postMessage({ tickets: jobs.map(job => job.ticket), outcomes, ms } satisfies FromWriter)
   for (const job of jobs) release(job)
 }
