@@ -12,6 +12,7 @@ import { forget } from '../daemon/store/memory.ts'
 import { openStore } from '../daemon/store/open.ts'
 import { labelledSign, labelledVerify } from '../protocol/crypto/hash.ts'
 import { GENESIS, recordLine, signRecord } from '../protocol/proof/evidence.ts'
+import { systemTimers } from '../protocol/timers.ts'
 import { atMost, median, type Row } from './lib/hub-load.ts'
 
 const RECORDS = 100_000
@@ -47,7 +48,7 @@ async function opens(records: number, first: boolean): Promise<number[]> {
     if (first) forget(store, CHECKPOINT)
     const signatures = signatureTime(records)
     const started = performance.now()
-    const chain = await openChain(dir, store, identity, Date.now)
+    const chain = await openChain(dir, store, identity, { now: Date.now, timers: systemTimers })
     ratios.push((performance.now() - started) / signatures)
     if (chain.length !== records) throw new Error('the chain is not whole')
     chain.close()

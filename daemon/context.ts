@@ -1,5 +1,6 @@
 /** What the parts of a running node share: the line between the rooms below it, which never take it, and those above. */
 import type { Logger } from 'pino'
+import type { Timers } from '../protocol/timers.ts'
 import type { Attachments } from './attachments/attachments.ts'
 import type { Carriers } from './carrier/carrier.ts'
 import type { Chain } from './chain/chain.ts'
@@ -39,6 +40,7 @@ export type Ground = {
   readonly notices: Notices
   readonly log: Logger
   readonly now: () => number
+  readonly timers: Timers
   /** The time as our hub sees it: that of envelopes, which others judge by their own clocks. */
   readonly hubNow: () => number
   readonly random: (length: number) => Uint8Array

@@ -1,6 +1,7 @@
 /** Opens a data directory: every part of the node that stands below the line, from the bottom up. */
 import type { Logger } from 'pino'
 import { cidText } from '../protocol/crypto/hash.ts'
+import type { Timers } from '../protocol/timers.ts'
 import { Attachments } from './attachments/attachments.ts'
 import { type Chain, openChain } from './chain/chain.ts'
 import { behindPeer, sayOldCopy } from './chain/old-copy.ts'
@@ -36,6 +37,7 @@ export type GroundOptions = {
   dir: string
   env: Environment
   now: () => number
+  timers: Timers
   random: (length: number) => Uint8Array
   log: Logger
   timings?: Partial<Timings>
@@ -45,7 +47,7 @@ export type GroundOptions = {
 
 /** Everything that is opened is closed with `undo`. */
 export async function openGround(options: GroundOptions, undo: AsyncDisposableStack): Promise<Ground> {
-  const { dir, env, random, log } = options
+  const { dir, env, timers, random, log } = options
   const clock = new Clock(options.now)
   const { now } = clock
   ensureSecretDirectory(dir)
@@ -57,7 +59,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   requireOnlyNode(env, identity.aid, dir)
   forgetStopped(dir)
   const store = undo.adopt((options.openStore ?? openStore)(dir), opened => opened.close())
-  const chain = undo.adopt(await openChain(dir, store, identity, now), opened => opened.close())
+  const chain = undo.adopt(await openChain(dir, store, identity, { now, timers }), opened => opened.close())
   if (chain.writtenAgain > 0)
     log.info(
       { records: chain.writtenAgain },
@@ -66,12 +68,13 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   const notices = new Notices()
   if (chain.cutRecords > 0) notices.say('chain-cut', sayCut(chain.cutRecords))
   const keys = new MailboxKeys(dir, { now, random })
-  const events = new Events(now())
-  const wakers = makeWakers()
+  const events = new Events(now(), timers)
+  const wakers = makeWakers(timers)
   const hub = new CurrentHub(identity, events, clock)
-  const attachments = new Attachments(store.folder, random, [dir, homeDirectory(env), runtimeDirectory(env)])
+  const guarded = [dir, homeDirectory(env), runtimeDirectory(env)]
+  const attachments = new Attachments(store.folder, { now, random }, guarded)
   store.onTaskFailed = error => log.error({ err: error }, 'after a commit')
-  const kept = new KeptHeads(env, identity)
+  const kept = new KeptHeads(env, identity, timers)
   const contacts = new Contacts(store, now)
   const nameOf = (aid: string) => contacts.petnameOf(aid) ?? aid
   hub.oldCopy = behindKept(chain, kept.read()) ?? behindPeer(chain, store, nameOf)
@@ -110,10 +113,11 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
     wakers,
     timings: { ...defaultTimings, ...options.timings },
     events,
-    transfers: new Transfers(events, now),
+    transfers: new Transfers(events, { now, timers }),
     notices,
     log,
     now,
+    timers,
     hubNow: () => hub.timeMs,
     random,
   }

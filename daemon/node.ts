@@ -1,10 +1,11 @@
 /** The running node: puts the parts together from the bottom up, owns start and stop. */
-import { randomBytes } from 'node:crypto'
+
 import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
 import { module as payments } from '#x402'
 import { buildInfo } from '../protocol/build-info.ts'
 import { toBase64, toBase64url, toHex } from '../protocol/encoding/bytes.ts'
+import { systemNow, systemTimers, type Timers } from '../protocol/timers.ts'
 import { A2aInterface } from './a2a/interface.ts'
 import type { Context, Ground } from './context.ts'
 import { ControlAddress } from './control/address.ts'
@@ -43,6 +44,7 @@ import { Sync } from './membership/sync.ts'
 import { Modules } from './modules/modules.ts'
 import { ensureSecretDirectory } from './platform/files.ts'
 import { LogFile } from './platform/log-file.ts'
+import { systemRandom } from './platform/random.ts'
 import type { Timings } from './platform/timings.ts'
 import type { Wakers } from './platform/waker.ts'
 import { watchFile } from './platform/watched-file.ts'
@@ -61,6 +63,7 @@ export type NodeOptions = {
   /** Name of the identity, for the pointer file. */
   name?: string | undefined
   now?: () => number
+  timers?: Timers
   random?: (length: number) => Uint8Array
   log?: Logger
   timings?: Partial<Timings>
@@ -92,14 +95,16 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   return { ...node, stop, [Symbol.asyncDispose]: stop }
 }
 
-function groundOptions({ dir, env, now, random, log, timings = {} }: NodeOptions): GroundOptions {
+function groundOptions(options: NodeOptions): GroundOptions {
+  const { dir, env, now = systemNow, log, timings = {} } = options
   ensureSecretDirectory(dir)
   return {
     dir,
     env,
-    now: now ?? Date.now,
-    random: random ?? (length => new Uint8Array(randomBytes(length))),
-    log: log ?? pino({ base: null }, new LogFile(join(dir, 'daemon.log'))),
+    now,
+    timers: options.timers ?? systemTimers,
+    random: options.random ?? systemRandom,
+    log: log ?? pino({ base: null }, new LogFile(join(dir, 'daemon.log'), now)),
     timings,
   }
 }
@@ -108,7 +113,7 @@ type Assembled = Omit<Node, 'stop' | typeof Symbol.asyncDispose>
 
 /** With the clock of the machine: that of the node asks the hub. */
 const hubInputs = (
-  { identity, now, random, attachments, transfers, store, wakers, hub }: Ground,
+  { identity, now, timers, random, attachments, transfers, store, wakers, hub }: Ground,
   connections: Connections,
   publication: Publication,
 ): HubInputs => {
@@ -122,6 +127,7 @@ const hubInputs = (
     identity,
     connections,
     now,
+    timers,
     random,
     spoolFolder: attachments.folder,
     publication,
@@ -143,7 +149,7 @@ async function assemble(
   undo: AsyncDisposableStack,
 ): Promise<Assembled> {
   const below = await openGround(ground, undo)
-  const { identity, store, random, wakers, log } = below
+  const { identity, store, timers, random, wakers, log } = below
   const { now } = ground
   undo.use(watchStore(below, () => options.onShutdown?.()))
   const topUps = new TopUps(below)
@@ -152,7 +158,7 @@ async function assemble(
   const modules = new Modules({ ...below, config, publication })
   const ctx: Context = { ...below, topUps, modules, carriers: sealedCarriers(below) }
   const connections = new Connections()
-  const sync = new Sync(ctx, new PowSolver(store, below.now))
+  const sync = new Sync(ctx, new PowSolver(store, below))
   const membership = new Membership(ctx, hubInputs({ ...below, now }, connections, publication), sync)
   membership.open()
   const relay = new Relay(ctx)
@@ -188,7 +194,7 @@ async function assemble(
     lifetime: lifetime.signal,
   })
   const page = options.consolePage ?? builtPage
-  const pages = new PageSessions(token, random, () => ({ now: now(), up: performance.now() }))
+  const pages = new PageSessions(token, random, () => ({ now: now(), up: timers.monotonic() }))
   const parts = { ctx, pages, ...opening, build: buildInfo.build, page }
   const listening = { handlers, control, token, console: parts, name: options.name, env: options.env }
   await listen(ctx, { ...listening, isPortNew: options.isPortNew === true }, undo)
@@ -257,8 +263,11 @@ function stopFor(dir: string, { onShutdown }: Pick<NodeOptions, 'onShutdown'>): 
 }
 
 /** Ends the node where its store was taken from under it, before it says more that would be forgotten. */
-const watchStore = ({ dir, log }: Pick<Ground, 'dir' | 'log'>, end: () => void): Disposable =>
-  watchFile(storePath(dir), () => {
+const watchStore = (
+  { dir, timers, log }: Pick<Ground, 'dir' | 'timers' | 'log'>,
+  end: () => void,
+): Disposable =>
+  watchFile(storePath(dir), timers, () => {
     log.error({ path: storePath(dir) }, 'the store was removed or replaced while the node ran: the node ends')
     end()
   })

@@ -318,13 +318,14 @@ export const rooms: Record<string, Room> = {
   },
   'daemon/platform': {
     purpose: 'the machine below: folders, durable files, SQLite, fault points, timers, events, memory',
-    uses: ['protocol/encoding', 'protocol/control'],
+    uses: ['protocol/encoding', 'protocol/timers.ts', 'protocol/control'],
   },
   'daemon/home': {
     purpose: 'the data directory: where, lock, configuration, token',
     uses: [
       'protocol/encoding',
       'protocol/shell.ts',
+      'protocol/timers.ts',
       'protocol/contract',
       'protocol/proof',
       'protocol/control',
@@ -343,6 +344,7 @@ export const rooms: Record<string, Room> = {
     purpose: 'the evidence chain',
     uses: [
       'protocol/encoding',
+      'protocol/timers.ts',
       'protocol/crypto',
       'protocol/identity',
       'protocol/proof',
@@ -383,6 +385,7 @@ export const rooms: Record<string, Room> = {
     purpose: 'a hub behind one interface; a folder for each wire implements it, open.ts chooses',
     uses: [
       ...formats,
+      'protocol/timers.ts',
       'protocol/wire3',
       'daemon/refusal.ts',
       'daemon/platform',
@@ -411,6 +414,7 @@ export const rooms: Record<string, Room> = {
   'daemon/context.ts': {
     purpose: 'the line: rooms above it may take the context, rooms below never do',
     uses: [
+      'protocol/timers.ts',
       'daemon/carrier',
       'daemon/platform',
       'daemon/home',
@@ -426,6 +430,7 @@ export const rooms: Record<string, Room> = {
     purpose: 'what the node serves itself: providers of capabilities, chosen at build time',
     uses: [
       'protocol/encoding',
+      'protocol/timers.ts',
       'protocol/crypto',
       'protocol/contract',
       'protocol/proof',
@@ -442,6 +447,7 @@ export const rooms: Record<string, Room> = {
     uses: [
       ...formats,
       'protocol/shell.ts',
+      'protocol/timers.ts',
       'daemon/refusal.ts',
       'daemon/platform',
       'daemon/home',
@@ -454,6 +460,7 @@ export const rooms: Record<string, Room> = {
   'daemon/ground.ts': {
     purpose: 'opens a data directory: every part below the line',
     uses: [
+      'protocol/timers.ts',
       'protocol/crypto',
       'daemon/platform',
       'daemon/home',
@@ -471,6 +478,7 @@ export const rooms: Record<string, Room> = {
     uses: [
       ...formats,
       'protocol/build-info.ts',
+      'protocol/timers.ts',
       'protocol/control',
       'autoreply',
       'daemon/refusal.ts',
@@ -510,6 +518,7 @@ export const rooms: Record<string, Room> = {
       'protocol/proof',
       'protocol/mail',
       'daemon/carrier',
+      'protocol/timers.ts',
       'daemon/refusal.ts',
       'daemon/platform',
       'daemon/store',
@@ -526,6 +535,7 @@ export const rooms: Record<string, Room> = {
       'protocol/encoding',
       'protocol/build-info.ts',
       'protocol/shell.ts',
+      'protocol/timers.ts',
       'protocol/identity',
       'protocol/contract',
       'protocol/proof',
@@ -547,6 +557,7 @@ export const rooms: Record<string, Room> = {
       ...formats,
       'protocol/build-info.ts',
       'protocol/shell.ts',
+      'protocol/timers.ts',
       'protocol/control',
       'autoreply',
       'daemon/refusal.ts',
@@ -572,6 +583,7 @@ export const rooms: Record<string, Room> = {
     uses: [
       'protocol/encoding',
       'protocol/build-info.ts',
+      'protocol/timers.ts',
       'protocol/crypto',
       'protocol/contract',
       'protocol/proof',
@@ -605,6 +617,7 @@ export const rooms: Record<string, Room> = {
     uses: [
       'protocol/encoding',
       'protocol/build-info.ts',
+      'protocol/timers.ts',
       'daemon/platform',
       'daemon/home',
       'daemon/store',
@@ -697,6 +710,7 @@ export const rooms: Record<string, Room> = {
     uses: [
       'protocol/encoding',
       'protocol/build-info.ts',
+      'protocol/timers.ts',
       'protocol/contract',
       'protocol/control',
       'daemon/platform',

@@ -7,6 +7,7 @@ import { readBody, refusal, send } from '../daemon/control/http.ts'
 import { PageSessions } from '../daemon/control/page-sessions.ts'
 import { SealedCalls } from '../daemon/control/sealed-calls.ts'
 import { controlRoutes } from '../protocol/control/operations.ts'
+import { systemTimers } from '../protocol/timers.ts'
 
 const TOKEN = 'the token of the node'
 const SECRET = 'nobody else reads this'
@@ -48,8 +49,8 @@ afterEach(async () => {
 /** A node: opens pages and answers their calls with what they asked. */
 function node(): { pages: PageSessions; serve: http.RequestListener } {
   const pages = new PageSessions(TOKEN, randomBytes, () => ({ now: clock, up: clock - 1_700_000_000_000 }))
-  const calls = new SealedCalls(pages, async (question, reply) => {
-    const body = await readBody(question, { limits: { bodyBytes: 64 * 1024 * 1024 } })
+  const calls = new SealedCalls(pages, systemTimers, async (question, reply) => {
+    const body = await readBody(question, { limits: { bodyBytes: 64 * 1024 * 1024 } }, systemTimers)
     done.push(`${question.method} ${question.url} ${body.length}`)
     await beforeAnswer()
     send(reply, 200, { said: SECRET, bytes: body.length })
@@ -60,7 +61,9 @@ function node(): { pages: PageSessions; serve: http.RequestListener } {
       return calls
         .take(request, response, Object.fromEntries(url.searchParams))
         .catch(() => send(response, 401, refusal('unauthorized', 'not open')))
-    const given = JSON.parse(Buffer.from(await readBody(request, controlRoutes.consoleOpen)).toString())
+    const given = JSON.parse(
+      Buffer.from(await readBody(request, controlRoutes.consoleOpen, systemTimers)).toString(),
+    )
     const opened = pages.open(given, String(request.headers.host))
     return send(response, opened === undefined ? 401 : 200, opened ?? {})
   }

@@ -9,6 +9,7 @@ import { DirectoryBusy, holderOf } from '../../daemon/home/lock.ts'
 import { MOVED_FILE } from '../../daemon/home/moved.ts'
 import { requireOnlyNode } from '../../daemon/home/only-node.ts'
 import { peekIdentity } from '../../daemon/identity/identity.ts'
+import { systemRandom } from '../../daemon/platform/random.ts'
 import type { Run } from '../command.ts'
 import { CommandFailed, hint, type Io, notice, printReply, UsageRefused } from '../io.ts'
 import { sayWhileWaiting } from '../waiting.ts'
@@ -21,7 +22,13 @@ export const backup: Run = async (io, input) => {
   requireSavable(dir, path)
   const passphrase = await readPassphrase(io, input, true)
   const done = sayWhileWaiting(io, 'the backup, which Ctrl-C leaves undone')
-  const { aid, bytes, files, madeAtMs } = await save({ dir, path, passphrase, now: io.now }).finally(done)
+  const { aid, bytes, files, madeAtMs } = await save({
+    dir,
+    path,
+    passphrase,
+    now: io.now,
+    random: systemRandom,
+  }).finally(done)
   printReply(io, { aid, archive: path, bytes, attachments: files, made_at: madeAtMs })
   return 0
 }
@@ -44,9 +51,13 @@ export const exportIdentity: Run = async (io, input) => {
   const holder = holderOf(dir)
   if (holder !== undefined) refuseRunning(holder)
   const passphrase = await readPassphrase(io, input, true)
-  const { aid, bytes, files, madeAtMs } = await exportNode({ dir, path, passphrase, now: io.now }).catch(
-    refuseRunning,
-  )
+  const { aid, bytes, files, madeAtMs } = await exportNode({
+    dir,
+    path,
+    passphrase,
+    now: io.now,
+    random: systemRandom,
+  }).catch(refuseRunning)
   printReply(io, { aid, archive: path, bytes, attachments: files, made_at: madeAtMs, exported: true })
   hint(io, `take ${path} to the other machine, and there:\nsvc id import <file>`)
   return 0

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { selectIdentity } from '../../daemon/home/home.ts'
+import { systemRandom } from '../../daemon/platform/random.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
@@ -63,7 +64,7 @@ export const evidenceImport: Run = (io, input) =>
   ofStoppedNode('svc evidence import', async () => {
     const dir = ownDirectory(io, input)
     const { importChain } = await import('../../daemon/chain/import.ts')
-    const { length, imported, fork } = await importChain(dir)
+    const { length, imported, fork } = await importChain(dir, { now: io.now, random: systemRandom })
     printReply(io, {
       length,
       imported,
@@ -78,7 +79,7 @@ export const evidenceAccept: Run = (io, input) =>
   ofStoppedNode('svc evidence accept', async () => {
     const dir = ownDirectory(io, input)
     const { acceptCopy } = await import('../../daemon/chain/accept.ts')
-    const { aid, length } = acceptCopy(dir, io.env)
+    const { aid, length } = acceptCopy(dir, io.env, { now: io.now, random: systemRandom })
     printReply(io, { aid, length, accepted: true })
     return 0
   })

@@ -25,6 +25,7 @@ import type { ControlCall } from '../../mcp/tool.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { proxiesIn } from '../../protocol/contract/proxies.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { findTarget, UnreachableNode, unreachable } from '../client/control.ts'
 import type { Input } from '../command.ts'
 import { CommandFailed, type Io, messageOf, notice, sayOnTerminal } from '../io.ts'
@@ -49,7 +50,7 @@ async function runForeground(io: Io, input: Input): Promise<number> {
   const ended = Promise.withResolvers<void>()
   const selection = selectIdentity(io.env, input.id)
   const node = await openNode(io, selection, ended.resolve)
-  collectWhenQuiet(() => node.ctx.store.releaseMemory())
+  collectWhenQuiet(systemTimers, () => node.ctx.store.releaseMemory())
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ended.resolve())
   io.out(
     `${JSON.stringify({ state: 'running', aid: node.aid, pid: process.pid, control_addr: node.controlAddress, data_dir: selection.dir }, null, 2)}\n`,

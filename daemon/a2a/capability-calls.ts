@@ -21,7 +21,7 @@ import { agentMessage, statusOf, type TaskEvents } from './task-events.ts'
 import { authorizationFor, isJudged, keys, PaymentNeeded, requiredBy } from './x402.ts'
 
 export type CapabilityCallsNeeds = ConversationNeeds &
-  Pick<Context, 'hub' | 'random' | 'log'> & {
+  Pick<Context, 'hub' | 'timers' | 'random' | 'log'> & {
     modules: Context['modules'] & {
       find(capability: string): { timeoutMs?: number | undefined } | undefined
       startsOf(capability: string): number | undefined
@@ -82,14 +82,14 @@ export class CapabilityCalls {
 
   /** The payment of a task, once the hub has judged it or some time is over. */
   async judged(task: A2aTaskRow, signal: AbortSignal): Promise<PaymentRow | undefined> {
-    const { store, events, threads } = this.#ctx
-    const until = Date.now() + JUDGED_MS
+    const { store, events, threads, timers } = this.#ctx
+    const until = timers.monotonic() + JUDGED_MS
     for (;;) {
       const { interaction } = a2aTaskAt(store, task.key)
       if (interaction === null) return undefined
       const row = paymentOf(store, interaction)
       const isOver = threads.byKey(interaction).state !== 'open'
-      const left = until - Date.now()
+      const left = until - timers.monotonic()
       if (isOver || (row !== undefined && isJudged(row)) || left <= 0 || signal.aborted) return row
       await events.next(() => true, Math.min(left, LOOK_MS), signal)
     }

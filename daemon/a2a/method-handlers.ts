@@ -7,7 +7,7 @@ import { type Given, isFinal, isInterrupted, type Message, type Task, type TaskS
 import type { TaskEvents } from './task-events.ts'
 import { directAnswer, taskView } from './views.ts'
 
-type Needs = Pick<Context, 'store' | 'threads' | 'attachments'>
+type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'timers'>
 
 const PAGE_DEFAULT = 50
 /** Clients give up on an answer that does not begin; one that asks again gets the same task. */
@@ -92,10 +92,11 @@ export class MethodHandlers {
 
   #settled(task: A2aTaskRow, signal: AbortSignal): Promise<A2aTaskRow> {
     const { taskEvents } = this.#parts
+    const { timers } = this.#ctx
     const rests = ({ state }: A2aTaskRow) => isFinal(state as TaskState) || isInterrupted(state as TaskState)
     return new Promise((resolve, reject) => {
       const settle = () => {
-        clearTimeout(timer)
+        timers.clear(timer)
         stop()
         signal.removeEventListener('abort', settle)
         try {
@@ -104,7 +105,7 @@ export class MethodHandlers {
           reject(error)
         }
       }
-      const timer = setTimeout(settle, WAIT_MS)
+      const timer = timers.after(WAIT_MS, settle)
       const stop = taskEvents.listen(key => {
         if (key === task.key && rests(taskEvents.look(key))) settle()
       })

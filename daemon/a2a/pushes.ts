@@ -26,13 +26,14 @@ import { eventView } from './views.ts'
 
 type Needs = Pick<
   Context,
-  'store' | 'threads' | 'attachments' | 'settings' | 'timings' | 'log' | 'now' | 'random'
+  'store' | 'threads' | 'attachments' | 'settings' | 'timers' | 'timings' | 'log' | 'now' | 'random'
 >
 
 const ID_BYTES = 12
 const PER_TASK_MAX = 8
 const AT_ONCE_MAX = 16
 const LOOK_MS = 10_000
+const CALL_MS = 15_000
 /** After so many tries in a row what was to be told is left untold. */
 const TRIES_MAX = 12
 
@@ -41,13 +42,14 @@ export class PushConfigs {
   readonly #taskEvents: TaskEvents
   /** Ends calls that are under way to addresses that were taken away. */
   #calling = new AbortController()
-  readonly #waker = new Waker()
+  readonly #waker: Waker
   readonly #loop: Loop
   #stopListening = () => {}
 
   constructor(ctx: Needs, taskEvents: TaskEvents) {
     this.#ctx = ctx
     this.#taskEvents = taskEvents
+    this.#waker = new Waker(ctx.timers)
     this.#loop = new Loop({
       name: 'a2a pushes',
       waker: this.#waker,
@@ -162,10 +164,10 @@ export class PushConfigs {
   }
 
   #putOff(row: A2aPushRow): void {
-    const pauseMs = this.#ctx.timings.backoffFirstMs * 2 ** row.tries
-    putOffPush(this.#ctx.store, row, this.#ctx.now() + pauseMs)
-    const timer = setTimeout(() => this.#waker.wake(), pauseMs + 1)
-    timer.unref()
+    const { store, now, timers, timings } = this.#ctx
+    const pauseMs = timings.backoffFirstMs * 2 ** row.tries
+    putOffPush(store, row, now() + pauseMs)
+    timers.after(pauseMs + 1, () => this.#waker.wake()).unref()
   }
 
   /** Why a call was not taken; undefined where it was. */
@@ -179,7 +181,8 @@ export class PushConfigs {
       'X-A2A-Notification-Token': token,
       Authorization: authentication && `${authentication.scheme} ${authentication.credentials ?? ''}`.trim(),
     })
-    const signal = AbortSignal.any([this.#loop.signal, this.#calling.signal])
+    const late = this.#ctx.timers.deadline(CALL_MS)
+    const signal = AbortSignal.any([this.#loop.signal, this.#calling.signal, late])
     try {
       const status = await post(targetOf(url, this.#hosts), headers, body, signal)
       return status >= 200 && status < 300 ? undefined : `status ${status}`

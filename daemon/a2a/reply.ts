@@ -1,5 +1,6 @@
 /** Answers of the A2A interface over HTTP: JSON, refusals of either binding, and event streams. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Timers } from '../../protocol/timers.ts'
 import { A2aRefused } from './errors.ts'
 import type { StreamItem } from './shapes.ts'
 import type { Sink } from './streams.ts'
@@ -62,13 +63,17 @@ export function askForPayment(
 export type RefusableSink = Sink & { refuse(body: object): void }
 
 /** Opens a stream of events; a reader that does not keep up is cut off, and goes on after the last id that it has. */
-export function openStream(response: ServerResponse, wrap: (item: StreamItem) => object): RefusableSink {
+export function openStream(
+  response: ServerResponse,
+  timers: Timers,
+  wrap: (item: StreamItem) => object,
+): RefusableSink {
   response.writeHead(200, { 'Content-Type': 'text/event-stream', Connection: 'keep-alive' })
   response.flushHeaders()
-  const heartbeat = setInterval(() => response.write(': alive\n\n'), HEARTBEAT_MS)
-  response.on('close', () => clearInterval(heartbeat))
+  const heartbeat = timers.every(HEARTBEAT_MS, () => response.write(': alive\n\n'))
+  response.on('close', () => timers.clear(heartbeat))
   const end = (): void => {
-    clearInterval(heartbeat)
+    timers.clear(heartbeat)
     response.end()
   }
   return {

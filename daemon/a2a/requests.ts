@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { type JsonValue, parseJson } from '../../protocol/encoding/json.ts'
+import type { Timers } from '../../protocol/timers.ts'
 import { readBody } from '../control/http.ts'
 import type { Means } from './capability-calls.ts'
 import { PROTOCOL_VERSION } from './cards.ts'
@@ -39,12 +40,12 @@ export const decoded = (given: Record<string, string>): Record<string, string> =
   Object.fromEntries(Object.entries(given).map(([name, value]) => [name, decodedSegment(value)]))
 
 /** The body; one of another type than JSON is refused before it is read. */
-export async function body(request: IncomingMessage): Promise<Uint8Array> {
+export async function body(request: IncomingMessage, timers: Timers): Promise<Uint8Array> {
   const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? JSON_TYPE
   if (!JSON_TYPES.includes(type))
     refuseA2a('ContentTypeNotSupported', `send the body as Content-Type: ${JSON_TYPE}`)
   try {
-    return await readBody(request, { limits: { bodyBytes: BODY_BYTES_MAX } })
+    return await readBody(request, { limits: { bodyBytes: BODY_BYTES_MAX } }, timers)
   } catch (error) {
     if (error instanceof OperationRefused) return refuseA2a('InvalidRequest', error.message)
     throw error

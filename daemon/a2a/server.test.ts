@@ -1,5 +1,6 @@
 /** The A2A interface as HTTP: who is let in, what is refused and how, and what streams tell. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { systemTimers } from '../../protocol/timers.ts'
 import { A2aWorld, FREE, PRICED } from '../testing/a2a.ts'
 import { send } from '../testing/page.ts'
 import { openStream } from './reply.ts'
@@ -350,7 +351,7 @@ describe('a stream', () => {
         isDestroyed = true
       },
     }
-    const sink = openStream(response as never, item => item)
+    const sink = openStream(response as never, systemTimers, item => item)
     const item = { message: {} } as never
     expect([sink.write(item, '1'), isDestroyed]).toEqual([true, false])
     response.writableLength++

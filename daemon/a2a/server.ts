@@ -32,7 +32,7 @@ import { type Following, follow } from './streams.ts'
 import type { TaskEvents } from './task-events.ts'
 import { extensionUris, headerNames, headerOf, PaymentNeeded } from './x402.ts'
 
-type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'log' | 'now' | 'notices'>
+type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'log' | 'now' | 'timers' | 'notices'>
 
 const REQUEST_TIMEOUT_MS = 60_000
 const CARDS_MAX = 256
@@ -96,7 +96,9 @@ export class A2aServer {
   async listen(): Promise<string> {
     const host = this.#options.host.replace(/^\[(.*)\]$/, '$1')
     const { port, otherPort, hosts } = this.#options
-    const { port: bound, isAlone } = await listenOnBoth(this.#server, this.#beside, { host, port, otherPort })
+    const { timers } = this.#options.ctx
+    const wanted = { host, port, otherPort, timers }
+    const { port: bound, isAlone } = await listenOnBoth(this.#server, this.#beside, wanted)
     if (isAlone) {
       await this.close()
       throw new HalfTaken()
@@ -114,7 +116,8 @@ export class A2aServer {
 
   async close(): Promise<void> {
     this.#closing.abort()
-    await Promise.all([closed(this.#server), closed(this.#beside)])
+    const { timers } = this.#options.ctx
+    await Promise.all([closed(this.#server, timers), closed(this.#beside, timers)])
   }
 
   async #handle(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
@@ -155,7 +158,7 @@ export class A2aServer {
 
   /** When a card was first seen as it is. */
   #changedAt(etag: string): string {
-    const at = this.#cards.get(etag) ?? new Date().toUTCString()
+    const at = this.#cards.get(etag) ?? new Date(this.#options.ctx.now()).toUTCString()
     if (this.#cards.size >= CARDS_MAX) this.#cards.clear()
     this.#cards.set(etag, at)
     return at
@@ -166,7 +169,7 @@ export class A2aServer {
     if (request.method !== 'POST') return notThere(response)
     let id: string | number | null = null
     try {
-      const call = parsed(await body(request))
+      const call = parsed(await body(request, this.#options.ctx.timers))
       id = idOf(call)
       requireVersion(exchange)
       const { name, params } = callOf(call)
@@ -195,7 +198,7 @@ export class A2aServer {
     try {
       requireVersion(exchange)
       const { 'A2A-Version': _, ...query } = Object.fromEntries(url.searchParams)
-      const bytes = await body(request)
+      const bytes = await body(request, this.#options.ctx.timers)
       const given = request.method === 'POST' && bytes.length > 0 ? parsed(bytes) : {}
       if (typeof given !== 'object' || given === null || Array.isArray(given)) refuseA2a('JSONParse')
       const params = { ...query, ...(given as object), ...decoded(found.given) } as JsonValue
@@ -244,7 +247,7 @@ export class A2aServer {
 
   #stream({ response, authority }: Exchange, following: Following, wrapping: Wrapping): void {
     const { ctx, taskEvents } = this.#options
-    const sink = openStream(response, wrapping.item)
+    const sink = openStream(response, ctx.timers, wrapping.item)
     const stop = follow(ctx, taskEvents, following, sink)
     const end = () => sink.end()
     const refuse = () => {

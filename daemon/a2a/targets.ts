@@ -9,8 +9,6 @@ import * as https from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { Failure } from '../../protocol/encoding/errors.ts'
 
-const CALL_MS = 15_000
-
 const closedTo = new BlockList()
 for (const [net, bits] of [
   ['0.0.0.0', 8],
@@ -94,7 +92,7 @@ export function post(
         method: 'POST',
         agent: false,
         headers: { ...headers, 'Content-Length': String(Buffer.byteLength(body)) },
-        signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]),
+        signal,
         ...(!isListed && { lookup: publicOnly }),
       },
       answer => {

@@ -27,7 +27,7 @@ import { paymentMetadata } from './x402.ts'
 
 export type TaskEventsNeeds = Pick<
   Context,
-  'identity' | 'store' | 'threads' | 'attachments' | 'events' | 'log' | 'now'
+  'identity' | 'store' | 'threads' | 'attachments' | 'events' | 'log' | 'now' | 'timers'
 >
 /** What the node does for a task without being asked. */
 export type Ending = (given: OperationInput<'end'>) => Promise<unknown>
@@ -56,7 +56,7 @@ export class TaskEvents {
     this.#isPaidHere = isPaidHere
     this.#loop = new Loop({
       name: 'a2a tasks',
-      waker: new Waker(),
+      waker: new Waker(ctx.timers),
       log: ctx.log,
       restFirstMs: LOOK_MS,
       turn: () => {

@@ -3,11 +3,12 @@
  * it names, keys and settings. The evidence file is left out, because the store holds every record of it. An export also
  * closes the directory, so that the identity lives where the archive is imported and nowhere else.
  */
-import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
+import { toHex } from '../../protocol/encoding/bytes.ts'
 import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { isAlive } from '../home/home.ts'
 import { lockDirectory } from '../home/lock.ts'
 import { MOVED_FILE, markMoved, requireNotMoved } from '../home/moved.ts'
@@ -28,6 +29,7 @@ import {
 import { takeSnapshot } from './snapshot.ts'
 
 export const ATTACHMENTS_FOLDER = 'interactions/attachments'
+const DRAFT_BYTES = 6
 
 export type Saved = { aid: string; path: string; bytes: number; files: number; madeAtMs: number }
 /** `cost`: of a guess at the passphrase, which tests lower. */
@@ -36,6 +38,7 @@ export type SaveOptions = {
   path: string
   passphrase: string
   now: () => number
+  random: (length: number) => Uint8Array
   cost?: typeof COST
 }
 
@@ -69,19 +72,20 @@ export async function exportNode(options: SaveOptions): Promise<Saved> {
 
 async function write(
   kind: ArchiveKind,
-  { dir, path: given, passphrase, now, cost }: SaveOptions,
+  { dir, path: given, passphrase, now, random, cost }: SaveOptions,
   beforeNamed: (saved: Saved) => void,
 ): Promise<Saved> {
   const path = resolve(given)
   const aid = requireSavable(dir, path)
   removeDrafts(dirname(path), aid)
-  const draft = `${path}.tmp-${process.pid}-${randomBytes(6).toString('hex')}`
+  const draft = `${path}.tmp-${process.pid}-${toHex(random(DRAFT_BYTES))}`
   const madeAtMs = now()
   using _draft = removedAtSignals(draft)
   try {
     using snapshot = takeSnapshot(dir)
     const entries = [...snapshot.small, snapshot.store, ...attachmentEntries(dir, snapshot.cids)]
-    await writeArchive(draft, passphrase, { kind, aid, madeAtMs, release: RELEASE }, entries, cost)
+    const head = { kind, aid, madeAtMs, release: RELEASE }
+    await writeArchive(draft, passphrase, head, entries, { random, ...present({ cost }) })
     await requireReadable(draft, passphrase, entries.length)
     const bytes = fs.statSync(draft).size
     const saved = { aid, path, bytes, files: snapshot.cids.length, madeAtMs }

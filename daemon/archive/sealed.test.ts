@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemRandom } from '../platform/random.ts'
 import { loadArchive } from './load.ts'
 import {
   type ArchiveKind,
@@ -43,7 +44,7 @@ async function contents(path: string, passphrase = PASSPHRASE): Promise<[string,
   return found
 }
 
-beforeAll(() => writeArchive(at('whole'), PASSPHRASE, head, entries(), cost))
+beforeAll(() => writeArchive(at('whole'), PASSPHRASE, head, entries(), { random: systemRandom, cost }))
 
 test('entries come out as they went in, and the file is private to its user', async () => {
   expect(await contents(at('whole'))).toEqual([
@@ -157,17 +158,19 @@ test('what is no archive, or asks for more work than any does, is refused at onc
 })
 
 test('a guess at the passphrase costs what the head says, unless it is lowered', async () => {
-  await writeArchive(at('costly'), PASSPHRASE, head, [])
+  await writeArchive(at('costly'), PASSPHRASE, head, [], { random: systemRandom })
   expect(readFileSync(at('costly'), 'utf8')).toContain('"kdf":"scrypt","n":131072,"r":8,"p":1,')
   expect(await contents(at('costly'))).toEqual([])
 })
 
 test('a short passphrase makes no archive, nor does a file that changes meanwhile', async () => {
-  await expect(writeArchive(at('short'), 'eleven char', head, [])).rejects.toThrow(/at least 12 characters/)
-  const grown = { path: 'a', size: 1, bytes: [Uint8Array.of(1, 2)] }
-  await expect(writeArchive(at('grown'), PASSPHRASE, head, [grown], cost)).rejects.toThrow(
-    /a changed while it was being saved/,
+  await expect(writeArchive(at('short'), 'eleven char', head, [], { random: systemRandom })).rejects.toThrow(
+    /at least 12 characters/,
   )
+  const grown = { path: 'a', size: 1, bytes: [Uint8Array.of(1, 2)] }
+  await expect(
+    writeArchive(at('grown'), PASSPHRASE, head, [grown], { random: systemRandom, cost }),
+  ).rejects.toThrow(/a changed while it was being saved/)
   expect(() => statSync(at('grown'))).toThrow()
 })
 
@@ -181,7 +184,10 @@ test('an entry that names a place outside, or none of a data directory, is refus
     '',
   ].entries()) {
     const archive = at(`hostile-${n}`)
-    await writeArchive(archive, PASSPHRASE, head, [entry(path, Uint8Array.of(1))], cost)
+    await writeArchive(archive, PASSPHRASE, head, [entry(path, Uint8Array.of(1))], {
+      random: systemRandom,
+      cost,
+    })
     const dir = at(`into-${n}`)
     await expect(
       loadArchive({ path: archive, dir, passphrase: PASSPHRASE, kind: 'export' }),

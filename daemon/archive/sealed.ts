@@ -3,7 +3,7 @@
  * stream. The line is the context of the encryption, so that no word of it can be changed. Whoever holds the file and not
  * the passphrase learns the line, the size, and nothing else; what is cut, altered or put together is refused.
  */
-import { type BinaryLike, randomBytes, type ScryptOptions, scrypt } from 'node:crypto'
+import { type BinaryLike, type ScryptOptions, scrypt } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as z from 'zod'
 import { PASSPHRASE_CHARACTERS_MIN } from '../../protocol/control/bounds.ts'
@@ -67,20 +67,20 @@ export async function writeArchive(
   passphrase: string,
   { kind, aid, madeAtMs, release }: ArchiveHead,
   entries: Iterable<Entry>,
-  cost: typeof COST = COST,
+  { random, cost = COST }: { random: (length: number) => Uint8Array; cost?: typeof COST },
 ): Promise<void> {
   if (passphrase.length < PASSPHRASE_CHARACTERS_MIN)
     throw new ArchiveRefused(
       `the passphrase is too short; give at least ${PASSPHRASE_CHARACTERS_MIN} characters`,
     )
-  const salt = toBase64(randomBytes(KDF_SALT_BYTES))
+  const salt = toBase64(random(KDF_SALT_BYTES))
   const head: Head = { svc_archive: 1, kind, aid, made_at: madeAtMs, release, kdf: 'scrypt', ...cost, salt }
   const line = utf8(`${JSON.stringify(head)}\n`)
   const file = fs.openSync(path, 'wx', SECRET_FILE_MODE)
   try {
     fs.writeSync(file, line)
     const key = await keyOf(passphrase, head)
-    for await (const piece of encryptStream(key, randomBytes(SALT_BYTES), line, plaintextOf(entries)))
+    for await (const piece of encryptStream(key, random(SALT_BYTES), line, plaintextOf(entries)))
       fs.writeSync(file, piece)
     fs.fsyncSync(file)
   } catch (error) {

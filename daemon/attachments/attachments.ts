@@ -25,7 +25,7 @@ import { refuse } from '../refusal.ts'
 import { isFileNamed } from '../store/messages.ts'
 import type { Store } from '../store/open.ts'
 import { attachmentFileName, type Saved, saveFile } from './file-names.ts'
-import { Uploads } from './uploads.ts'
+import { Uploads, type UploadsOutside } from './uploads.ts'
 
 const READ_BYTES = 256 * 1024
 const TEMPORARY = 'incoming-'
@@ -64,17 +64,19 @@ export class Attachments {
   /** Long texts of others, written out for readers that would be given a part only. */
   readonly #texts: string
   readonly uploads: Uploads
+  readonly #now: () => number
   #random: (length: number) => Uint8Array
   #guarded: string[]
 
   /** `guarded`: directories whose files never leave, such as those of keys and tokens. */
-  constructor(storeFolder: string, random: (length: number) => Uint8Array, guarded: readonly string[] = []) {
+  constructor(storeFolder: string, outside: UploadsOutside, guarded: readonly string[] = []) {
     this.folder = join(storeFolder, 'attachments')
-    this.#random = random
+    this.#now = outside.now
+    this.#random = outside.random
     ensureSecretDirectory(this.folder)
     this.#texts = join(storeFolder, 'texts')
     ensureSecretDirectory(this.#texts)
-    this.uploads = new Uploads(join(storeFolder, 'uploads'), random)
+    this.uploads = new Uploads(join(storeFolder, 'uploads'), outside)
     this.#guarded = [...guarded, PROCESS_FILES].filter(path => fs.existsSync(path)).map(realPath)
   }
 
@@ -170,8 +172,9 @@ export class Attachments {
     const bytes = Buffer.from(text.toWellFormed())
     const cid = cidText(contentId(bytes))
     const path = join(this.#texts, `${cid}.txt`)
-    if (holds(path, bytes)) fs.utimesSync(path, new Date(), new Date())
-    else replaceFile(path, bytes, 'node.text')
+    if (!holds(path, bytes)) replaceFile(path, bytes, 'node.text')
+    const at = new Date(this.#now())
+    fs.utimesSync(path, at, at)
     return { path, bytes: bytes.length, cid }
   }
 
@@ -198,7 +201,7 @@ export class Attachments {
     this.uploads.removeOld()
     for (const name of fs.readdirSync(this.#texts)) {
       const path = join(this.#texts, name)
-      if (Date.now() - fs.statSync(path).mtimeMs > TEXT_FILE_LIFE_MS) fs.rmSync(path, { force: true })
+      if (this.#now() - fs.statSync(path).mtimeMs > TEXT_FILE_LIFE_MS) fs.rmSync(path, { force: true })
     }
   }
 

@@ -20,12 +20,16 @@ const SPENT_LIFE_MS = 60 * 60_000
 const BYTES_MAX = 512 * 1024 * 1024
 const FILES_MAX = 256
 
+export type UploadsOutside = { now: () => number; random: (length: number) => Uint8Array }
+
 export class Uploads {
   readonly #folder: string
+  readonly #now: () => number
   readonly #random: (length: number) => Uint8Array
 
-  constructor(folder: string, random: (length: number) => Uint8Array) {
+  constructor(folder: string, { now, random }: UploadsOutside) {
     this.#folder = folder
+    this.#now = now
     this.#random = random
     ensureSecretDirectory(folder)
   }
@@ -46,7 +50,10 @@ export class Uploads {
     ensureSecretDirectory(folder)
     try {
       const path = join(folder, name)
-      return { path, bytes: await write(path, content, Math.min(room, ATTACHMENT_BYTES_MAX)) }
+      const bytes = await write(path, content, Math.min(room, ATTACHMENT_BYTES_MAX))
+      const at = new Date(this.#now())
+      fs.utimesSync(folder, at, at)
+      return { path, bytes }
     } catch (error) {
       fs.rmSync(folder, { recursive: true, force: true })
       if (isOutOfRoom(error)) refuse('disk_full', 'the disk is full: the file was not taken')
@@ -56,13 +63,13 @@ export class Uploads {
 
   /** These were sent, so that they are kept for an hour only. */
   spent(paths: readonly string[] = []): void {
-    const at = new Date(Date.now() - LIFE_MS + SPENT_LIFE_MS)
+    const at = new Date(this.#now() - LIFE_MS + SPENT_LIFE_MS)
     for (const path of paths) if (this.#isOurs(path)) fs.utimesSync(dirname(path), at, at)
   }
 
   removeOld(): void {
     for (const folder of this.#folders())
-      if (Date.now() - fs.statSync(folder).mtimeMs > LIFE_MS)
+      if (this.#now() - fs.statSync(folder).mtimeMs > LIFE_MS)
         fs.rmSync(folder, { recursive: true, force: true })
   }
 

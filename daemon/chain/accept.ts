@@ -1,10 +1,9 @@
 /** Going on from an older copy of a data directory, on the owner's word, because the newer one is lost. */
-import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import type { Environment } from '../home/home.ts'
-import { KeptHeads } from '../home/kept-heads.ts'
+import { forgetHead } from '../home/kept-heads.ts'
 import { lockDirectory } from '../home/lock.ts'
 import { requireNotMoved } from '../home/moved.ts'
 import { openIdentity } from '../identity/identity.ts'
@@ -19,20 +18,16 @@ import { noteSettled, restoredAt } from './restored.ts'
 const ACCEPTED = 'old copy accepted'
 const SET_DUE = 'key set due above those of lost copies'
 
+type Outside = { now: () => number; random: (length: number) => Uint8Array }
+
 /** Forgets how far a newer copy had come; what it signed and this one signs again contradict each other for good. */
-export function acceptCopy(
-  dir: string,
-  env: Environment,
-  now: number = Date.now(),
-): { aid: string; length: number } {
+export function acceptCopy(dir: string, env: Environment, outside: Outside): { aid: string; length: number } {
   if (!fs.existsSync(join(dir, 'identity.kel'))) throw new ChainRefused(`${dir} holds no identity`)
   using _lock = lockDirectory(dir, 'command')
   requireNotMoved(dir)
   using undo = new DisposableStack()
-  const identity = openIdentity(dir, {
-    now: () => now,
-    random: length => new Uint8Array(randomBytes(length)),
-  })
+  const now = outside.now()
+  const identity = openIdentity(dir, outside)
   const store = undo.adopt(openStore(dir), opened => opened.close())
   remember(store, ACCEPTED, utf8('yes'))
   remember(store, SET_DUE, utf8('raise'))
@@ -42,7 +37,7 @@ export function acceptCopy(
   noteTakenOver(store, now)
   notePlace(store, dir)
   noteSettled(store, madeAtMs, now)
-  new KeptHeads(env, identity).forget()
+  forgetHead(env, identity.aid)
   const last = store.get<{ length: number }>('SELECT coalesce(max(seq) + 1, 0) AS length FROM chain')
   const length = last?.length ?? 0
   loseHeads(store, length, identity.log.seq)

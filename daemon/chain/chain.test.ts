@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { decode } from '../../protocol/encoding/cbor.ts'
 import { ChainRecord } from '../../protocol/proof/evidence.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
 import { recall, remember } from '../store/memory.ts'
 import { openStore, type Store } from '../store/open.ts'
@@ -25,7 +26,7 @@ async function fixture(records: number): Promise<Fixture> {
   const random = (n: number) => crypto.getRandomValues(new Uint8Array(n))
   const identity = openIdentity(dir, { now: Date.now, random })
   const store = openStore(dir)
-  const chain = await openChain(dir, store, identity, Date.now)
+  const chain = await openChain(dir, store, identity, { now: Date.now, timers: systemTimers })
   for (let i = 0; i < records; i++) chain.append(i % 2 === 0 ? 'test.even' : 'test.odd', { n: i })
   chain.drain()
   return { dir, file: join(dir, 'evidence.ael.jsonl'), store, identity, chain }
@@ -34,7 +35,7 @@ async function fixture(records: number): Promise<Fixture> {
 /** Opens the same directory again, as the next start does. */
 async function reopen(of: Fixture): Promise<Chain> {
   of.chain.close()
-  return openChain(of.dir, of.store, of.identity, Date.now)
+  return openChain(of.dir, of.store, of.identity, { now: Date.now, timers: systemTimers })
 }
 
 const lines = (file: string) => readFileSync(file, 'latin1').split('\n').filter(Boolean)
@@ -143,7 +144,7 @@ describe('the evidence chain', () => {
     const kept = lines(of.file).slice(0, left)
     for (const torn of ['', 'p2F']) {
       writeFileSync(of.file, kept.map(line => `${line}\n`).join('') + torn, 'latin1')
-      const chain = await openChain(of.dir, of.store, of.identity, Date.now)
+      const chain = await openChain(of.dir, of.store, of.identity, { now: Date.now, timers: systemTimers })
       expect([chain.length, chain.cutRecords]).toEqual([3, 3 - left - (torn === '' ? 0 : 1)])
       chain.close()
       expect(readFileSync(of.file).equals(whole)).toBe(true)
@@ -158,9 +159,9 @@ describe('the evidence chain', () => {
     const forged = new Uint8Array(row?.record ?? [])
     forged[forged.length - 1] = (forged.at(-1) ?? 0) ^ 1
     of.store.run('UPDATE chain SET record = ? WHERE seq = 2', forged)
-    await expect(openChain(of.dir, of.store, of.identity, Date.now)).rejects.toThrow(
-      'record 2: the copy in the store is damaged',
-    )
+    await expect(
+      openChain(of.dir, of.store, of.identity, { now: Date.now, timers: systemTimers }),
+    ).rejects.toThrow('record 2: the copy in the store is damaged')
   })
 
   test('a file longer than the store is refused with the command that imports', async () => {
@@ -206,11 +207,11 @@ describe('the evidence chain', () => {
       const record = ChainRecord.decode(Buffer.from(all.at(-1) as string, 'base64'))
       const line = Buffer.from(ChainRecord.encode({ ...record, ...changes })).toString('base64')
       writeFileSync(of.file, `${[...all.slice(0, -1), line].join('\n')}\n`)
-      const opening = openChain(of.dir, of.store, of.identity, Date.now)
+      const opening = openChain(of.dir, of.store, of.identity, { now: Date.now, timers: systemTimers })
       await expect(opening).rejects.toThrow(/record 3: what is not signed of it was altered/)
     }
     writeFileSync(of.file, `${all.join('\n')}\n`)
-    of.chain = await openChain(of.dir, of.store, of.identity, Date.now)
+    of.chain = await openChain(of.dir, of.store, of.identity, { now: Date.now, timers: systemTimers })
     expect(of.chain.length).toBe(4)
   })
 
@@ -227,7 +228,9 @@ describe('the evidence chain', () => {
     const of = await fixture(5)
     of.chain.close()
     expect(vouchedFor(of)).toBe(5)
-    expect((await openChain(of.dir, of.store, of.identity, Date.now)).length).toBe(5)
+    expect(
+      (await openChain(of.dir, of.store, of.identity, { now: Date.now, timers: systemTimers })).length,
+    ).toBe(5)
   })
 
   test('but not for a record that somebody put into the store before it went to the file', async () => {
@@ -242,7 +245,9 @@ describe('the evidence chain', () => {
     of.chain.drain()
     of.chain.close()
     expect(vouchedFor(of)).toBe(2)
-    await expect(openChain(of.dir, of.store, of.identity, Date.now)).rejects.toThrow(/record 2/)
+    await expect(
+      openChain(of.dir, of.store, of.identity, { now: Date.now, timers: systemTimers }),
+    ).rejects.toThrow(/record 2/)
   })
 
   test('an altered file is refused; moved away, it is written anew from the store, each record verified', async () => {
@@ -250,7 +255,7 @@ describe('the evidence chain', () => {
     of.chain.close()
     const [path, whole] = [of.file, readFileSync(of.file, 'latin1')]
     writeFileSync(path, whole.replace(/^.*\n/, ''), 'latin1')
-    const open = () => openChain(of.dir, of.store, of.identity, Date.now)
+    const open = () => openChain(of.dir, of.store, of.identity, { now: Date.now, timers: systemTimers })
     await expect(open()).rejects.toThrow(/record 0: .*move it away.*writes it anew/)
     renameSync(path, `${path}.altered`)
     of.chain = await open()

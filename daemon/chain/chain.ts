@@ -19,6 +19,7 @@ import {
   renderRecord,
   signRecord,
 } from '../../protocol/proof/evidence.ts'
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Identity } from '../identity/identity.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { SECRET_FILE_MODE } from '../platform/files.ts'
@@ -56,12 +57,15 @@ type Row = Pick<ChainRow, 'seq' | 'id' | 'record'>
 /** Text, numbers and bytes by name; what an event says. */
 export type Payload = Record<string, CborValue | undefined>
 
+/** What dates records, and what writes them to the file a moment later. */
+export type ChainClock = { now: () => number; timers: Timers }
+
 /** Opens the chain: verifies the file, completes a file that is cut or torn from the store, refuses everything else by record. */
 export async function openChain(
   dir: string,
   store: Store,
   identity: Identity,
-  now: () => number,
+  clock: ChainClock,
 ): Promise<Chain> {
   const path = join(dir, CHAIN_FILE)
   const isNew = !fs.existsSync(path)
@@ -69,7 +73,7 @@ export async function openChain(
   try {
     const part = await verifyChainFile({ path, file, store, identity, isNew })
     const verified = part.count
-    const chain = new Chain(file, store, identity, { now, part })
+    const chain = new Chain(file, store, identity, { ...clock, part })
     store.transaction(() => markInFile(store, verified), 'node.chain.open')
     chain.drain()
     chain.writtenAgain = chain.length - verified
@@ -90,22 +94,24 @@ export class Chain {
   #store: Store
   #identity: Identity
   #now: () => number
+  #timers: Timers
   #part: VerifiedPart
   /** Where the records end that the store knows to be in the file; a failure may have left others behind them. */
   #end: number
   #onAppend: (() => void) | undefined
-  #draining: NodeJS.Timeout | undefined
+  #draining: Timer | undefined
 
   constructor(
     file: number,
     store: Store,
     identity: Identity,
-    { now, part }: { now: () => number; part: VerifiedPart },
+    { now, timers, part }: ChainClock & { part: VerifiedPart },
   ) {
     this.#file = file
     this.#store = store
     this.#identity = identity
     this.#now = now
+    this.#timers = timers
     this.#part = part
     this.#end = fs.fstatSync(file).size
   }
@@ -169,10 +175,12 @@ export class Chain {
 
   /** The store has the record; the file follows, and what a crash leaves out of it the next open writes. */
   #drainSoon(): void {
-    this.#draining ??= setTimeout(() => {
+    if (this.#draining !== undefined) return
+    this.#draining = this.#timers.after(DRAIN_PAUSE_MS, () => {
       this.#draining = undefined
       this.#store.attempt(() => this.drain())
-    }, DRAIN_PAUSE_MS).unref()
+    })
+    this.#draining.unref()
   }
 
   /**
@@ -253,7 +261,7 @@ export class Chain {
   }
 
   close(): void {
-    clearTimeout(this.#draining)
+    this.#timers.clear(this.#draining)
     this.#store.attempt(() => this.drain())
     try {
       this.#part.write()

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ChainRecord, parseRecordLine } from '../../protocol/proof/evidence.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { lockDirectory } from '../home/lock.ts'
 import { openIdentity } from '../identity/identity.ts'
 import { openStore, type Store } from '../store/open.ts'
@@ -12,12 +13,14 @@ import { jsonLine } from './json-lines.ts'
 
 const random = (n: number) => crypto.getRandomValues(new Uint8Array(n))
 
+const outside = { now: Date.now, random }
+
 /** Opens the chain of a directory as a start does, works on it, and closes everything. */
 async function opened<T>(dir: string, work: (chain: Chain, store: Store) => T): Promise<T> {
   const identity = openIdentity(dir, { now: Date.now, random })
   const store = openStore(dir)
   try {
-    const chain = await openChain(dir, store, identity, Date.now)
+    const chain = await openChain(dir, store, identity, { now: Date.now, timers: systemTimers })
     const result = work(chain, store)
     chain.close()
     return result
@@ -49,10 +52,10 @@ describe('importing a chain', () => {
     const whole = readFileSync(file)
     onStore(dir, 'DELETE FROM chain WHERE seq >= 2')
     await expect(opened(dir, () => 0)).rejects.toThrow(/svc evidence import/)
-    expect(await importChain(dir)).toEqual({ length: 5, imported: 3 })
+    expect(await importChain(dir, outside)).toEqual({ length: 5, imported: 3 })
     expect(await opened(dir, chain => chain.head())).toMatchObject({ length: 5, state: 'ACTIVE' })
     expect(readFileSync(file).equals(whole)).toBe(true)
-    expect(await importChain(dir)).toEqual({ length: 5, imported: 0 })
+    expect(await importChain(dir, outside)).toEqual({ length: 5, imported: 0 })
   })
 
   test('a changed record is refused, and nothing is imported', async () => {
@@ -64,7 +67,7 @@ describe('importing a chain', () => {
     bytes[at] = (bytes[at] as number) ^ 1
     writeFileSync(file, `${[all[0], all[1], bytes.toString('base64')].join('\n')}\n`)
     onStore(dir, 'DELETE FROM chain')
-    await expect(importChain(dir)).rejects.toThrow(/record 2: its signature does not hold/)
+    await expect(importChain(dir, outside)).rejects.toThrow(/record 2: its signature does not hold/)
     const store = openStore(dir)
     expect(store.get('SELECT 1 FROM chain')).toBeUndefined()
     store.close()
@@ -73,9 +76,11 @@ describe('importing a chain', () => {
   test('a chain of another identity, a directory in use and one without identity are refused', async () => {
     const { dir } = await directory(1)
     const other = await directory(1)
-    await expect(importChain(dir, { file: other.file })).rejects.toThrow(/record 0/)
+    await expect(importChain(dir, { ...outside, file: other.file })).rejects.toThrow(/record 0/)
     using _lock = lockDirectory(dir)
-    await expect(importChain(mkdtempSync(join(tmpdir(), 'svc-none-')))).rejects.toThrow('holds no identity')
+    await expect(importChain(mkdtempSync(join(tmpdir(), 'svc-none-')), outside)).rejects.toThrow(
+      'holds no identity',
+    )
   })
 
   test('two ids of one seq are kept in an anchor, and the chain is quarantined for good', async () => {
@@ -86,7 +91,7 @@ describe('importing a chain', () => {
     await opened(dir, chain => chain.append('test.other', {}))
     writeFileSync(file, former)
     await expect(opened(dir, () => 0)).rejects.toThrow(/record 2: the store holds another record/)
-    expect(await importChain(dir)).toEqual({ length: 4, imported: 0, fork: 2 })
+    expect(await importChain(dir, outside)).toEqual({ length: 4, imported: 0, fork: 2 })
     expect(readFileSync(`${file}.fork-2`).equals(former)).toBe(true)
     const [head, anchors] = await opened(
       dir,

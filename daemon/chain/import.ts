@@ -4,7 +4,6 @@
  * record whose seq the store has under another id is a fork: both ids are kept in an anchor record, the file is set
  * aside, and the chain is quarantined from then on (node document: evidence chain, fork anchor).
  */
-import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { equal } from '../../protocol/encoding/bytes.ts'
@@ -30,17 +29,16 @@ export type ImportedChain = {
 /** Imports the chain file of a stopped node, or another one of the same identity. */
 export async function importChain(
   dir: string,
-  options: { file?: string; now?: () => number } = {},
+  { file, now, random }: { file?: string; now: () => number; random: (length: number) => Uint8Array },
 ): Promise<ImportedChain> {
   const own = join(dir, 'evidence.ael.jsonl')
-  const path = options.file ?? own
-  const now = options.now ?? Date.now
+  const path = file ?? own
   if (!fs.existsSync(join(dir, 'identity.kel'))) throw new ChainRefused(`${dir} holds no identity`)
   if (!fs.existsSync(path)) throw new ChainRefused(`${path} is missing; put it there from a backup`)
   using _lock = lockDirectory(dir, 'command')
   requireNotMoved(dir)
   using undo = new DisposableStack()
-  const identity = openIdentity(dir, { now, random: length => new Uint8Array(randomBytes(length)) })
+  const identity = openIdentity(dir, { now, random })
   const records = await readChain(path, identity)
   const store = undo.adopt(openStore(dir), opened => opened.close())
   const result = store.transaction(() => merge(store, identity, records, now()), 'node.chain.import')

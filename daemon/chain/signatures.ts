@@ -4,10 +4,10 @@
  */
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { verify } from '#crypto'
 import { installedEngine, type Verify } from '../../protocol/crypto/signature-engine.ts'
+import { nextTurn } from '../../protocol/timers.ts'
 
 const BATCH_RECORDS = 256
 /** Batches that wait at a thread, the one that it works on included. */

@@ -1,6 +1,7 @@
 /** Accounts of this identity at the home and at hubs that it left, and what they still owe it. */
 import { Refused } from '../../protocol/contract/client.ts'
 import { shellWord } from '../../protocol/shell.ts'
+import type { Timers } from '../../protocol/timers.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { Membership } from '../membership/home.ts'
@@ -12,12 +13,13 @@ const NO_HUB = 'this node is registered at no hub'
 
 /** Where this identity has an account: the home, or the hub that is named. */
 export async function accountHub(
-  { identity, hub }: Pick<Context, 'identity' | 'hub'>,
+  ctx: Pick<Context, 'identity' | 'hub' | 'timers'>,
   membership: Pick<Membership, 'account' | 'accounts'>,
   url: string | undefined,
 ): Promise<HubClient> {
+  const { identity, hub } = ctx
   if (identity.log.deactivated) return refuse('identity_deactivated', 'this identity is deactivated')
-  if (url !== undefined) return hubAsked(identity, () => membership.account(url))
+  if (url !== undefined) return hubAsked(ctx, () => membership.account(url))
   if (hub.home !== undefined) return hub.home
   const [left] = membership.accounts()
   return left === undefined
@@ -29,8 +31,11 @@ export async function accountHub(
 const atHubStep = (command: string, { url }: HubClient): string => `svc ${command} --hub ${shellWord(url)}`
 
 /** What a hub that was left still owes; undefined where it owes nothing, or does not say. */
-export async function sayOwedBy(hub: HubClient): Promise<{ note: string; next: string } | undefined> {
-  const credits = await creditsAt(hub)
+export async function sayOwedBy(
+  hub: HubClient,
+  timers: Timers,
+): Promise<{ note: string; next: string } | undefined> {
+  const credits = await creditsAt(hub, timers)
   if (credits === undefined || credits === 0) return undefined
   return {
     note: `${credits} credits remain there; they can still be paid with and redeemed`,
@@ -39,8 +44,10 @@ export async function sayOwedBy(hub: HubClient): Promise<{ note: string; next: s
 }
 
 /** Credits end with their identity, at every hub; where one does not say how many there are, nobody can know. */
-export async function refuseWhileCreditsRemain(hubs: readonly HubClient[]): Promise<void> {
-  const accounts = await Promise.all(hubs.map(async hub => ({ url: hub.url, credits: await creditsAt(hub) })))
+export async function refuseWhileCreditsRemain(hubs: readonly HubClient[], timers: Timers): Promise<void> {
+  const accounts = await Promise.all(
+    hubs.map(async hub => ({ url: hub.url, credits: await creditsAt(hub, timers) })),
+  )
   const silent = accounts.find(({ credits }) => credits === undefined)
   const rich = accounts.filter(({ credits }) => credits !== undefined && credits > 0)
   const last = rich.pop()
@@ -56,9 +63,9 @@ export async function refuseWhileCreditsRemain(hubs: readonly HubClient[]): Prom
 }
 
 /** What is owed and held there; 0 where the hub knows no such account, undefined where it does not say. */
-async function creditsAt(hub: Pick<HubClient, 'credits'>): Promise<number | undefined> {
+async function creditsAt(hub: Pick<HubClient, 'credits'>, timers: Timers): Promise<number | undefined> {
   try {
-    const { balance, held } = await hub.credits.account(1, AbortSignal.timeout(ASKED_MS))
+    const { balance, held } = await hub.credits.account(1, timers.deadline(ASKED_MS))
     return balance + held
   } catch (error) {
     return error instanceof Refused && error.code === 'unknown_aid' ? 0 : undefined

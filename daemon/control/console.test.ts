@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Boot, bootMarks } from '../../protocol/control/console.ts'
 import { FrameOpener } from '../../protocol/control/page-frames.ts'
 import { pageProof } from '../../protocol/control/page-key.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { writeConfig } from '../home/config.ts'
 import { isGivenAddress } from '../home/home.ts'
 import { type Node, startNode } from '../node.ts'
@@ -580,7 +581,7 @@ describe('whose connection it is', () => {
     const [path = ''] = table()
     const fifo = `${path}.fifo`
     execFileSync('mkfifo', [fifo])
-    const looks = new Lookups([fifo])
+    const looks = new Lookups([fifo], systemTimers)
     const found = [5, 6, 7].map(user =>
       looks.find({ theirs: [`${theirs} ${user}`], ours: [], isGone: () => false }),
     )

@@ -2,12 +2,11 @@
  * `GET /console`: one page under a strict policy, and who gets a session of the node with it. The attackers are other users
  * of the machine, pages in the browser of this user, and whatever fetches addresses on behalf of somebody else.
  */
-import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { type Boot, bootMarks } from '../../protocol/control/console.ts'
 import { maskedKey, sameHex, ticketProof } from '../../protocol/control/page-key.ts'
-import { toHex } from '../../protocol/encoding/bytes.ts'
+import { toBase64, toHex } from '../../protocol/encoding/bytes.ts'
 import type { Context } from '../context.ts'
 import { type Config, controlHost, LOOPBACK_HOSTS } from '../home/config.ts'
 import { findFile } from '../platform/files.ts'
@@ -19,7 +18,7 @@ import type { PageSessions } from './page-sessions.ts'
 import { isLoopback, type PeerUser, peerUser } from './peer-user.ts'
 import type { Tickets } from './tickets.ts'
 
-type Needs = Pick<Context, 'settings'>
+type Needs = Pick<Context, 'settings' | 'random'>
 
 export type ConsoleParts = {
   ctx: Needs
@@ -74,7 +73,7 @@ export async function serveConsole(
     response.writeHead(200, type).end(text)
     return
   }
-  const nonce = randomBytes(NONCE_BYTES).toString('base64')
+  const nonce = toBase64(parts.ctx.random(NONCE_BYTES))
   const json = JSON.stringify(boot).replaceAll('<', '\\u003c')
   response
     .writeHead(200, {

@@ -51,10 +51,10 @@ function openOf({ store, threads }: Pick<Context, 'store' | 'threads'>, hub: str
 }
 
 export async function balanceOf(
-  ctx: Pick<Context, 'contacts' | 'identity' | 'store' | 'threads'>,
+  ctx: Pick<Context, 'contacts' | 'identity' | 'store' | 'threads' | 'timers'>,
   hub: HubClient,
 ) {
-  const account = await hubAsked(ctx.identity, signal => hub.credits.account(ENTRIES_MAX, signal))
+  const account = await hubAsked(ctx, signal => hub.credits.account(ENTRIES_MAX, signal))
   const { network, balance, held, probationUntilMs, trial, entries } = account
   const open = openOf(ctx, hub.identity.aid)
   const lost = lostTasks(ctx.store)

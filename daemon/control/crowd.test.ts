@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, expect, test, vi } from 'vitest'
+import { systemTimers } from '../../protocol/timers.ts'
 import { Notices } from '../platform/notices.ts'
 import { Crowd } from './crowd.ts'
 import { usersOf } from './peer-user.ts'
@@ -51,7 +52,7 @@ async function crowded(
       connections.filter(({ remotePort }) => others.has(remotePort)).map(one => [one, NOBODY] as const),
     )
   }
-  new Crowd({ log, notices, now: () => 0 }, whose).watch(server)
+  new Crowd({ log, notices, now: () => 0, timers: systemTimers }, whose).watch(server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   servers.push(server)

@@ -5,6 +5,7 @@
  */
 import type * as http from 'node:http'
 import type { Socket } from 'node:net'
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Context } from '../context.ts'
 import { usersOf } from './peer-user.ts'
 
@@ -16,7 +17,7 @@ const SAID_EVERY_MS = 60_000
 /** How long a warning stands after the last time that all were taken. */
 const WARNED_FOR_MS = 60_000
 
-export type CrowdNeeds = Pick<Context, 'log' | 'now' | 'notices'>
+export type CrowdNeeds = Pick<Context, 'log' | 'now' | 'timers' | 'notices'>
 /** How long the other end may take for an answer that does not go into the buffers of the system, and for its bytes. */
 const TAKEN_WITHIN_MS = 30_000
 const TAKEN_BYTES_PER_MS = 16
@@ -34,7 +35,7 @@ export class Crowd {
   #lookedAt = Number.NEGATIVE_INFINITY
   #saidAt = Number.NEGATIVE_INFINITY
   #named: { uids: number[]; at: number } = { uids: [], at: Number.NEGATIVE_INFINITY }
-  #next: NodeJS.Timeout | undefined
+  #next: Timer | undefined
 
   constructor(ctx: CrowdNeeds, whose: Whose = usersOf) {
     this.#ctx = ctx
@@ -48,10 +49,10 @@ export class Crowd {
     server.prependListener('request', ({ socket }, response) => {
       this.#count(socket, 1)
       response.once('close', () => this.#count(socket, -1))
-      response.once('prefinish', () => endUntaken(socket, response))
+      response.once('prefinish', () => endUntaken(socket, response, this.#ctx.timers))
     })
     server.on('drop', () => this.#look())
-    server.on('close', () => clearTimeout(this.#next))
+    server.on('close', () => this.#ctx.timers.clear(this.#next))
   }
 
   #take(connection: Socket): void {
@@ -83,15 +84,16 @@ export class Crowd {
   /** Once a second at most: the kernel's tables are as long as the machine has connections. */
   #look(): void {
     if (this.#next !== undefined) return
-    const waitMs = Math.max(0, this.#lookedAt + LOOK_EVERY_MS - performance.now())
-    this.#next = setTimeout(() => {
-      this.#lookedAt = performance.now()
+    const { timers } = this.#ctx
+    const waitMs = Math.max(0, this.#lookedAt + LOOK_EVERY_MS - timers.monotonic())
+    this.#next = timers.after(waitMs, () => {
+      this.#lookedAt = timers.monotonic()
       void this.#endOthers()
         .catch(error => this.#ctx.log.error({ err: error }, 'connections could not be looked at'))
         .finally(() => {
           this.#next = undefined
         })
-    }, waitMs)
+    })
     this.#next.unref()
   }
 
@@ -112,9 +114,10 @@ export class Crowd {
 
   #say(counts: ReadonlyMap<number, number>): void {
     const { log, now, notices } = this.#ctx
-    if (counts.size > 0) this.#named = { uids: [...counts.keys()], at: performance.now() }
+    const at = this.#ctx.timers.monotonic()
+    if (counts.size > 0) this.#named = { uids: [...counts.keys()], at }
     // who went away has left connections that say nothing of him
-    const uids = performance.now() - this.#named.at < WARNED_FOR_MS ? this.#named.uids : []
+    const uids = at - this.#named.at < WARNED_FOR_MS ? this.#named.uids : []
     const who =
       uids.length === 0
         ? 'a program of this machine'
@@ -125,16 +128,16 @@ export class Crowd {
       `${sentence}, which are ended so that yours get through; find out why, and stop it`,
       now() + WARNED_FOR_MS,
     )
-    if (performance.now() - this.#saidAt < SAID_EVERY_MS) return
-    this.#saidAt = performance.now()
+    if (at - this.#saidAt < SAID_EVERY_MS) return
+    this.#saidAt = at
     log.warn({ connections: CONNECTIONS_MAX, ended: Object.fromEntries(counts) }, sentence)
   }
 }
 
 /** Ends the connection on which the other end does not take an answer that was given whole. */
-function endUntaken(socket: Socket, response: http.ServerResponse): void {
+function endUntaken(socket: Socket, response: http.ServerResponse, timers: Timers): void {
   if (socket.writableLength === 0) return
   const withinMs = TAKEN_WITHIN_MS + socket.writableLength / TAKEN_BYTES_PER_MS
-  const patience = setTimeout(() => socket.destroy(), withinMs).unref()
-  response.once('close', () => clearTimeout(patience))
+  const patience = timers.after(withinMs, () => socket.destroy()).unref()
+  response.once('close', () => timers.clear(patience))
 }

@@ -1,15 +1,15 @@
 /** Agents of the hub's directory, as a search shows them and as suggestions for a name that is not a contact. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { cardPrices, verifyCard } from '../../protocol/identity/card.ts'
+import { sleep } from '../../protocol/timers.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { hubRow } from '../store/hubs.ts'
 import type { Handlers } from './handlers.ts'
 import { hubAsked } from './hub-call.ts'
 
-type Needs = Pick<Context, 'contacts' | 'peers' | 'hub' | 'identity' | 'now'>
+type Needs = Pick<Context, 'contacts' | 'peers' | 'hub' | 'identity' | 'now' | 'timers'>
 
 const FIND_LIMIT_DEFAULT = 10
 const SUGGESTED_MAX = 5
@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000
 export async function findAgents(ctx: Needs, hub: HubClient, given: Parameters<Handlers['find']>[0]) {
   const { query, capability, cursor, limit = FIND_LIMIT_DEFAULT } = given
   const q = query === '' ? undefined : query
-  const listed = await hubAsked(ctx.identity, signal =>
+  const listed = await hubAsked(ctx, signal =>
     hub.listAgents({ limit, signal, ...present({ q, cap: capability, cursor }) }),
   )
   const agents = listed.agents.filter(({ aid }) => given.others !== true || aid !== ctx.identity.aid)
@@ -64,7 +64,7 @@ export async function unlistedWarning(
       ({ outcome }) => outcome === 'not_listed',
       () => false,
     ),
-    pause(LISTED_WAIT_MS, false, { signal: limit.signal }),
+    sleep(ctx.timers, LISTED_WAIT_MS, limit.signal).then(() => false),
   ])
   limit.abort()
   if (!isUnlisted) return undefined
@@ -79,7 +79,7 @@ export async function suggestPeers(ctx: Needs, name: string): Promise<string> {
   const hub = ctx.hub.home
   if (hub === undefined) return ''
   try {
-    const { agents } = await hubAsked(ctx.identity, signal =>
+    const { agents } = await hubAsked(ctx, signal =>
       hub.listAgents({ q: name, limit: SUGGESTED_MAX, signal }),
     )
     const lines = agents.map(agent => {

@@ -2,6 +2,7 @@
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import { systemTimers } from '../../protocol/timers.ts'
 import { Events } from '../platform/events.ts'
 import { serveEvents } from './events.ts'
 
@@ -20,7 +21,8 @@ test.each([
   const closing = new AbortController()
   if (isLate) closing.abort()
   const reply = stream()
-  serveEvents(new Events(1), { headers: {} }, reply, new URL('http://node/events'), closing.signal)
+  const ctx = { events: new Events(1, systemTimers), timers: systemTimers }
+  serveEvents(ctx, { headers: {} }, reply, new URL('http://node/events'), closing.signal)
   closing.abort()
   expect(await text(reply)).toMatch(/event: shutdown\ndata: \{\}\n\n$/)
 })

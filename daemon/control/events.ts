@@ -1,5 +1,6 @@
 /** `GET /events`: what happens in the node as server-sent events with ids, replay from a cursor, and a heartbeat. */
-import type { Events, NodeEvent } from '../platform/events.ts'
+import type { Context } from '../context.ts'
+import type { NodeEvent } from '../platform/events.ts'
 import type { Question, Reply } from './exchange.ts'
 
 const HEARTBEAT_MS = 15_000
@@ -10,7 +11,7 @@ const frame = ({ id, type, data }: NodeEvent) =>
 
 /** Streams events; a cursor that is too old is answered with `reset`, after which the client reads everything anew. */
 export function serveEvents(
-  events: Events,
+  { events, timers }: Pick<Context, 'events' | 'timers'>,
   request: Pick<Question, 'headers'>,
   response: Reply,
   url: URL,
@@ -35,11 +36,11 @@ export function serveEvents(
     if (response.writableLength > BACKLOG_BYTES_MAX) response.destroy()
     else response.write(frame(event))
   })
-  const heartbeat = setInterval(() => response.write(': alive\n\n'), HEARTBEAT_MS)
+  const heartbeat = timers.every(HEARTBEAT_MS, () => response.write(': alive\n\n'))
   closing.addEventListener('abort', onClosing)
   response.on('close', () => {
     stop()
-    clearInterval(heartbeat)
+    timers.clear(heartbeat)
     closing.removeEventListener('abort', onClosing)
   })
 }

@@ -3,6 +3,7 @@ import { Refused } from '../../protocol/contract/client.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { causeCode, Failure } from '../../protocol/encoding/errors.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
+import type { Timers } from '../../protocol/timers.ts'
 import { ConfigError } from '../home/config.ts'
 import { describe } from '../hubs/failures.ts'
 import { ClocksApart, DatedAhead, HubHalted, HubStopped, NoHub } from '../hubs/hub.ts'
@@ -14,6 +15,7 @@ import { refuse } from '../refusal.ts'
 const WORDS_MAX = 500
 
 type Own = { readonly aid: string }
+type Asker = { readonly identity: Own; readonly timers: Timers }
 
 /**
  * `own`: this node's identity, the only one that a command to copy may name; a call may have made it anew. `again`: the
@@ -41,27 +43,30 @@ const ASKED_MS = 10_000
 const ORDERED_MS = 20_000
 
 /** A question: it is given up in time, also while it is queued or its answer trickles in. */
-export const hubAsked = <T>(own: Own, ask: (signal: AbortSignal) => Promise<T>, ms = ASKED_MS): Promise<T> =>
-  hubCall(own, () => inTime(ask, ms))
+export const hubAsked = <T>(
+  { identity, timers }: Asker,
+  ask: (signal: AbortSignal) => Promise<T>,
+  ms = ASKED_MS,
+): Promise<T> => hubCall(identity, () => inTime(timers, ask, ms))
 
 /** An order: what is on its way to the hub goes on after the wait for it ended. */
 export const hubOrdered = <T>(
-  own: Own,
+  { identity, timers }: Asker,
   work: () => Promise<T>,
   { ms = ORDERED_MS, again }: { ms?: number | undefined; again?: string } = {},
-): Promise<T> => hubCall(own, () => inTime(work, ms), again)
+): Promise<T> => hubCall(identity, () => inTime(timers, work, ms), again)
 
-async function inTime<T>(work: (signal: AbortSignal) => Promise<T>, ms: number): Promise<T> {
+async function inTime<T>(timers: Timers, work: (signal: AbortSignal) => Promise<T>, ms: number): Promise<T> {
   const end = new AbortController()
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => {
+  const timer = timers.after(ms, () => {
     reject(new HubLate(ms))
     end.abort()
-  }, ms)
+  })
   try {
     return await Promise.race([work(end.signal), late])
   } finally {
-    clearTimeout(timer)
+    timers.clear(timer)
   }
 }
 
@@ -80,9 +85,9 @@ export const isUnreachable = (error: unknown): error is OperationRefused =>
   error instanceof OperationRefused && error.code === 'hub_unreachable'
 
 /** What is to be published is kept here also when the hub does not answer. */
-export async function publishing(own: Own, work: () => Promise<void>, ms?: number): Promise<void> {
+export async function publishing(asker: Asker, work: () => Promise<void>, ms?: number): Promise<void> {
   try {
-    await hubOrdered(own, work, { ms })
+    await hubOrdered(asker, work, { ms })
   } catch (error) {
     if (!isUnreachable(error)) throw error
     const kept = 'the new profile is kept here, the hub has not confirmed it'

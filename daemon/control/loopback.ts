@@ -5,7 +5,7 @@
 import type * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemCode } from '../../protocol/encoding/errors.ts'
-import { closed, listening, listeningOn } from './http.ts'
+import { closed, listening, listeningOn, type Wanted } from './http.ts'
 
 const PORTS_TRIED_MAX = 8
 const OTHER: Readonly<Record<string, string>> = { '127.0.0.1': '::1', '::1': '127.0.0.1' }
@@ -15,13 +15,6 @@ const WITHOUT_IT = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
 /** Whoever asked for any port takes any other as well. */
 const anyAgain = (port: number) => (port === 0 ? async () => 0 : undefined)
 
-export type Wanted = {
-  host: string
-  port: number
-  /** Another port, where that one is in use; without it the start ends there. */
-  otherPort: (() => Promise<number>) | undefined
-}
-
 /**
  * Listens with `server` on the host, and with `beside` on the same port of the other loopback address, where the host is
  * one of both. `isAlone`: somebody else has that one, and there is no other port.
@@ -29,15 +22,15 @@ export type Wanted = {
 export async function listenOnBoth(
   server: http.Server,
   beside: http.Server,
-  { host, port, otherPort = anyAgain(port) }: Wanted,
+  { host, port, otherPort = anyAgain(port), timers }: Wanted,
 ): Promise<{ port: number; isAlone: boolean }> {
   for (let attempt = 1, at = port; ; attempt++) {
-    await listeningOn(server, { host, port: at, otherPort })
+    await listeningOn(server, { host, port: at, otherPort, timers })
     const { address, port: bound } = server.address() as AddressInfo
     const other = OTHER[address]
     if (other === undefined || (await listens(beside, other, bound))) return { port: bound, isAlone: false }
     if (otherPort === undefined || attempt === PORTS_TRIED_MAX) return { port: bound, isAlone: true }
-    await closed(server)
+    await closed(server, timers)
     at = await otherPort()
   }
 }

@@ -50,6 +50,8 @@ type Needs = Pick<
   | 'events'
   | 'now'
   | 'hubNow'
+  | 'timers'
+  | 'random'
   | 'topUps'
   | 'notices'
 >
@@ -140,8 +142,8 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
         return done
       }
       const again = ['svc hub-leave', ...(given.url === undefined ? [] : [shellWord(given.url)])].join(' ')
-      const left = await hubOrdered(ctx.identity, work, { again }).catch(stillRegistered)
-      const owed = left.hub && (await sayOwedBy(left.hub))
+      const left = await hubOrdered(ctx, work, { again }).catch(stillRegistered)
+      const owed = left.hub && (await sayOwedBy(left.hub, ctx.timers))
       return { status: 'left', hub_url: left.url, current: left.current, ...owed }
     },
     async accept(given) {
@@ -159,14 +161,14 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       const config = ctx.settings.change(withoutUndefined(given))
       const published = [given.summary, given.readme, given.caps].some(one => one !== undefined)
       if (published && ctx.hub.home !== undefined)
-        await publishing(ctx.identity, () => sync.updateProfile(parts.lifetime))
+        await publishing(ctx, () => sync.updateProfile(parts.lifetime))
       const { summary, readme, pricing, caps } = config
       const note = given.pricing === undefined ? {} : { note: PROFILE_NOTE }
       return { status: 'profile_updated', summary, readme, pricing, caps, ...note }
     },
     async visibility(given) {
       ctx.settings.requireReadable()
-      await hubOrdered(ctx.identity, async () => {
+      await hubOrdered(ctx, async () => {
         await home().setVisibility(given.visibility)
         ctx.settings.change({ visibility: given.visibility })
       })
@@ -209,7 +211,7 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       })
     },
     async idDeactivate(given) {
-      if (given.forfeit_credits !== true) await refuseWhileCreditsRemain(membership.accounts())
+      if (given.forfeit_credits !== true) await refuseWhileCreditsRemain(membership.accounts(), ctx.timers)
       return withNextKey(ctx, given.recovery_phrase, async () => {
         const untold = await membership.deactivate(parts.lifetime)
         parts.wake()

@@ -30,7 +30,7 @@ import type { PaymentOperations } from './handlers.ts'
 import { hubAsked } from './hub-call.ts'
 import { lostOrderView } from './restored.ts'
 
-type Needs = ConversationNeeds & Pick<Context, 'hub' | 'random' | 'log'>
+type Needs = ConversationNeeds & Pick<Context, 'hub' | 'timers' | 'random' | 'log'>
 
 export type PaymentParts = {
   modules: Pick<Modules, 'list' | 'priceOf' | 'startsOf'>
@@ -63,7 +63,7 @@ export function paymentOperations(
       const hub = await accountAt(url)
       if (accept === true) audit?.accept(hub.identity.aid)
       const work = (signal: AbortSignal) => audit?.run(hub, { all, signal })
-      const report = await hubAsked(ctx.identity, async signal => work(signal), AUDIT_MS)
+      const report = await hubAsked(ctx, async signal => work(signal), AUDIT_MS)
       return report === undefined ? refuse('no_credits', NO_SUPPORT) : reportView(report)
     },
     prices: async () => list(),
@@ -103,7 +103,7 @@ export function paymentOperations(
         await requireNoneLost(ctx, hub, given, signal)
         return await paying.redeem(hub, given.amount, own, signal)
       }
-      return await hubAsked(ctx.identity, redeemed, REDEEM_MS)
+      return await hubAsked(ctx, redeemed, REDEEM_MS)
     },
     async refund({ interaction_id: id, amount, again }) {
       requirePayments()
@@ -121,7 +121,7 @@ export function paymentOperations(
         await requireRefundsKnown(ctx, hub, interaction, { again, signal })
         return await settleRefund(ctx, hub, interaction, { prepared: prepare(), renew, signal })
       }
-      return await hubAsked(ctx.identity, settle, REDEEM_MS)
+      return await hubAsked(ctx, settle, REDEEM_MS)
     },
     reconcile: async ({ hub: url }) => reconcile(ctx, requirePayments(), await accountAt(url)),
   }
@@ -133,8 +133,8 @@ function requireAsked({ hub }: Needs): void {
 }
 
 async function reconcile(ctx: Needs, paying: Pick<Wallet, 'askForReceipts'>, hub: HubClient) {
-  const ask = () => hubAsked(ctx.identity, signal => paying.askForReceipts(hub, signal), REDEEM_MS)
-  const compare = () => hubAsked(ctx.identity, signal => compareAccount(ctx, hub, signal), REDEEM_MS)
+  const ask = () => hubAsked(ctx, signal => paying.askForReceipts(hub, signal), REDEEM_MS)
+  const compare = () => hubAsked(ctx, signal => compareAccount(ctx, hub, signal), REDEEM_MS)
   const asked = await ask()
   const first = await compare()
   // what the hub lost is ordered anew, and shows whether it has it now

@@ -4,7 +4,7 @@
  */
 import { readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import { nextTurn, type Timers } from '../../protocol/timers.ts'
 
 /** Pairs of ends as the tables write them. */
 type Wanted = {
@@ -37,12 +37,14 @@ const ORPHAN = '0'
 
 export class Lookups {
   readonly #tables: readonly string[]
+  readonly #timers: Timers
   #waiting: Waiting[] = []
   #isReading = false
   #restedAt = 0
 
-  constructor(tables: readonly string[]) {
+  constructor(tables: readonly string[], timers: Timers) {
     this.#tables = tables
+    this.#timers = timers
   }
 
   find(wanted: Wanted): Promise<Holder> {
@@ -55,15 +57,19 @@ export class Lookups {
   async #readAll(): Promise<void> {
     this.#isReading = true
     while (this.#waiting.length > 0) {
-      const restMs = this.#restedAt - performance.now()
+      const restMs = this.#restedAt - this.#timers.monotonic()
       // whoever asks in this turn of the loop is served by this read
-      await (restMs > 0 ? pause(restMs, undefined, { ref: false }) : Promise.resolve())
-      const began = performance.now()
+      await (restMs > 0 ? this.#rest(restMs) : Promise.resolve())
+      const began = this.#timers.monotonic()
       await this.#read(this.#waiting.splice(0))
-      const ended = performance.now()
+      const ended = this.#timers.monotonic()
       this.#restedAt = ended + Math.min(REST_MAX_MS, REST * (ended - began))
     }
     this.#isReading = false
+  }
+
+  #rest(ms: number): Promise<void> {
+    return new Promise(resolve => void this.#timers.after(ms, resolve).unref())
   }
 
   async #read(asked: readonly Waiting[]): Promise<void> {
@@ -75,7 +81,8 @@ export class Lookups {
       if (hit?.isTheirs === true) this.#foundIn(rest(), hit.one, left)
       return left.size > 0
     }
-    for (const table of this.#tables) if (left.size > 0) await readRows(table, take).catch(() => undefined)
+    for (const table of this.#tables)
+      if (left.size > 0) await readRows(table, this.#timers, take).catch(() => undefined)
     for (const one of left) {
       one.looks += 1
       if (one.looks < LOOKS) this.#waiting.push(one)
@@ -108,14 +115,14 @@ function rowsOf(left: Iterable<Waiting>): Map<string, { one: Waiting; isTheirs: 
 type Row = (pair: string, rest: () => string[]) => boolean
 
 /** Gives each row to `take` until that wants no more. */
-async function readRows(path: string, take: Row): Promise<void> {
+async function readRows(path: string, timers: Timers, take: Row): Promise<void> {
   await using file = await open(path)
   const part = Buffer.allocUnsafe(PART_BYTES)
-  let began = performance.now()
+  let began = timers.monotonic()
   for (let text = ''; ; ) {
-    if (performance.now() - began > TURN_MS) {
-      await turn()
-      began = performance.now()
+    if (timers.monotonic() - began > TURN_MS) {
+      await nextTurn()
+      began = timers.monotonic()
     }
     const bytesRead = readSync(file.fd, part, 0, PART_BYTES, null)
     const isEnd = bytesRead === 0

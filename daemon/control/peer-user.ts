@@ -4,6 +4,7 @@
  */
 import { isIPv4 } from 'node:net'
 import { endianness } from 'node:os'
+import { systemTimers } from '../../protocol/timers.ts'
 import { type Holder, Lookups } from './peer-table.ts'
 
 /**
@@ -24,7 +25,7 @@ type Ends = {
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
 const ROOT = 0
 /** One for the process, so that the tables are read for all who wait. */
-const shared = new Lookups(TABLES)
+const shared = new Lookups(TABLES, systemTimers)
 
 /** `tables`: where the connections stand; `own`: the user of this process. */
 export async function peerUser(
@@ -59,7 +60,7 @@ export async function usersOf<E extends Ends>(
 }
 
 function holderOf(ends: Ends, tables: readonly string[]): Promise<Holder> {
-  const lookups = tables === TABLES ? shared : new Lookups(tables)
+  const lookups = tables === TABLES ? shared : new Lookups(tables, systemTimers)
   const { theirs, ours } = pairsOf(ends)
   // only what comes from this machine has its other end in the tables
   const isHere = isLoopback(ends.remoteAddress) || ends.remoteAddress === ends.localAddress

@@ -11,6 +11,7 @@ import { type Frame, FrameOpener } from '../../protocol/control/page-frames.ts'
 import { TOO_LATE } from '../../protocol/control/page-key.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import { refuse } from '../refusal.ts'
 import type { Question, Reply } from './exchange.ts'
 import { readBody, refusal, send } from './http.ts'
@@ -37,11 +38,13 @@ const Rest = z.strictObject({ at: Time })
 
 export class SealedCalls {
   readonly #pages: PageSessions
+  readonly #timers: Timers
   readonly #serve: Serve
   readonly #waiting = new Map<string, Waiting>()
 
-  constructor(pages: PageSessions, serve: Serve) {
+  constructor(pages: PageSessions, timers: Timers, serve: Serve) {
     this.#pages = pages
+    this.#timers = timers
     this.#serve = serve
   }
 
@@ -59,10 +62,11 @@ export class SealedCalls {
     const call = this.#pages.call(name, (request.headers.host ?? '').toLowerCase())
     if (call === undefined) return unknownPage()
     const opener = new FrameOpener(call.keys.page)
-    const body = await readBody(request, controlRoutes.consoleCall)
+    const body = await readBody(request, controlRoutes.consoleCall, this.#timers)
     const [first, ...frames] = opened(opener, body)
     if (first?.kind !== 'head' || !call.count()) return unknownPage()
-    const reply = new SealedReply(call.keys.node, response, () => this.#pages.time.now)
+    const now = () => this.#pages.time.now
+    const reply = new SealedReply(call.keys.node, response, { now, timers: this.#timers })
     const head = headIn(Head, first)
     if (head === undefined || !isWhole(head.method, frames)) return tellMalformed(reply)
     const { method, target, at } = head
@@ -79,7 +83,7 @@ export class SealedCalls {
     this.#waiting.delete(keyOf(name))
     waiting.wait(WHOLE_BODY_MS)
     try {
-      const body = await readBody(request, controlRoutes.consoleCall)
+      const body = await readBody(request, controlRoutes.consoleCall, this.#timers)
       const [first, ...frames] = opened(waiting.opener, body)
       const head = first?.kind === 'head' ? headIn(Rest, first) : undefined
       waiting.reply.answerIn(response)
@@ -107,18 +111,19 @@ export class SealedCalls {
       oldest?.end(new Malformed('too many calls wait for their next part'))
     const key = keyOf(name)
     return new Promise<Frame[]>((resolve, reject) => {
-      let timer: NodeJS.Timeout | undefined
+      const timers = this.#timers
+      let timer: Timer | undefined
       const end = (error: Error) => {
-        clearTimeout(timer)
+        timers.clear(timer)
         this.#waiting.delete(key)
         reject(error)
       }
       const wait = (ms: number) => {
-        clearTimeout(timer)
-        timer = setTimeout(() => end(new Malformed('the page did not send the rest')), ms)
+        timers.clear(timer)
+        timer = timers.after(ms, () => end(new Malformed('the page did not send the rest')))
       }
       const go = (frames: Frame[]) => {
-        clearTimeout(timer)
+        timers.clear(timer)
         resolve(frames)
       }
       this.#waiting.set(key, { ...parts, wait, go, end })

@@ -3,6 +3,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Writable } from 'node:stream'
 import { FRAME_BYTES_MAX, type FrameKind, FrameSealer } from '../../protocol/control/page-frames.ts'
 import { utf8 } from '../../protocol/encoding/bytes.ts'
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Reply } from './exchange.ts'
 
 /** A page gives a node up that is silent for longer than a few of these. */
@@ -12,20 +13,26 @@ const TYPE = { 'Content-Type': 'application/octet-stream' }
 export class SealedReply extends Writable implements Reply {
   headersSent = false
   readonly #sealer: FrameSealer
-  readonly #alive: NodeJS.Timeout
+  readonly #timers: Timers
+  readonly #alive: Timer
   readonly #now: () => number
   /** None while the page has to send its next body. */
   #response: ServerResponse | undefined
   #held: Uint8Array[] = []
 
   /** `now`: the clock of this node, Unix milliseconds; with it a page sees that an answer is held back. */
-  constructor(key: Uint8Array, response: ServerResponse, now: () => number) {
+  constructor(
+    key: Uint8Array,
+    response: ServerResponse,
+    { now, timers }: { now: () => number; timers: Timers },
+  ) {
     super()
     // a page that went away is seen by the close of its connection
     this.on('error', () => undefined)
     this.#sealer = new FrameSealer(key)
     this.#now = now
-    this.#alive = setInterval(() => this.#sayAlive(), ALIVE_EVERY_MS)
+    this.#timers = timers
+    this.#alive = timers.every(ALIVE_EVERY_MS, () => this.#sayAlive())
     this.answerIn(response)
   }
 
@@ -72,7 +79,7 @@ export class SealedReply extends Writable implements Reply {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    clearInterval(this.#alive)
+    this.#timers.clear(this.#alive)
     this.#response?.destroy()
     done(error)
   }

@@ -33,7 +33,7 @@ import { SealedCalls } from './sealed-calls.ts'
 
 const HOW_TO_ADD_A_HOST = 'goes into console_hosts of config.json'
 
-type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now' | 'notices'>
+type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now' | 'timers' | 'notices'>
 
 const OWNER_ONLY = 0o177
 
@@ -99,7 +99,8 @@ export class ControlServer {
 
   constructor(options: ControlOptions) {
     this.#options = options
-    this.#sealedCalls = new SealedCalls(options.console.pages, (question, reply) =>
+    const { timers } = options.ctx
+    this.#sealedCalls = new SealedCalls(options.console.pages, timers, (question, reply) =>
       this.#perform(question, reply),
     )
     const serve = (isLocal: boolean): http.RequestListener => {
@@ -121,8 +122,9 @@ export class ControlServer {
   /** Listens; resolves with the address as `host:port`. */
   async listen(): Promise<string> {
     const host = this.#options.host.replace(/^\[(.*)\]$/, '$1')
-    const { port, otherPort } = this.#options
-    const { port: bound, isAlone } = await listenOnBoth(this.#server, this.#beside, { host, port, otherPort })
+    const { port, otherPort, ctx } = this.#options
+    const wanted = { host, port, otherPort, timers: ctx.timers }
+    const { port: bound, isAlone } = await listenOnBoth(this.#server, this.#beside, wanted)
     const { control } = this.#options.console
     control.isAlone = isAlone
     control.newPlace = () => this.#openPlace()
@@ -135,7 +137,8 @@ export class ControlServer {
   /** Another port of this machine, for one link; the oldest of many closes. */
   async #openPlace(): Promise<string> {
     const servers = [this.#bounded(), this.#bounded()] as const
-    const wanted = { host: LOOPBACK, port: 0, otherPort: undefined }
+    const { timers } = this.#options.ctx
+    const wanted = { host: LOOPBACK, port: 0, otherPort: undefined, timers }
     const { port, isAlone } = await listenOnBoth(...servers, wanted)
     const origins = new OwnOrigins(LOOPBACK, port, [], HOW_TO_ADD_A_HOST)
     const [oldest] = this.#places.keys()
@@ -149,7 +152,7 @@ export class ControlServer {
   async #closePlace(port: number): Promise<void> {
     const { servers = [] } = this.#places.get(port) ?? {}
     this.#places.delete(port)
-    await Promise.all(servers.map(closed))
+    await Promise.all(servers.map(one => this.#closed(one)))
   }
 
   /** A file system without sockets leaves the address alone. */
@@ -174,7 +177,12 @@ export class ControlServer {
     this.#closing.abort()
     for (const one of this.#underWay) one.abort()
     const places = [...this.#places.keys()].map(port => this.#closePlace(port))
-    await Promise.all([closed(this.#server), closed(this.#beside), closed(this.#local), ...places])
+    const servers = [this.#server, this.#beside, this.#local]
+    await Promise.all([...servers.map(one => this.#closed(one)), ...places])
+  }
+
+  #closed(server: http.Server): Promise<void> {
+    return closed(server, this.#options.ctx.timers)
   }
 
   async #handle(
@@ -231,7 +239,7 @@ export class ControlServer {
   #streamEvents({ question, reply, url }: Exchange): void {
     const given = Object.fromEntries(url.searchParams)
     const read = controlRoutes.events.query.safeParse(given)
-    if (read.success) serveEvents(this.#options.ctx.events, question, reply, url, this.#closing.signal)
+    if (read.success) serveEvents(this.#options.ctx, question, reply, url, this.#closing.signal)
     else send(reply, 400, refusal('bad_request', faultOf(read.error, given, 'the request')))
   }
 
@@ -247,7 +255,7 @@ export class ControlServer {
     row: R,
     answer: (parts: ConsoleParts, request: http.IncomingMessage, given: z.infer<R['request']>) => unknown,
   ): Promise<void> {
-    const given = parseJson(await readBody(request, row))
+    const given = parseJson(await readBody(request, row, this.#options.ctx.timers))
     const read = row.request.safeParse(given)
     if (!read.success) throw new Malformed(faultOf(read.error, given, 'the request'))
     send(response, 200, await answer(this.#options.console, request, read.data as z.infer<R['request']>))
@@ -276,7 +284,8 @@ export class ControlServer {
     })
     this.#underWay.add(gone)
     if (this.#closing.signal.aborted) gone.abort()
-    const given = row.method === 'GET' ? queryOf(url) : parseJson(await readBody(question, row))
+    const { timers } = this.#options.ctx
+    const given = row.method === 'GET' ? queryOf(url) : parseJson(await readBody(question, row, timers))
     const said = await invoke(this.#options.handlers, name, given, signal)
     faultPoint(`node.control.${name}.before-answer`)
     send(reply, 200, said)

@@ -208,7 +208,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       const quoted = at(given.interaction_id)
       const { payer } = parts
       if (isRequester(quoted) && payer !== undefined) {
-        await hubAsked(ctx.identity, signal => payer.askForLost(quoted, signal))
+        await hubAsked(ctx, signal => payer.askForLost(quoted, signal))
         const { unheld, again } = given
         return stateOf(payer.pay(at(quoted.id), present({ unheld, again })))
       }

@@ -4,6 +4,7 @@
  */
 import * as fs from 'node:fs'
 import { isAbsolute, join } from 'node:path'
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import { ensureSecretDirectory, findFile } from '../platform/files.ts'
 import { type Environment, runtimeDirectories, userHome } from './home.ts'
 
@@ -31,15 +32,17 @@ function stateDirectory(env: Environment): string | undefined {
 export class KeptHeads {
   #folders: string[]
   #identity: { readonly aid: string }
-  #timer: NodeJS.Timeout | undefined
+  readonly #timers: Timers
+  #timer: Timer | undefined
 
-  constructor(env: Environment, identity: { readonly aid: string }) {
+  constructor(env: Environment, identity: { readonly aid: string }, timers: Timers) {
     this.#folders = headFolders(env)
     this.#identity = identity
+    this.#timers = timers
   }
 
   get #paths(): string[] {
-    return this.#folders.map(folder => join(folder, `${this.#identity.aid}.json`))
+    return this.#folders.map(folder => headPath(folder, this.#identity.aid))
   }
 
   /** The furthest that any place names. */
@@ -50,11 +53,13 @@ export class KeptHeads {
 
   /** Follows the chain, a moment later: what is kept is never ahead of what is durable. */
   follow(head: () => KeptHead): void {
-    this.#timer ??= setTimeout(() => {
+    if (this.#timer !== undefined) return
+    this.#timer = this.#timers.after(WRITE_PAUSE_MS, () => {
       this.#timer = undefined
       const current = headNow(head)
       if (current !== undefined) this.keep(current)
-    }, WRITE_PAUSE_MS).unref()
+    })
+    this.#timer.unref()
   }
 
   /** Writes it wherever that can be done: one place that is left is enough. */
@@ -66,14 +71,16 @@ export class KeptHeads {
 
   /** Follows no longer: what was kept last stays. */
   stop(): void {
-    clearTimeout(this.#timer)
+    this.#timers.clear(this.#timer)
     this.#timer = undefined
   }
+}
 
-  /** What was kept no longer counts. */
-  forget(): void {
-    for (const path of this.#paths) fs.rmSync(path, { force: true })
-  }
+const headPath = (folder: string, aid: string): string => join(folder, `${aid}.json`)
+
+/** What was kept of an identity no longer counts. */
+export function forgetHead(env: Environment, aid: string): void {
+  for (const folder of headFolders(env)) fs.rmSync(headPath(folder, aid), { force: true })
 }
 
 /** A store that cannot be read for a moment ends nothing: the next record brings the head along. */

@@ -6,6 +6,7 @@ import type { AgentCard } from '../../protocol/identity/card.ts'
 import { encodeKel, type KeyEvent, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { PathStep } from '../../protocol/proof/liability.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
+import type { Timers } from '../../protocol/timers.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Connections } from './http.ts'
 import type { Publication } from './publication.ts'
@@ -15,6 +16,7 @@ export type HubInputs = {
   identity: Identity
   connections: Connections
   now: () => number
+  timers: Timers
   random: (length: number) => Uint8Array
   /** Where large envelopes wait to be opened. */
   spoolFolder: string

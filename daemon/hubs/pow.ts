@@ -10,6 +10,7 @@ import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { decode, encode } from '../../protocol/encoding/cbor.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import type { PowTask } from '../../protocol/identity/pow.ts'
+import type { Timers } from '../../protocol/timers.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
 import { HubStopped, type PowChallenge, type PowSolution } from './hub.ts'
@@ -25,10 +26,12 @@ export class PowCancelled extends Failure {
 export class PowSolver {
   #store: Store
   #now: () => number
+  readonly #timers: Timers
 
-  constructor(store: Store, now: () => number) {
+  constructor(store: Store, { now, timers }: { now: () => number; timers: Timers }) {
     this.#store = store
     this.#now = now
+    this.#timers = timers
   }
 
   /** A solution found earlier that the hub still takes. */
@@ -58,7 +61,7 @@ export class PowSolver {
   ): Promise<PowSolution> {
     if (challenge.bits > BITS_ACCEPTED_MAX)
       throw new PowCancelled(`the hub asks for ${challenge.bits} bits of work, more than this node does`)
-    const life = AbortSignal.timeout(Math.max(challenge.notAfterMs - this.#now() - SAFETY_MS, 1))
+    const life = this.#timers.deadline(Math.max(challenge.notAfterMs - this.#now() - SAFETY_MS, 1))
     const nonce = await search(
       task,
       challenge.bits,

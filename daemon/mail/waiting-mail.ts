@@ -1,9 +1,9 @@
 /** Waiting mail read for the heads of our chain that it brings back, before anything of it is taken or confirmed. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { messagePayload } from '../../protocol/mail/message.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Arrived } from '../carrier/carrier.ts'
+import { sleep } from '../../protocol/timers.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { compareHead } from './heads.ts'
@@ -20,7 +20,7 @@ const UNHELD_PAUSE_MS = 1000
  * mail as it is, and looks at what comes.
  */
 export async function watchForTwin(
-  ctx: Needs & Pick<Context, 'now' | 'timings'>,
+  ctx: Needs & Pick<Context, 'now' | 'timers' | 'timings'>,
   hub: HubClient,
   signal: AbortSignal,
 ): Promise<'alone' | 'came_second'> {
@@ -28,14 +28,14 @@ export async function watchForTwin(
   const carrier = ctx.carriers.over(hub)
   let after = await lookForHeads(ctx, hub, signal)
   for (let ended = 0; ended < COPY_ENDED_MAX && ctx.hub.oldCopy === undefined; ) {
-    const askedAt = performance.now()
+    const askedAt = ctx.timers.monotonic()
     const looked = await carrier.look({ waitMs: Math.max(1000, settledMs), signal, after }, see(ctx))
-    const heldMs = performance.now() - askedAt
+    const heldMs = ctx.timers.monotonic() - askedAt
     after = looked.after
     if (looked.taken > 0) continue
     if (looked.held && heldMs >= settledMs * SETTLED_SHARE) return 'alone'
     if (looked.held) ended += 1
-    else await pause(UNHELD_PAUSE_MS, undefined, { signal })
+    else await sleep(ctx.timers, UNHELD_PAUSE_MS, signal)
   }
   return ctx.hub.oldCopy === undefined ? 'came_second' : 'alone'
 }

@@ -163,6 +163,7 @@ export class Membership {
     const { last } = this.#ctx.hub
     if (last === undefined || last.knownTimeMs !== undefined) return
     await within(
+      this.#ctx.timers,
       HUB_WAIT_MS,
       last.refresh().catch(() => undefined),
     )

@@ -16,18 +16,19 @@ const { signal } = new AbortController()
 beforeEach(async () => {
   world = new TestWorld()
   node = await world.node('nora')
-  const { store, identity, now, random, attachments } = node.ctx
+  const { store, identity, now, timers, random, attachments } = node.ctx
   writeHome(store, presented(node.hub), false, world.clock.ms)
   const connections = undefined as never
   const inputs = {
     identity,
     connections,
     now,
+    timers,
     random,
     spoolFolder: attachments.folder,
     publication: new Publication(),
   }
-  membership = new Membership(node.ctx, inputs, new Sync(node.ctx, new PowSolver(store, now)))
+  membership = new Membership(node.ctx, inputs, new Sync(node.ctx, new PowSolver(store, node.ctx)))
 })
 afterEach(() => world[Symbol.asyncDispose]())
 

@@ -2,8 +2,8 @@
  * Whether this is the newest copy of its identity: the hub is asked at each start, and nothing leaves this machine before it
  * has answered. A directory that may be a copy looks for its original as well, before it signs anything.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import { Refused } from '../../protocol/contract/client.ts'
+import { sleep } from '../../protocol/timers.ts'
 import { dueSet, noteSetPublished, noteSetRaised } from '../chain/accept.ts'
 import { notePlace, noteSecond, sayMayBeTakenOver, twinSeenAt } from '../chain/place.ts'
 import { noteSettled, restoredAt } from '../chain/restored.ts'
@@ -51,7 +51,7 @@ export class Newest {
     if (home === undefined) return
     if (hub.oldCopy !== undefined) return hub.halt(home, hub.oldCopy)
     if (hub.unsettled === undefined) this.#waitForAnswer()
-    await within(HUB_WAIT_MS, this.#look())
+    await within(this.#ctx.timers, HUB_WAIT_MS, this.#look())
   }
 
   /** Nothing leaves before the hub was asked; where a copy was seen, nothing is signed either. */
@@ -64,12 +64,12 @@ export class Newest {
 
   /** Asks until the hub has answered, or is one to which this node does not talk. */
   async asked(signal: AbortSignal): Promise<void> {
-    const { hub, timings } = this.#ctx
+    const { hub, timers, timings } = this.#ctx
     const isOver = () =>
       hub.unasked === undefined || hub.oldCopy !== undefined || hub.last?.stopped !== undefined
     for (let n = 0; !isOver() && !signal.aborted; n++) {
       const waitMs = Math.min(timings.backoffFirstMs * 2 ** n, LOOK_AGAIN_MS_MAX)
-      await Promise.race([this.#asked.promise, pause(waitMs, undefined, { signal }).catch(() => undefined)])
+      await Promise.race([this.#asked.promise, sleep(timers, waitMs, signal).catch(() => undefined)])
       if (!isOver() && !signal.aborted) await this.#look()
     }
   }
@@ -107,7 +107,7 @@ export class Newest {
   async askOthers(at?: ReadonlySet<string>): Promise<void> {
     if (at?.size === 0) return
     const asked = this.#others().filter(({ url }) => at?.has(url) ?? true)
-    await within(HUB_WAIT_MS, Promise.all(asked.map(other => this.#askOther(other))))
+    await within(this.#ctx.timers, HUB_WAIT_MS, Promise.all(asked.map(other => this.#askOther(other))))
   }
 
   async #askOther(other: HubClient): Promise<void> {
@@ -155,9 +155,9 @@ export class Newest {
    * archive later finds a newer copy.
    */
   async settle(mail: WaitingMail, signal: AbortSignal): Promise<void> {
-    const { hub, store, timings, now, dir } = this.#ctx
+    const { hub, store, timers, timings, now, dir } = this.#ctx
     while (hub.oldCopy === undefined && !(await this.#isSettled(mail))) {
-      await pause(timings.settleMs, undefined, { signal }).catch(() => undefined)
+      await sleep(timers, timings.settleMs, signal).catch(() => undefined)
       if (signal.aborted) return
     }
     if (hub.oldCopy === undefined) {

@@ -33,7 +33,7 @@ const away = () => Promise.reject(refusedWith('overloaded'))
 const seqOf = ({ ctx }: TestNode): number => ctx.identity.log.seq
 const signed = () => [alice, bob].map(node => node.thread(id).receiptState)
 const syncOf = ({ ctx }: TestNode) =>
-  new Sync(ctx, new PowSolver(ctx.store, ctx.now)).run({ signal, profile: false })
+  new Sync(ctx, new PowSolver(ctx.store, ctx)).run({ signal, profile: false })
 
 /** Both agreed to end; whatever `by` signs of that stays on its machine. */
 async function agreed(by: TestNode): Promise<void> {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { KEY_RENEWAL_MS, KeySet } from '../../protocol/identity/keyset.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { HubStopped, presented, type RegisterRequest } from '../hubs/hub.ts'
 import { PowSolver } from '../hubs/pow.ts'
 import { Publication } from '../hubs/publication.ts'
@@ -18,7 +19,7 @@ beforeEach(async () => {
   world = new TestWorld()
   node = await world.node('nora')
   writeHome(node.ctx.store, presented(node.hub), false, world.clock.ms)
-  sync = new Sync(node.ctx, new PowSolver(node.ctx.store, node.ctx.now))
+  sync = new Sync(node.ctx, new PowSolver(node.ctx.store, node.ctx))
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
@@ -162,7 +163,7 @@ describe('a refused registration', () => {
     await run()
     expect(asked).toHaveLength(2)
     expect(asked[1]?.nonce).toBeDefined()
-    expect(new PowSolver(node.ctx.store, node.ctx.now).kept(node.hub.identity.aid)).toBeUndefined()
+    expect(new PowSolver(node.ctx.store, node.ctx).kept(node.hub.identity.aid)).toBeUndefined()
   })
 
   test('is repeated five times at most', async () => {
@@ -196,6 +197,7 @@ describe('a round with the hub', () => {
         connections: undefined as never,
         now: node.ctx.now,
         random: node.ctx.random,
+        timers: systemTimers,
         spoolFolder: node.ctx.attachments.folder,
         publication: new Publication(),
       },

@@ -35,6 +35,7 @@ export type SyncNeeds = Pick<
   | 'log'
   | 'now'
   | 'hubNow'
+  | 'timers'
   | 'timings'
 >
 

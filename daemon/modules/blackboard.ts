@@ -5,6 +5,7 @@
 import * as z from 'zod'
 import { fromUtf8, utf8, utf8Length } from '../../protocol/encoding/bytes.ts'
 import { isPlainText } from '../../protocol/encoding/plain-text.ts'
+import type { Timers } from '../../protocol/timers.ts'
 import type { BlackboardConfig } from '../home/module-config.ts'
 import { recall, remember } from '../store/memory.ts'
 import {
@@ -29,19 +30,21 @@ type Note = z.infer<typeof Note>
 
 export const module: Module | undefined = {
   name: 'blackboard',
-  open({ store, config }) {
-    return config.blackboard === undefined ? [] : new Blackboard(store, config.blackboard).providers()
+  open({ store, timers, config }) {
+    return config.blackboard === undefined ? [] : new Blackboard(store, timers, config.blackboard).providers()
   },
 }
 
 class Blackboard {
   readonly #store: ModuleGround['store']
+  readonly #timers: Timers
   readonly #config: BlackboardConfig
   readonly #notes: Map<string, Note>
   #written = Promise.withResolvers<void>()
 
-  constructor(store: ModuleGround['store'], config: BlackboardConfig) {
+  constructor(store: ModuleGround['store'], timers: Timers, config: BlackboardConfig) {
     this.#store = store
+    this.#timers = timers
     this.#config = config
     const stored = recall(store, NOTES)
     const notes = Notes.parse(JSON.parse(stored === undefined ? '{}' : fromUtf8(stored)))
@@ -116,7 +119,7 @@ class Blackboard {
     const name = nameOf(args)
     if (typeof wait !== 'number' || !(wait >= 0 && wait <= WAIT_S_MAX))
       throw new ProviderFailed(`expected wait_s of 0 to ${WAIT_S_MAX}`)
-    const time = AbortSignal.any([signal, AbortSignal.timeout(wait * 1000)])
+    const time = AbortSignal.any([signal, this.#timers.deadline(wait * 1000)])
     const over = Promise.withResolvers<void>()
     time.addEventListener('abort', () => over.resolve(), { once: true })
     const isNewer = () => (this.#notes.get(name)?.version ?? 0) > Number(after)

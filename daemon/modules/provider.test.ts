@@ -1,9 +1,10 @@
 /** Running a provider: whatever it does, there is one effect, and it claims no more than it may. */
 import pino from 'pino'
 import { describe, expect, test } from 'vitest'
+import { systemTimers } from '../../protocol/timers.ts'
 import { type Outcome, type Provider, ProviderFailed, runProvider } from './provider.ts'
 
-const ground = { now: Date.now, log: pino({ level: 'silent' }) }
+const ground = { now: Date.now, timers: systemTimers, log: pino({ level: 'silent' }) }
 
 function ran(
   run: Provider['run'] | Outcome,

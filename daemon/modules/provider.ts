@@ -5,6 +5,7 @@
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { buildEffect, type Effect, type EffectRecord, type Tier } from '../../protocol/proof/effect.ts'
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Ground } from '../context.ts'
 import type { ModulesConfig } from '../home/module-config.ts'
 import type { Publication } from '../hubs/publication.ts'
@@ -49,7 +50,10 @@ export type Provider = {
 }
 
 /** What a module is opened with. */
-export type ModuleGround = Pick<Ground, 'dir' | 'log' | 'now' | 'random' | 'settings' | 'store' | 'chain'> & {
+export type ModuleGround = Pick<
+  Ground,
+  'dir' | 'log' | 'now' | 'timers' | 'random' | 'settings' | 'store' | 'chain'
+> & {
   config: ModulesConfig
   publication: Publication
 }
@@ -77,14 +81,14 @@ const MESSAGE_CHARACTERS_MAX = 1000
 export async function runProvider(
   provider: Provider,
   call: Call,
-  { now, log }: Pick<ModuleGround, 'now' | 'log'>,
+  { now, timers, log }: Pick<ModuleGround, 'now' | 'timers' | 'log'>,
 ): Promise<Effect> {
   const started = now()
-  const time = AbortSignal.timeout(provider.timeoutMs)
+  const time = timers.deadline(provider.timeoutMs)
   const signal = AbortSignal.any([call.signal, time])
   let outcome: Outcome
   try {
-    outcome = await within(signal, provider.run({ ...call, signal }))
+    outcome = await within(timers, signal, provider.run({ ...call, signal }))
   } catch (error) {
     log.warn({ err: error, capability: call.capability }, 'a provider failed')
     outcome = failed(whyFailed(error, { isOver: time.aborted, timeoutMs: provider.timeoutMs }))
@@ -101,18 +105,18 @@ function whyFailed(error: unknown, { isOver, timeoutMs }: { isOver: boolean; tim
 const GRACE_MS = 2000
 
 /** The work, or the reason for which nobody waits for it any more. */
-async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+async function within<T>(timers: Timers, signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  let grace: NodeJS.Timeout | undefined
+  let grace: Timer | undefined
   const onAbort = () => {
-    grace = setTimeout(() => reject(signal.reason), GRACE_MS)
+    grace = timers.after(GRACE_MS, () => reject(signal.reason))
   }
   if (signal.aborted) onAbort()
   signal.addEventListener('abort', onAbort, { once: true })
   try {
     return await Promise.race([work, promise])
   } finally {
-    clearTimeout(grace)
+    timers.clear(grace)
     signal.removeEventListener('abort', onAbort)
     work.catch(() => undefined)
   }

@@ -7,6 +7,7 @@ import pino from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Effect } from '../../protocol/proof/effect.ts'
 import { anyAid } from '../../protocol/testing/agents.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { ConfigError, checkConfig } from '../home/config.ts'
 import { Publication } from '../hubs/publication.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
@@ -57,7 +58,7 @@ async function run(name: string, given: Given = {}, more: object = {}): Promise<
   const { args = {}, signal = new AbortController().signal } = given
   const caller = 'caller' in given ? given.caller : ALICE
   const call = { capability: provider.capability, args, caller, signal }
-  return runProvider(provider, call, { now: Date.now, log: node.ctx.log })
+  return runProvider(provider, call, { now: Date.now, timers: systemTimers, log: node.ctx.log })
 }
 const records = (type: string) => node.ctx.chain.read({ eventType: type }).map(record => record['payload'])
 const last = (type: string) => records(type).at(-1)
@@ -182,7 +183,8 @@ describe('who may call', () => {
       caller: ALICE,
       signal: new AbortController().signal,
     }
-    const status = async () => (await runProvider(open, call, { now: Date.now, log: node.ctx.log })).status
+    const status = async () =>
+      (await runProvider(open, call, { now: Date.now, timers: systemTimers, log: node.ctx.log })).status
     expect(await status()).toBe('UNAVAILABLE')
     writeFileSync(allow_file, `${CAROL}\n ${ALICE} \n\n`)
     expect(await status()).toBe('OK')

@@ -8,6 +8,7 @@ import { homedir } from 'node:os'
 import { isAbsolute } from 'node:path'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { ShellCommand, ShellConfig } from '../home/module-config.ts'
 import {
   type Arguments,
@@ -136,10 +137,8 @@ class Shell {
     if (refusal !== undefined) return refusal
     const { words, dir, timeoutS } = line()
     const started = this.#ground.now()
-    const ran = await runCommand(
-      { words, dir, timeoutS, bytesMax: this.#config.max_output_bytes },
-      call.signal,
-    )
+    const bytesMax = this.#config.max_output_bytes
+    const ran = await runCommand({ words, dir, timeoutS, bytesMax, timers: this.#ground.timers }, call.signal)
     const durationMs = Math.max(0, Math.round(this.#ground.now() - started))
     const { exitCode, isKilled, outputBytes, output } = ran
     this.#ground.chain.append('svc.shell.command', {
@@ -201,10 +200,10 @@ function arbitraryLine(args: Arguments): Line {
 }
 
 type Ran = { exitCode: number; isKilled: boolean; outputBytes: number; output: string }
-type Run = Line & { bytesMax: number }
+type Run = Line & { bytesMax: number; timers: Timers }
 
 /** One run in a process group of its own, which is killed as a whole when its time is over or nobody waits. */
-function runCommand({ words, dir, timeoutS, bytesMax }: Run, signal: AbortSignal): Promise<Ran> {
+function runCommand({ words, dir, timeoutS, bytesMax, timers }: Run, signal: AbortSignal): Promise<Ran> {
   const [program = '', ...args] = words
   const { promise, resolve, reject } = Promise.withResolvers<Ran>()
   const env = Object.fromEntries(ENVIRONMENT.flatMap(name => withValue(name)))
@@ -212,7 +211,7 @@ function runCommand({ words, dir, timeoutS, bytesMax }: Run, signal: AbortSignal
   const kept: Buffer[] = []
   let outputBytes = 0
   let isKilled = false
-  let drained: NodeJS.Timeout | undefined
+  let drained: Timer | undefined
   const take = (chunk: Buffer) => {
     const room = bytesMax - Math.min(outputBytes, bytesMax)
     outputBytes += chunk.length
@@ -222,14 +221,14 @@ function runCommand({ words, dir, timeoutS, bytesMax }: Run, signal: AbortSignal
     isKilled = true
     killGroup(child.pid)
   }
-  const time = setTimeout(kill, timeoutS * 1000)
+  const time = timers.after(timeoutS * 1000, kill)
   if (signal.aborted) kill()
   signal.addEventListener('abort', kill, { once: true })
   child.stdout.on('data', take)
   child.stderr.on('data', take)
   const settle = () => {
-    clearTimeout(time)
-    clearTimeout(drained)
+    timers.clear(time)
+    timers.clear(drained)
     signal.removeEventListener('abort', kill)
   }
   child.on('error', error => {
@@ -238,10 +237,10 @@ function runCommand({ words, dir, timeoutS, bytesMax }: Run, signal: AbortSignal
   })
   child.on('exit', () => {
     killGroup(child.pid)
-    drained = setTimeout(() => {
+    drained = timers.after(DRAIN_MS, () => {
       child.stdout.destroy()
       child.stderr.destroy()
-    }, DRAIN_MS)
+    })
   })
   child.on('close', code => {
     settle()

@@ -43,6 +43,7 @@ type Needs = Pick<
   | 'hub'
   | 'now'
   | 'hubNow'
+  | 'timers'
   | 'log'
   | 'events'
   | 'wakers'
@@ -134,12 +135,12 @@ export class Audit {
   }
 
   async #turn(lifetime: AbortSignal): Promise<number> {
-    const { hub, now } = this.#ctx
+    const { hub, now, timers } = this.#ctx
     const waitMs = this.#nextAt - now()
     // a wait longer than the usual one is from a clock that ran ahead
     const isDue = waitMs <= 0 || waitMs > EVERY_MS
     if (!isDue) return ROUND_MS
-    const signal = AbortSignal.any([lifetime, AbortSignal.timeout(AUDIT_MS)])
+    const signal = AbortSignal.any([lifetime, timers.deadline(AUDIT_MS)])
     if (hub.home !== undefined)
       await this.run(hub.home, { all: false, signal }).catch(error => this.#noteFailed(error))
     const former = this.#accounts.accounts()
@@ -153,7 +154,7 @@ export class Audit {
 
   /** A hub that was left may have lost what it signed, or the key of this node, as any other. */
   async #lookAtFormer(hub: HubClient, lifetime: AbortSignal): Promise<void> {
-    const signal = AbortSignal.any([lifetime, AbortSignal.timeout(AUDIT_MS)])
+    const signal = AbortSignal.any([lifetime, this.#ctx.timers.deadline(AUDIT_MS)])
     try {
       const asked = await this.#accounts.accountOf(networkOf(hub.identity.aid))
       if (asked === undefined) return

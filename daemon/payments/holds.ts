@@ -40,6 +40,7 @@ export type HoldNeeds = Pick<
   | 'log'
   | 'events'
   | 'wakers'
+  | 'timers'
   | 'timings'
 >
 

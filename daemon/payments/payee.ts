@@ -2,10 +2,10 @@
  * What a provider does for a price: row of the spent set, hold, work, then one order that takes the credits or gives them
  * back. Each step is on the disk before the next, so that a call is paid once and run once whatever dies between.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import { buildEffect, Effect } from '../../protocol/proof/effect.ts'
 import { Authorization, transactionOf } from '../../protocol/proof/payment.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
+import { sleep } from '../../protocol/timers.ts'
 import { lastRestore } from '../chain/restored.ts'
 import { attemptEach, Loop } from '../platform/loop.ts'
 import {
@@ -212,7 +212,7 @@ export class Payee {
     const { paymentPauseMs } = this.#ctx.timings
     const most = ORDER_WAITS * paymentPauseMs
     const ms = Math.min(Math.max(nextAt - this.#ctx.hubNow(), paymentPauseMs), most)
-    await pause(ms, undefined, { signal: this.#loop.signal }).catch(() => undefined)
+    await sleep(this.#ctx.timers, ms, this.#loop.signal).catch(() => undefined)
     return ms
   }
 
@@ -286,6 +286,7 @@ export class Payee {
   }
 
   #within(): AbortSignal {
-    return AbortSignal.any([this.#loop.signal, AbortSignal.timeout(this.#ctx.timings.paymentMs)])
+    const { timers, timings } = this.#ctx
+    return AbortSignal.any([this.#loop.signal, timers.deadline(timings.paymentMs)])
   }
 }

@@ -60,6 +60,7 @@ type Needs = Pick<
   | 'log'
   | 'random'
   | 'hubNow'
+  | 'timers'
   | 'timings'
 >
 
@@ -165,7 +166,7 @@ export class Payer {
       this.#lostPauseMs = ENDS_FIRST_MS
       return waitMs ?? ROUND_MS
     }
-    const signal = AbortSignal.any([this.#loop.signal, AbortSignal.timeout(ASK_MS)])
+    const signal = AbortSignal.any([this.#loop.signal, this.#ctx.timers.deadline(ASK_MS)])
     this.#loop.followAlone('orders of lost copies', () =>
       askForLost(this.#ctx, home, signal).catch(error => this.#noteFailed(error)),
     )
@@ -179,7 +180,7 @@ export class Payer {
   }
 
   async #askForReceipts(network: string): Promise<void> {
-    const signal = AbortSignal.any([this.#loop.signal, AbortSignal.timeout(ASK_MS)])
+    const signal = AbortSignal.any([this.#loop.signal, this.#ctx.timers.deadline(ASK_MS)])
     try {
       const hub = await this.#accounts.accountOf(network)
       if (hub === undefined) return

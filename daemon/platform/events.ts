@@ -1,5 +1,6 @@
 /** What happens in the node, as ids and short summaries: a ring that clients replay from, and live listeners. */
 import type { EventType } from '../../protocol/control/operations.ts'
+import type { Timers } from '../../protocol/timers.ts'
 
 export const EVENTS_KEPT_MAX = 1000
 
@@ -9,10 +10,12 @@ export class Events {
   #kept: NodeEvent[] = []
   #nextId: number
   #listeners = new Set<(event: NodeEvent) => void>()
+  readonly #timers: Timers
 
   /** Ids go on from the clock, so that a client of an earlier run notices the gap. */
-  constructor(firstId: number) {
+  constructor(firstId: number, timers: Timers) {
     this.#nextId = firstId
+    this.#timers = timers
   }
 
   get lastId(): number {
@@ -51,13 +54,13 @@ export class Events {
   ): Promise<NodeEvent | undefined> {
     return new Promise(resolve => {
       const settle = (event: NodeEvent | undefined) => {
-        clearTimeout(timer)
+        this.#timers.clear(timer)
         stop()
         signal?.removeEventListener('abort', onAbort)
         resolve(event)
       }
       const onAbort = () => settle(undefined)
-      const timer = setTimeout(onAbort, ms)
+      const timer = this.#timers.after(ms, onAbort)
       const stop = this.listen(event => {
         if (fits(event)) settle(event)
       })

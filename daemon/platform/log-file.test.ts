@@ -15,19 +15,19 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 test('lines go behind those of an earlier run, for its owner alone', () => {
   writeFileSync(path, 'earlier\n')
-  const log = new LogFile(path)
+  const log = new LogFile(path, Date.now)
   log.write('one\n')
   log.write('two\n')
   log.close()
   expect(readFileSync(path, 'utf8')).toBe('earlier\none\ntwo\n')
-  const fresh = new LogFile(join(folder, 'fresh.log'))
+  const fresh = new LogFile(join(folder, 'fresh.log'), Date.now)
   fresh.write('x\n')
   fresh.close()
   expect(statSync(join(folder, 'fresh.log')).mode & 0o777).toBe(0o600)
 })
 
 test('a log that is full goes on in a new file; of the older ones one is kept', () => {
-  const log = new LogFile(path, 100)
+  const log = new LogFile(path, Date.now, 100)
   const line = (n: number) => `${String(n).padStart(9, '0')}\n`
   for (let n = 0; n < 35; n++) log.write(line(n))
   log.close()
@@ -35,14 +35,14 @@ test('a log that is full goes on in a new file; of the older ones one is kept', 
   expect(kept.trimEnd().split('\n').map(Number)).toEqual(Array.from({ length: 15 }, (_, i) => i + 20))
   expect(existsSync(`${olderLog(path)}.1`)).toBe(false)
   // The bound holds over a restart as well.
-  const again = new LogFile(path, 100)
+  const again = new LogFile(path, Date.now, 100)
   for (let n = 35; n < 50; n++) again.write(line(n))
   again.close()
   expect(statSync(path).size + statSync(olderLog(path)).size).toBeLessThanOrEqual(200)
 })
 
 test('a folder that is gone ends nothing, and what was lost is counted', () => {
-  const log = new LogFile(join(folder, 'none', 'daemon.log'))
+  const log = new LogFile(join(folder, 'none', 'daemon.log'), Date.now)
   expect(() => log.write('x\n')).not.toThrow()
   log.close()
 })
@@ -51,7 +51,7 @@ test.runIf(hasSmallDisks)(
   'a full disk loses lines and ends nothing; with room again the log says how many',
   () =>
     withSmallDisk(256 * 1024, disk => {
-      const log = new LogFile(join(disk, 'daemon.log'))
+      const log = new LogFile(join(disk, 'daemon.log'), Date.now)
       log.write('before\n')
       fillUp(join(disk, 'ballast'))
       const lines = 2000

@@ -12,13 +12,15 @@ export const olderLog = (path: string): string => `${path}.1`
 
 export class LogFile {
   readonly #path: string
+  readonly #now: () => number
   readonly #bytesMax: number
   #file: number | undefined
   #bytes = 0
   #lost = 0
 
-  constructor(path: string, bytesMax = BYTES_MAX) {
+  constructor(path: string, now: () => number, bytesMax = BYTES_MAX) {
     this.#path = path
+    this.#now = now
     this.#bytesMax = bytesMax
   }
 
@@ -42,7 +44,7 @@ export class LogFile {
   #lossLine(): string {
     const line = {
       level: 40,
-      time: Date.now(),
+      time: this.#now(),
       lost: this.#lost,
       msg: 'log lines were lost for want of room',
     }

@@ -1,5 +1,6 @@
 import pino from 'pino'
 import { afterEach, expect, test } from 'vitest'
+import { systemTimers } from '../../protocol/timers.ts'
 import { attemptEach, Loop, type LoopOptions } from './loop.ts'
 import { Waker } from './waker.ts'
 
@@ -11,7 +12,7 @@ afterEach(async () => {
 function started(turn: LoopOptions['turn'], given: Partial<LoopOptions> = {}) {
   const said: string[] = []
   const log = pino({}, { write: line => said.push(JSON.parse(line).msg) })
-  const waker = new Waker()
+  const waker = new Waker(systemTimers)
   const loop = new Loop({ name: 'test', waker, log, restFirstMs: 40, turn, ...given })
   loops.push(loop)
   // a turn may name the loop that is returned here

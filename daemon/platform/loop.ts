@@ -2,7 +2,6 @@
  * Work that a node does again and again: one turn at a time, after a pause or when it is woken. A turn that fails is
  * said once and waited out, so that neither a full disk nor a mistake of ours ends the loop or makes it spin.
  */
-import { setTimeout as rest } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import type { Waker } from './waker.ts'
@@ -120,7 +119,7 @@ export class Loop {
       const pauseMs = await this.#turn()
       if (!this.#hasFailed && !signal.aborted) await this.#options.waker.sleep(pauseMs)
       // never cut short: whatever wakes a loop would make a failing one spin
-      if (this.#hasFailed) await rest(this.#restMs(), undefined, { signal }).catch(() => undefined)
+      if (this.#hasFailed) await this.#options.waker.rest(this.#restMs(), signal)
     }
   }
 

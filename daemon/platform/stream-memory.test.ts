@@ -1,14 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 
-const module = new URL('./stream-memory.ts', import.meta.url).href
+const [module, timers] = ['./stream-memory.ts', '../../protocol/timers.ts'].map(
+  path => new URL(path, import.meta.url).href,
+)
 
 /** A process that twice makes 32 MiB of garbage and is quiet afterwards; whether its heap became small again. */
 const program = `
 import { setTimeout as pause } from 'node:timers/promises'
 import { collectWhenQuiet } from ${JSON.stringify(module)}
+import { systemTimers } from ${JSON.stringify(timers)}
 let released = 0
-collectWhenQuiet(() => void (released += 1))
+collectWhenQuiet(systemTimers, () => void (released += 1))
 const heap = () => process.memoryUsage().heapUsed
 for (let round = 0; round < 2; round++) {
   let held = Array.from({ length: 400_000 }, (_, i) => ({ i, text: String(i) }))

@@ -5,6 +5,7 @@
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import type { Timers } from '../../protocol/timers.ts'
 
 const COLLECT_EVERY_BYTES = 2 * 1024 * 1024
 
@@ -32,25 +33,26 @@ export function noteStreamed(bytes: number): void {
  * Gives back, each time that the process has become quiet, what the work before has left; `release` lets go of what can
  * be had again.
  */
-export function collectWhenQuiet(release: () => void): void {
+export function collectWhenQuiet(timers: Timers, release: () => void): void {
   let kept = 0
   let spent = process.cpuUsage()
   let hasCodeToDrop = false
   let collectedAt = 0
-  setInterval(() => {
+  const look = () => {
     const { user, system } = process.cpuUsage(spent)
     spent = process.cpuUsage()
     const isQuiet = (user + system) / 1000 < QUIET_MS
     const isWorth = heldBytes() >= kept + WORTH_BYTES
-    const isCodeOld = hasCodeToDrop && performance.now() > collectedAt + CODE_KEPT_MS
+    const isCodeOld = hasCodeToDrop && timers.monotonic() > collectedAt + CODE_KEPT_MS
     if (!isQuiet || !(isWorth || isCodeOld)) return
     collect ??= exposeCollector()
     release()
     collect({ type: 'major', flavor: 'last-resort' })
     hasCodeToDrop = isWorth
-    collectedAt = performance.now()
+    collectedAt = timers.monotonic()
     kept = heldBytes()
-  }, LOOK_EVERY_MS).unref()
+  }
+  timers.every(LOOK_EVERY_MS, look).unref()
 }
 
 function heldBytes(): number {

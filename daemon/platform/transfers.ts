@@ -2,6 +2,7 @@
  * What is on its way between this node and its hub for longer than a moment: how far it is, told to who listens now, and
  * how the way out is stopped. In memory alone; what is sent stands in the outbox.
  */
+import type { Timers } from '../../protocol/timers.ts'
 import type { Events } from './events.ts'
 
 /** Less goes in a moment. */
@@ -18,13 +19,15 @@ type Sending = {
 export class Transfers {
   readonly #events: Pick<Events, 'tell'>
   readonly #now: () => number
+  readonly #timers: Timers
   readonly #sending = new Map<number, AbortController>()
   #toldAt = 0
   #isReceiving = false
 
-  constructor(events: Pick<Events, 'tell'>, now: () => number) {
+  constructor(events: Pick<Events, 'tell'>, { now, timers }: { now: () => number; timers: Timers }) {
     this.#events = events
     this.#now = now
+    this.#timers = timers
   }
 
   /** Counts the bytes of a message as they leave; `id` is that of its task. */
@@ -37,11 +40,11 @@ export class Transfers {
       told = sent
       this.#events.tell('transfer', { interaction_id: id, sent, total: size })
     }
-    const timer = size < TOLD_FROM_BYTES ? undefined : setInterval(tell, TELL_MS)
+    const timer = size < TOLD_FROM_BYTES ? undefined : this.#timers.every(TELL_MS, tell)
     timer?.unref()
     const end = () => {
       this.#sending.delete(message)
-      clearInterval(timer)
+      this.#timers.clear(timer)
       if (told > 0) this.#events.tell('transfer', { interaction_id: id as string, over: true })
     }
     const note = (bytes: number) => {

@@ -1,29 +1,28 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { TestTimers } from '../../protocol/testing/timers.ts'
 import { watchFile } from './watched-file.ts'
 
 let folder: string
 let path: string
 let lost: number
+let timers: TestTimers
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'svc-watched-'))
   path = join(folder, 'file')
   writeFileSync(path, 'one')
   lost = 0
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  timers = new TestTimers()
 })
-afterEach(() => {
-  vi.useRealTimers()
-  rmSync(folder, { recursive: true })
-})
-const watched = () => watchFile(path, () => lost++)
+afterEach(() => rmSync(folder, { recursive: true }))
+const watched = () => watchFile(path, timers, () => lost++)
 
-test('a file that is written or grows is the same one', () => {
+test('a file that is written or grows is the same one', async () => {
   using _watch = watched()
   writeFileSync(path, 'one and more')
-  vi.advanceTimersByTime(10_000)
+  await timers.pass(10_000)
   expect(lost).toBe(0)
 })
 
@@ -36,35 +35,35 @@ test.each([
       renameSync(`${path}.new`, path)
     },
   ],
-])('a file that is %s is told of once', (_, change) => {
+])('a file that is %s is told of once', async (_, change) => {
   using _watch = watched()
   change()
-  vi.advanceTimersByTime(2000)
+  await timers.pass(2000)
   expect(lost).toBe(1)
-  vi.advanceTimersByTime(10_000)
+  await timers.pass(10_000)
   expect(lost).toBe(1)
 })
 
-test('a file whose folder became a file is gone; one that cannot be looked at is not', () => {
+test('a file whose folder became a file is gone; one that cannot be looked at is not', async () => {
   const inner = join(folder, 'inner')
   mkdirSync(inner)
   const held = join(inner, 'file')
   writeFileSync(held, 'one')
-  using _watch = watchFile(held, () => lost++)
+  using _watch = watchFile(held, timers, () => lost++)
   renameSync(inner, `${inner}.away`)
   // a link to itself, which no look comes through
   symlinkSync(inner, inner)
-  vi.advanceTimersByTime(2000)
+  await timers.pass(2000)
   expect(lost).toBe(0)
   rmSync(inner)
   writeFileSync(inner, '')
-  vi.advanceTimersByTime(2000)
+  await timers.pass(2000)
   expect(lost).toBe(1)
 })
 
-test('nobody is told when nobody watches any more', () => {
+test('nobody is told when nobody watches any more', async () => {
   watched()[Symbol.dispose]()
   rmSync(path)
-  vi.advanceTimersByTime(10_000)
+  await timers.pass(10_000)
   expect(lost).toBe(0)
 })

@@ -1,8 +1,8 @@
 /** Waiting for work no longer than some time; the work goes on. */
-import { setTimeout as pause } from 'node:timers/promises'
+import { sleep, type Timers } from '../../protocol/timers.ts'
 
-export async function within(ms: number, work: Promise<unknown>): Promise<void> {
+export async function within(timers: Timers, ms: number, work: Promise<unknown>): Promise<void> {
   const limit = new AbortController()
-  await Promise.race([work, pause(ms, undefined, { signal: limit.signal })])
+  await Promise.race([work, sleep(timers, ms, limit.signal)])
   limit.abort()
 }

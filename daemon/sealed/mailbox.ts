@@ -2,7 +2,6 @@
  * Collecting sealed mail: a held poll, each envelope opened and judged in id order, then acked with its delivery
  * confirmation. What is acked is stored; what is not acked comes again and is recognized.
  */
-import { setImmediate as immediate } from 'node:timers/promises'
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
@@ -12,6 +11,7 @@ import { decodeAccess } from '../../protocol/mail/access.ts'
 import { CapabilityBody } from '../../protocol/mail/capability.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { Damaged, NotOpened, type OpenedMessage, timesFit } from '../../protocol/mail/open.ts'
+import { nextTurn } from '../../protocol/timers.ts'
 import type { Arrived, Collected, Collecting, Credentials, Looked, Taker } from '../carrier/carrier.ts'
 import type { Ground } from '../context.ts'
 import { hubTime } from '../hubs/clocks.ts'
@@ -129,7 +129,7 @@ export class Mailbox {
       const verdict = await this.#judge(opened, found.log, polled.acceptedAtMs, by)
       this.#damaged.delete(polled.id)
       // whoever follows this node hears of the message before its confirmation is made
-      await immediate()
+      await nextTurn()
       const { body, digest: envelopeDigest, messageDigest: digest } = opened
       return confirmation(this.#ctx, polled.id, { body, envelopeDigest, digest, verdict })
     } catch (error) {

@@ -8,6 +8,7 @@ import { decode } from '../../protocol/encoding/cbor.ts'
 import { list } from '../../protocol/encoding/record.ts'
 import { grantedCapability } from '../../protocol/mail/capability.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import type { Timer } from '../../protocol/timers.ts'
 import type { Ground } from '../context.ts'
 import { mayHoldCapabilities } from '../peers/stock.ts'
 
@@ -21,7 +22,7 @@ const grantedList = list(grantedCapability, 16)
 
 export class TopUps {
   #ctx: Ground
-  #timers = new Map<string, NodeJS.Timeout>()
+  #pauses = new Map<string, Timer>()
   #stopped = false
 
   constructor(ctx: Ground) {
@@ -40,13 +41,13 @@ export class TopUps {
 
   stop(): void {
     this.#stopped = true
-    for (const timer of this.#timers.values()) clearTimeout(timer)
-    this.#timers.clear()
+    for (const pause of this.#pauses.values()) this.#ctx.timers.clear(pause)
+    this.#pauses.clear()
   }
 
   /** Something changed in what this peer holds of ours; a top-up follows after a short, jittered pause if needed. */
   note(peer: string): void {
-    if (this.#stopped || this.#timers.has(peer) || !this.#needs(peer)) return
+    if (this.#stopped || this.#pauses.has(peer) || !this.#needs(peer)) return
     const { topUpPauseMs, topUpSpreadMs } = this.#ctx.timings
     const [share] = this.#ctx.random(1)
     const pause = topUpPauseMs + (topUpSpreadMs * (share as number)) / 256
@@ -55,26 +56,26 @@ export class TopUps {
 
   /** What fails, as on a full disk, is tried again after a while. */
   #later(peer: string, pauseMs: number): void {
-    const timer = setTimeout(() => {
+    const pause = this.#ctx.timers.after(pauseMs, () => {
       try {
         this.#send(peer)
       } catch (error) {
         this.#ctx.log.error({ err: error, peer }, 'no capabilities could be queued; it is tried again')
         this.#later(peer, AFTER_FAILURE_MS)
       }
-    }, pauseMs)
-    timer.unref()
-    this.#timers.set(peer, timer)
+    })
+    pause.unref()
+    this.#pauses.set(peer, pause)
   }
 
   /** This peer is let in again: it gets a new stock at once. */
   hurry(peer: string): void {
-    clearTimeout(this.#timers.get(peer))
+    this.#ctx.timers.clear(this.#pauses.get(peer))
     this.#send(peer)
   }
 
   #send(peer: string): void {
-    this.#timers.delete(peer)
+    this.#pauses.delete(peer)
     if (this.#stopped || !this.#needs(peer)) return
     const waiting = this.#onTheWay(peer)
     // What is queued brings a stock of its own; what is in flight is waited for.

@@ -157,8 +157,8 @@ export class AutoReply {
   }
 
   #run(round: Answering['round'], pauseMs: number): void {
-    const { log, timings, events } = this.#ctx
-    const waker = new Waker()
+    const { log, timers, timings, events } = this.#ctx
+    const waker = new Waker(timers)
     let isStale = false
     const turn = async (signal: AbortSignal) => {
       isStale = false
@@ -197,7 +197,7 @@ export class AutoReply {
       turns: [{ role: 'peer', text: question, attachments: [] }],
       systemPrompt: given.system_prompt,
     }
-    const timeout = AbortSignal.timeout(autoReplySettings(given).api_timeout_seconds * 1000)
+    const timeout = this.#ctx.timers.deadline(autoReplySettings(given).api_timeout_seconds * 1000)
     const { text } = await backend.reply(request, AbortSignal.any([signal, timeout]))
     const { text: answer, changes } = outgoing(text, this.#secrets())
     if (given === this.#ctx.settings.current.auto_reply) this.#failed = undefined

@@ -21,7 +21,7 @@ import { ANSWER_DEADLINE_MS, type Interaction } from '../store/threads.ts'
 import { acceptEnd, type ConversationNeeds } from './conversation.ts'
 import { answerWithEffect, notServed } from './dispatch.ts'
 
-type Needs = ConversationNeeds & Pick<Context, 'hub' | 'log' | 'timings'>
+type Needs = ConversationNeeds & Pick<Context, 'hub' | 'log' | 'timers' | 'timings'>
 /** Of the modules of this build, what running a call takes. */
 type Serving = Pick<Modules, 'find' | 'priceOf' | 'startsOf' | 'run'>
 
@@ -203,11 +203,12 @@ export class Calls {
   /** The hub has not said yet whether a call is paid. */
   #lookAgain({ key }: Interaction): void {
     this.#resting.add(key)
-    const timer = setTimeout(() => {
+    const { timers, wakers } = this.#ctx
+    const again = () => {
       this.#resting.delete(key)
-      this.#ctx.wakers.calls.wake()
-    }, RETRY_MS)
-    timer.unref()
+      wakers.calls.wake()
+    }
+    timers.after(RETRY_MS, again).unref()
   }
 
   #argumentsOf({ key }: Interaction): Readonly<Record<string, unknown>> {

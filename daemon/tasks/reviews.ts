@@ -124,11 +124,11 @@ export function reviewStanding(
 
 /** Uploads kept reviews one after another, each when its time has come. */
 export class ReviewUploads {
-  readonly #ctx: Needs & Pick<Context, 'timings'>
+  readonly #ctx: Needs & Pick<Context, 'timers' | 'timings'>
   readonly #loop: Loop
   readonly #waiting = new Map<number, () => void>()
 
-  constructor(ctx: Needs & Pick<Context, 'timings'>) {
+  constructor(ctx: Needs & Pick<Context, 'timers' | 'timings'>) {
     this.#ctx = ctx
     this.#loop = new Loop({
       name: 'reviews',
@@ -155,14 +155,15 @@ export class ReviewUploads {
 
   /** Resolves after the attempt that is due for this review, or after a short time without it; at once where none is due. */
   async firstAnswer(interaction: number): Promise<void> {
-    if (this.#ctx.hub.home === undefined || this.#loop.signal.aborted || !this.#isDue(interaction)) return
+    const { hub, timers, wakers } = this.#ctx
+    if (hub.home === undefined || this.#loop.signal.aborted || !this.#isDue(interaction)) return
     await new Promise<void>(resolve => {
-      const timer = setTimeout(resolve, FIRST_ANSWER_MS)
+      const timer = timers.after(FIRST_ANSWER_MS, resolve)
       this.#waiting.set(interaction, () => {
-        clearTimeout(timer)
+        timers.clear(timer)
         resolve()
       })
-      this.#ctx.wakers.reviews.wake()
+      wakers.reviews.wake()
     })
     this.#waiting.delete(interaction)
   }

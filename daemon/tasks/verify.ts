@@ -1,6 +1,5 @@
 /** The verdict on a completed interaction: both signatures, the content, and when the receipt was first held here. */
 
-import { setTimeout as pause } from 'node:timers/promises'
 import type { InteractionState } from '../../protocol/control/shapes.ts'
 import type { VerifyVerdict } from '../../protocol/control/verify-shape.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
@@ -25,6 +24,7 @@ import {
   receiptId,
   verifyReceipt,
 } from '../../protocol/proof/receipt.ts'
+import { sleep } from '../../protocol/timers.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import { quoteOf } from '../store/quotes.ts'
@@ -33,7 +33,7 @@ import type { Interaction } from '../store/threads.ts'
 import { isRequester } from './standing.ts'
 
 type Needs = Pick<Context, 'identity' | 'store' | 'peers' | 'threads' | 'hub'>
-type Asking = Needs & Pick<Context, 'carriers'>
+type AskNeeds = Needs & Pick<Context, 'carriers' | 'timers'>
 
 /** How long a verdict waits for a hub to say whether the provider has rotated its key. */
 const HUB_WAIT_MS = 3000
@@ -41,18 +41,19 @@ const UNCHECKED_KEY =
   'the newest of its keys that this node knows; no hub could say whether it has rotated its key since'
 
 /** The verdict after a hub was asked for the present key of the provider. */
-export async function verifyNow(ctx: Asking, interaction: Interaction): Promise<VerifyVerdict> {
+export async function verifyNow(ctx: AskNeeds, interaction: Interaction): Promise<VerifyVerdict> {
   return verifyInteraction(ctx, interaction, await isKeyChecked(ctx, interaction))
 }
 
-async function isKeyChecked(ctx: Asking, interaction: Interaction): Promise<boolean> {
+async function isKeyChecked(ctx: AskNeeds, interaction: Interaction): Promise<boolean> {
   if (!isRequester(interaction)) return true
   const limit = new AbortController()
   const asked = ctx.carriers.find(interaction.peer, { fresh: true }).then(
     ({ outcome }) => outcome === 'found',
     () => false,
   )
-  const isFound = await Promise.race([asked, pause(HUB_WAIT_MS, false, { signal: limit.signal })])
+  const late = sleep(ctx.timers, HUB_WAIT_MS, limit.signal).then(() => false)
+  const isFound = await Promise.race([asked, late])
   limit.abort()
   return isFound
 }

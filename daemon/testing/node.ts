@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import pino from 'pino'
 import { seeded } from '../../protocol/testing/agents.ts'
 import type { Carriers } from '../carrier/carrier.ts'
+import { systemTimers, type Timers } from '../../protocol/timers.ts'
 import { noteSettled } from '../chain/restored.ts'
 import type { Context, Ground } from '../context.ts'
 import { openGround } from '../ground.ts'
@@ -167,6 +168,8 @@ export type Conversation = { alice: TestNode; bob: TestNode; id: string }
 export class TestWorld implements AsyncDisposable {
   readonly post: Post = new Post({ now: () => this.clock.ms })
   readonly clock: Clock = { ms: START_MS }
+  /** What sets the timers of all nodes. */
+  protected readonly timers: Timers = systemTimers
   /** How far the clocks of single nodes, by their names, are from that of the world. */
   readonly skews = new Map<string, number>()
   /** How each node opens its store. */
@@ -250,7 +253,8 @@ export class TestWorld implements AsyncDisposable {
     const env = { SVC_HOME: dir, SVC_RUNTIME_DIR: join(dir, 'run') }
     const now = () => this.clock.ms + (this.skews.get(name) ?? 0)
     const timings = { topUpPauseMs: DAY_MS, topUpSpreadMs: 0, paymentMs: 50, paymentPauseMs: 1 }
-    return openGround({ dir, env, now, random, log, timings, openStore: this.openStore }, undo)
+    const { timers, openStore } = this
+    return openGround({ dir, env, now, timers, random, log, timings, openStore }, undo)
   }
 
   /** Alice and bob, who know each other by name. */

@@ -101,7 +101,7 @@ export class Side {
     const timings = { ...this.node.ctx.timings, pollSettledMs: this.isCopy ? COPY_SETTLED_MS : 0 }
     Object.assign(this.node.ctx, { modules, timings })
     const { ctx } = this.node
-    const sync = new Sync(ctx, new PowSolver(ctx.store, ctx.now))
+    const sync = new Sync(ctx, new PowSolver(ctx.store, ctx))
     const membership = new Membership(ctx, {} as HubInputs, sync, this.world.doorsOf(this.aid))
     const payee = new Payee(ctx, membership)
     const payer = new Payer(ctx, (task, pay) => commitTask(ctx, task, pay), membership)

@@ -19,7 +19,8 @@ async function takenOver(world: MatrixWorld): Promise<Side> {
   const copy = world.copies[0] as Side
   expect(copy.ctx.hub.oldCopy).toMatch(/already runs elsewhere/)
   await world.turns(1)
-  await copy.restart(dir => void acceptCopy(dir, { SVC_RUNTIME_DIR: join(dir, 'run') }, world.clock.ms))
+  const outside = { now: () => world.clock.ms, random: copy.ctx.random }
+  await copy.restart(dir => void acceptCopy(dir, { SVC_RUNTIME_DIR: join(dir, 'run') }, outside))
   world.copies.length = 0
   return copy
 }

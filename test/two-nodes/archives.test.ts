@@ -7,9 +7,11 @@ import { backup, exportNode, undoExport } from '../../daemon/archive/save.ts'
 import { acceptCopy } from '../../daemon/chain/accept.ts'
 import { importChain } from '../../daemon/chain/import.ts'
 import type { Node } from '../../daemon/node.ts'
+import { systemRandom } from '../../daemon/platform/random.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { delegated, finished, inboxIds, type Lab, never, openPair, texts, thread, until } from './world.ts'
 
+const OUTSIDE = { now: Date.now, random: systemRandom }
 const passphrase = 'correct horse battery'
 const cost = { n: 2, r: 1, p: 1 }
 let lab: Lab
@@ -30,6 +32,7 @@ const saving = (name: string, file: string) => ({
   path: dirOf(file),
   passphrase,
   now: Date.now,
+  random: systemRandom,
   cost,
 })
 const loading = (file: string, name: string, kind: 'backup' | 'export') =>
@@ -208,8 +211,8 @@ test('an export closes the directory that it is made from, and the identity goes
   await expect(lab.start('alice')).rejects.toThrow(closed)
   await expect(exportNode(saving('alice', 'again'))).rejects.toThrow(closed)
   await expect(backup(saving('alice', 'again'))).rejects.toThrow(closed)
-  await expect(importChain(dirOf('alice'))).rejects.toThrow(closed)
-  expect(() => acceptCopy(dirOf('alice'), { SVC_RUNTIME_DIR: dirOf('run-alice') })).toThrow(closed)
+  await expect(importChain(dirOf('alice'), OUTSIDE)).rejects.toThrow(closed)
+  expect(() => acceptCopy(dirOf('alice'), { SVC_RUNTIME_DIR: dirOf('run-alice') }, OUTSIDE)).toThrow(closed)
   expect(existsSync(dirOf('again'))).toBe(false)
   await expect(loading('moving', 'new', 'backup')).rejects.toThrow(
     /is an export, .* svc id import \S+moving$/,

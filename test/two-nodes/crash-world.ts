@@ -15,6 +15,7 @@ import { openIdentity } from '../../daemon/identity/identity.ts'
 import { openStore } from '../../daemon/store/open.ts'
 import { bundledProgram } from '../../hub/testing/bundle.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const LOOK_MS = 40
@@ -280,7 +281,10 @@ export type Story = { id: string; texts: string[]; kinds: number[]; messages: nu
 export async function readNode(dir: string): Promise<{ stories: Map<string, Story>; chainLength: number }> {
   const store = openStore(dir)
   const random = (length: number) => crypto.getRandomValues(new Uint8Array(length))
-  const chain = await openChain(dir, store, openIdentity(dir, { now: Date.now, random }), Date.now)
+  const chain = await openChain(dir, store, openIdentity(dir, { now: Date.now, random }), {
+    now: Date.now,
+    timers: systemTimers,
+  })
   const chainLength = chain.length
   chain.close()
   store.close()

@@ -6,9 +6,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { acceptCopy } from '../../daemon/chain/accept.ts'
 import type { Node } from '../../daemon/node.ts'
+import { systemRandom } from '../../daemon/platform/random.ts'
 import { headers as names } from '../../protocol/wire3/headers.ts'
 import { delegated, finished, type Lab, never, openPair, until } from './world.ts'
 
+const OUTSIDE = { now: Date.now, random: systemRandom }
 const DAY_MS = 86_400_000
 let lab: Lab
 let bob: Node
@@ -78,7 +80,7 @@ describe('an older copy of a data directory', () => {
     await old.stop()
     expect(chainFile('olga')).toBe(before)
     await lab.line.up()
-    acceptCopy(dirOf('olga'), { SVC_RUNTIME_DIR: join(lab.folder, 'run-olga') })
+    acceptCopy(dirOf('olga'), { SVC_RUNTIME_DIR: join(lab.folder, 'run-olga') }, OUTSIDE)
     const accepted = await lab.start('olga')
     await delegate(accepted)
     expect(accepted.ctx.hub.oldCopy).toBeUndefined()
@@ -130,7 +132,7 @@ describe('an older copy of a data directory', () => {
     expect(watch.asked.length).toBeGreaterThan(0)
     expect(watch.asked.filter(line => line.startsWith('signed'))).toEqual([])
     expect(chainFile('opal')).toBe(before)
-    acceptCopy(dirOf('opal'), { SVC_RUNTIME_DIR: join(lab.folder, 'run-opal') })
+    acceptCopy(dirOf('opal'), { SVC_RUNTIME_DIR: join(lab.folder, 'run-opal') }, OUTSIDE)
     const accepted = await lab.start('opal')
     await until(
       'a set above that one is there',
@@ -164,7 +166,7 @@ describe('an older copy of a data directory', () => {
     await expect(delegate(again)).rejects.toMatchObject(refused)
     await again.stop()
     expect(chainFile('oriel')).toBe(before)
-    acceptCopy(dirOf('oriel'), { SVC_RUNTIME_DIR: join(lab.folder, 'run-oriel') })
+    acceptCopy(dirOf('oriel'), { SVC_RUNTIME_DIR: join(lab.folder, 'run-oriel') }, OUTSIDE)
     const accepted = await lab.start('oriel')
     await delegate(accepted)
     await accepted.stop()

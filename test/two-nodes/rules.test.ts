@@ -171,7 +171,7 @@ test('a question about deliveries names one recipient, 64 messages at most, and 
   )
   const hub = new CurrentHub(ctx.identity, ctx.events, new Clock(ctx.now))
   hub.settleAt(line)
-  const outbox = new Outbox({ ...ctx, hub, wakers: makeWakers() })
+  const outbox = new Outbox({ ...ctx, hub, wakers: makeWakers(ctx.timers) })
   outbox.start()
   const named = () => asked.map(items => new Set(items.map(({ handle }) => peerOf.get(toBase64url(handle)))))
   await until('both peers were asked about', () => new Set(named().flatMap(one => [...one])).size === 2)

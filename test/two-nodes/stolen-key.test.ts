@@ -9,6 +9,7 @@ import { KelInvalid, rotate, type VerifiedKel } from '../../protocol/identity/ke
 import { KeySet } from '../../protocol/identity/keyset.ts'
 import { judgeReceipt } from '../../protocol/proof/judge.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { delegated, finished, type Lab, never, openPair, servedLog, until } from './world.ts'
 
 let lab: Lab
@@ -32,6 +33,7 @@ beforeAll(async () => {
     connections,
     now: () => lab.hub.clock.now(),
     random: length => crypto.getRandomValues(new Uint8Array(length)),
+    timers: systemTimers,
     spoolFolder: lab.folder,
     publication: new Publication(),
   })

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { foundIn } from '../../daemon/carrier/lookup.ts'
 import { acceptCopy } from '../../daemon/chain/accept.ts'
 import type { Node } from '../../daemon/node.ts'
+import { systemRandom } from '../../daemon/platform/random.ts'
 import { delegated, finished, type Lab, never, openPair, until } from './world.ts'
 
 let lab: Lab
@@ -17,6 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => lab.close())
 
+const OUTSIDE = { now: Date.now, random: systemRandom }
 const dirOf = (name: string) => join(lab.folder, name)
 const status = (node: Node) => node.handlers.status(undefined, never)
 const isDecided = (node: Node) =>
@@ -176,7 +178,7 @@ describe('two copies of one identity', () => {
 
 describe('a copy that took over, as its owner said', () => {
   const accept = (name: string) =>
-    acceptCopy(dirOf(name), { SVC_RUNTIME_DIR: join(lab.folder, `run-${name}`) })
+    acceptCopy(dirOf(name), { SVC_RUNTIME_DIR: join(lab.folder, `run-${name}`) }, OUTSIDE)
   const said = async (node: Node) => (await status(node)).warnings.join()
   const tasks = async (node: Node) => (await node.handlers.inbox({}, never)).items.map(item => item.preview)
 

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { ForeignAnswer } from '../../../protocol/contract/client.ts'
 import { networkOf } from '../../../protocol/proof/payment.ts'
+import { systemTimers } from '../../../protocol/timers.ts'
 import { LEDGER_LIMIT_MAX } from '../../../protocol/wire3/routes/credits.ts'
 import { openIdentity } from '../../identity/identity.ts'
 import { Connections } from '../http.ts'
@@ -49,7 +50,7 @@ beforeEach(() => {
   const { aid, log } = other
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const identity: HubIdentity = { aid, wire: 3, log, bitsMax: 0 }
-  const inputs = { identity: own, connections, now: () => now, random, spoolFolder: '' }
+  const inputs = { identity: own, connections, now: () => now, timers: systemTimers, random, spoolFolder: '' }
   hub = new Wire3Hub(url, identity, { ...inputs, publication: new Publication() })
   balance = { aid: own.aid, network: networkOf(aid), balance: 100, held: 0 }
   ledger = { aid: own.aid, window_days: 90, oldest_seq: 1, entries: [entry()] }

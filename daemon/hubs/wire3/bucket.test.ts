@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { toBase64url } from '../../../protocol/encoding/bytes.ts'
+import { systemTimers } from '../../../protocol/timers.ts'
 import { openIdentity } from '../../identity/identity.ts'
 import { Connections } from '../http.ts'
 import { Publication } from '../publication.ts'
@@ -47,7 +48,7 @@ beforeEach(() => {
   asked = []
   const { aid, log } = other
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const inputs = { identity: own, connections, now: () => now, random, spoolFolder: '' }
+  const inputs = { identity: own, connections, now: () => now, timers: systemTimers, random, spoolFolder: '' }
   hub = new Wire3Hub(url, { aid, wire: 3, log, bitsMax: 2 }, { ...inputs, publication: new Publication() })
 })
 afterAll(async () => {

@@ -10,6 +10,7 @@ import { ForeignAnswer } from '../../../protocol/contract/client.ts'
 import { toBase64url, utf8 } from '../../../protocol/encoding/bytes.ts'
 import type { JsonValue } from '../../../protocol/encoding/json.ts'
 import { encodeKel, incept, type VerifiedKel } from '../../../protocol/identity/kel.ts'
+import { systemTimers } from '../../../protocol/timers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import { openIdentity } from '../../identity/identity.ts'
 import { Connections } from '../http.ts'
@@ -73,6 +74,7 @@ beforeEach(() => {
     connections,
     now: () => time,
     random,
+    timers: systemTimers,
     spoolFolder: '',
     publication,
     keyRetired: at => void retiredAt.push(at),

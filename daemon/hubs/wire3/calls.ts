@@ -38,16 +38,12 @@ const LOOKED_AGAIN_MS = 3_600_000
 export type SignedOptions = { headers?: Record<string, string>; send?: Send; heldBesideQueue?: boolean }
 export type GivenCall<R extends RouteRow> = Omit<Call<R>, 'baseUrl' | 'headers' | 'onResponse'>
 
-/** Asks a hub who it is; refuses one whose own log does not verify. */
-export async function fetchHubIdentity(
-  url: string,
-  send: Send,
-  timeoutMs = CALL_TIMEOUT_MS,
-): Promise<HubIdentity> {
+/** Asks a hub who it is, until `signal` aborts; refuses one whose own log does not verify. */
+export async function fetchHubIdentity(url: string, send: Send, signal: AbortSignal): Promise<HubIdentity> {
   const reply = await call(routes.hubIdentity, send, {
     baseUrl: url,
     headers: { [names.wire]: String(WIRE) },
-    signal: AbortSignal.timeout(timeoutMs),
+    signal,
     onResponse: response => {
       const why = incompatibility(response)
       if (why !== undefined) throw new OtherWire(why)
@@ -125,7 +121,8 @@ export class Wire3Calls {
     if (since === undefined || (!isAsked && this.#inputs.now() - since < LOOKED_AGAIN_MS))
       this.ensureTalking()
     try {
-      const found = await fetchHubIdentity(this.#url, this.#inputs.connections.signed)
+      const { connections, timers } = this.#inputs
+      const found = await fetchHubIdentity(this.#url, connections.signed, timers.deadline(CALL_TIMEOUT_MS))
       if (this.#otherWireAt !== undefined) this.#stopped = this.#otherWireAt = undefined
       return found
     } catch (error) {
@@ -163,7 +160,7 @@ export class Wire3Calls {
   ): Promise<T> {
     this.ensureTalking()
     const full = {
-      signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+      signal: this.#inputs.timers.deadline(CALL_TIMEOUT_MS),
       ...given,
       baseUrl: this.#url,
       headers: { ...headers, [names.wire]: String(WIRE) },
@@ -187,7 +184,7 @@ export class Wire3Calls {
   ): Promise<ReplyOf<R>> {
     this.#inputs.publication.check(given.body, () => callBody(row, given.body))
     const run = () => {
-      const ending = { signal: AbortSignal.timeout(SIGNED_TIMEOUT_MS), ...given }
+      const ending = { signal: this.#inputs.timers.deadline(SIGNED_TIMEOUT_MS), ...given }
       return this.#retried(() => this.#signOnce(row, ending, options))
     }
     const before = this.#queue

@@ -281,11 +281,11 @@ export class Wire3Hub implements HubClient {
     }
     const session = delivery.credential === 'session' ? await this.#sessions.headersFor(delivery) : undefined
     Object.assign(headers, session?.headers)
-    const { connections } = this.#inputs
+    const { connections, timers } = this.#inputs
     const send = delivery.credential === 'session' ? connections.signed : connections.mail(delivery.recipient)
     const parts = delivery.content() as AsyncIterable<Uint8Array>
     const body = delivery.size <= WHOLE_BYTES_MAX ? await gathered(parts) : parts
-    const late = AbortSignal.timeout(SEND_TIMEOUT_MS)
+    const late = timers.deadline(SEND_TIMEOUT_MS)
     const signal = delivery.signal === undefined ? late : AbortSignal.any([late, delivery.signal])
     const asked = this.#calls.plain(routes.relaySend, send, { body, signal }, headers)
     const reply = await asked.catch(async (error: unknown) => {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { systemTimers } from '../../../protocol/timers.ts'
 import { hubAsked, publishing } from '../../control/hub-call.ts'
 import { openIdentity } from '../../identity/identity.ts'
 import { WAIT_MS } from '../../mail/relay.ts'
@@ -54,6 +55,7 @@ beforeEach(() => {
     identity: own,
     connections,
     now: () => now,
+    timers: systemTimers,
     random,
     spoolFolder: mkdtempSync(join(tmpdir(), 'svc-hung-spool-')),
   }
@@ -67,7 +69,8 @@ afterAll(async () => {
   await new Promise<void>(done => server.close(() => done()))
 })
 
-const balance = (ms: number) => hubAsked(own, signal => hub.credits.account(20, signal), ms)
+const asker = { identity: own, timers: systemTimers }
+const balance = (ms: number) => hubAsked(asker, signal => hub.credits.account(20, signal), ms)
 const unreachable = {
   code: 'hub_unreachable',
   message: expect.stringMatching(/did not answer within 0\.2 s/),
@@ -103,7 +106,7 @@ test('a question behind a hung call is given up in time and never sent; the othe
 
 test('a directory that is never read to its end is given up in time', async () => {
   answers = [drips]
-  await expect(hubAsked(own, signal => hub.listAgents({ limit: 1, signal }), 200)).rejects.toMatchObject(
+  await expect(hubAsked(asker, signal => hub.listAgents({ limit: 1, signal }), 200)).rejects.toMatchObject(
     unreachable,
   )
 })
@@ -112,7 +115,7 @@ test('an order is given up in time, and what is published says that it is kept h
   answers = [drips]
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   const update = () => hub.updateProfile(profile).finally(resolve)
-  await expect(publishing(own, update, 200)).rejects.toMatchObject({
+  await expect(publishing(asker, update, 200)).rejects.toMatchObject({
     code: 'hub_unreachable',
     message:
       'the hub did not answer within 0.2 s; the new profile is kept here, the hub has not confirmed it',

@@ -3,6 +3,7 @@ import type { Send } from '../../../protocol/contract/client.ts'
 import { POLL_LIMIT_MAX } from '../../../protocol/contract/limits.ts'
 import { fromBase64url } from '../../../protocol/encoding/bytes.ts'
 import { present } from '../../../protocol/encoding/present.ts'
+import type { Timer, Timers } from '../../../protocol/timers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import type { HubInputs, PollReply } from '../hub.ts'
 import type { Wire3Calls } from './calls.ts'
@@ -11,9 +12,11 @@ import { PollSpool } from './poll-spool.ts'
 /** Ends a call that rests for too long; one that goes on may take its time. */
 class Patience implements Disposable {
   readonly #ended = new AbortController()
-  #timer: NodeJS.Timeout
+  readonly #timers: Timers
+  #timer: Timer
 
-  constructor(ms: number) {
+  constructor(timers: Timers, ms: number) {
+    this.#timers = timers
     this.#timer = this.#begin(ms)
   }
 
@@ -22,17 +25,17 @@ class Patience implements Disposable {
   }
 
   renew(ms: number): void {
-    clearTimeout(this.#timer)
+    this.#timers.clear(this.#timer)
     this.#timer = this.#begin(ms)
   }
 
   [Symbol.dispose](): void {
-    clearTimeout(this.#timer)
+    this.#timers.clear(this.#timer)
   }
 
-  #begin(ms: number): NodeJS.Timeout {
+  #begin(ms: number): Timer {
     const late = () => this.#ended.abort(new DOMException('no answer in time', 'TimeoutError'))
-    return setTimeout(late, ms).unref()
+    return this.#timers.after(ms, late).unref()
   }
 }
 
@@ -64,7 +67,7 @@ export type PollOptions = { waitSeconds: number; afterId?: number; signal: Abort
 
 export async function poll(calls: Wire3Calls, inputs: HubInputs, options: PollOptions): Promise<PollReply> {
   const wait = options.waitSeconds
-  using patience = new Patience(wait > 0 ? wait * 1000 + HELD_SLACK_MS : UNHELD_MS)
+  using patience = new Patience(inputs.timers, wait > 0 ? wait * 1000 + HELD_SLACK_MS : UNHELD_MS)
   const signal = AbortSignal.any([options.signal, patience.signal])
   const body = { limit: POLL_LIMIT_MAX, ...present({ after_id: options.afterId }) }
   const headers: Record<string, string> = wait > 0 ? { Prefer: `wait=${wait}` } : {}

@@ -11,9 +11,9 @@ const MEET_TIMEOUT_MS = 15_000
 export const wire3: Wire = {
   number: WIRE,
   sealed: true,
-  async meet(url, { connections }) {
+  async meet(url, { connections, timers }) {
     try {
-      return await fetchHubIdentity(url, connections.signed, MEET_TIMEOUT_MS)
+      return await fetchHubIdentity(url, connections.signed, timers.deadline(MEET_TIMEOUT_MS))
     } catch (error) {
       const sentence = sayNoHub(error, url)
       throw sentence === undefined ? error : new NoHub(sentence, { cause: error })

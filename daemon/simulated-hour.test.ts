@@ -1,0 +1,60 @@
+/** A node under the clock of a test: its loops ask no other, so that an hour of theirs passes at once. */
+import { expect, test } from 'vitest'
+import { TestTimers } from '../protocol/testing/timers.ts'
+import { HubUnreachable } from './hubs/hub.ts'
+import { Outbox } from './mail/outbox.ts'
+import { Relay } from './mail/relay.ts'
+import { startMaintenance } from './maintenance.ts'
+import type { Membership } from './membership/home.ts'
+import { type Clock, HOUR_MS, START_MS, TestWorld } from './testing/node.ts'
+
+const MINUTE_MS = 60_000
+
+class SimulatedWorld extends TestWorld {
+  override readonly timers = new TestTimers(START_MS)
+  override readonly clock: Clock = clockOf(this.timers)
+}
+
+const clockOf = (timers: TestTimers): Clock => ({
+  get ms() {
+    return timers.now()
+  },
+})
+
+/** A standing at hubs of which nothing is ever out of date; notes when it is asked. */
+function standing(asked: () => void): Membership {
+  const keepInSync = async () => {
+    asked()
+    return true
+  }
+  return { keepInSync, pushToFormer: async () => {}, draining: () => [] } as unknown as Membership
+}
+
+test('an hour passes at once: rounds come every ten minutes, and a hub that is away is looked for until it is back', async () => {
+  await using world = new SimulatedWorld()
+  const { alice, bob } = await world.pair()
+  const minute = () => Math.round((world.timers.now() - START_MS) / MINUTE_MS)
+  const rounds: number[] = []
+  let looks = 0
+  alice.hub.answers({
+    send() {
+      looks += 1
+      return Promise.reject(new HubUnreachable(alice.hub.url))
+    },
+  })
+  const outbox = new Outbox(alice.ctx)
+  const membership = standing(() => rounds.push(minute()))
+  const began = performance.now()
+  await using _rounds = startMaintenance(alice.ctx, membership, new Relay(alice.ctx))
+  outbox.start()
+  const { id } = alice.delegate(bob)
+  await world.timers.pass(HOUR_MS)
+  expect(rounds).toEqual([0, 10, 20, 30, 40, 50, 60])
+  expect(looks).toBeGreaterThan(10)
+  expect(alice.messages(id)[0]?.delivery).toBe('queued')
+  alice.hub.answers({})
+  await world.timers.pass(HOUR_MS)
+  expect(alice.messages(id)[0]?.delivery).not.toBe('queued')
+  expect(performance.now() - began).toBeLessThan(HOUR_MS / 100)
+  await outbox.stop()
+})
