@@ -137,6 +137,37 @@ describe('the rooms of the hub', () => {
   })
 })
 
+describe('clock, timers and randomness are passed in', () => {
+  const inHouse = product.filter(path => /^(?:daemon|hub)\//.test(path))
+  const naming = (words: RegExp) => inHouse.filter(path => words.test(withoutComments(read(path))))
+
+  test('the node and the hub ask the runtime for randomness in one file each, and for time nowhere', () => {
+    const timer =
+      /(?:\bglobalThis\.|(?<![.\w#]))(?:set|clear)(?:Timeout|Interval|Immediate)\b|\btimers\/promises\b/
+    const time = /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bhrtime\b|\bAbortSignal\.timeout\b/
+    const chance = /\bMath\.random\b|\brandom(?:Bytes|UUID|Int|Fill|FillSync)\b|\bgetRandomValues\b/
+    expect([naming(timer), naming(time)]).toEqual([[], []])
+    expect(naming(chance)).toEqual(['daemon/platform/random.ts', 'hub/core/random.ts'])
+  })
+
+  test('only what starts as a program, or works beside others, takes those of the machine', () => {
+    const programs =
+      /^hub\/(?:cli\/|operator\/(?:commands|doctor[a-z-]*)\.ts|witness\/run\.ts|store\/sqlite\/writer\.ts)/
+    const others = naming(/\bsystem(?:Timers|Now|Random)\b/).filter(path => !programs.test(path))
+    expect(others).toEqual([
+      // other processes of this machine
+      'daemon/control/peer-user.ts',
+      'daemon/home/proof.ts',
+      // what a node, and a hub, is started with where nothing else is given
+      'daemon/node.ts',
+      'daemon/platform/random.ts',
+      'hub/core/random.ts',
+      'hub/directory-lock.ts',
+      'hub/serve.ts',
+    ])
+  })
+})
+
 describe('files', () => {
   test('every source file starts by saying what it holds', () => {
     const silent = product.filter(path => !/^(\/\*\*|\/\/|#!)/.test(read(path)))
