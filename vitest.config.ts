@@ -1,6 +1,13 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
+const root = import.meta.dirname
 const slow = ['**/*.slow.test.ts']
+/** Of the slow tests those that know how to run in part. */
+const slice = globSync('{hub,protocol,test}/**/*.slow.test.ts', { cwd: root }).filter(path =>
+  /\bsliced\(/.test(readFileSync(join(root, path), 'utf8')),
+)
 /** Long stories, most over the built programs, of many processes, a browser or another program: apart, so that the rest is quick. */
 const programs = [
   'test/{backup-interrupted,builds,client-file,examples,hints,launchers,tools,command-line,commands,demo,first-conversation,tutorial,homes,npx,doctor,clock-ahead,full-disk,hung-node,stop,public-page,verify-page,mcp,mcp-rounds,hook,proxied-node,site}.test.ts',
@@ -57,6 +64,17 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           expect: { poll: { timeout: 60_000 } },
+        },
+      },
+      {
+        test: {
+          name: 'slice',
+          include: slice,
+          exclude: never,
+          env: { SVC_SLICE: '1' },
+          testTimeout: 600_000,
+          hookTimeout: 300_000,
+          expect,
         },
       },
       {

@@ -5,9 +5,10 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { kinds } from '../protocol/mail/payload.ts'
+import { seed, sliced } from '../protocol/testing/slow.ts'
 import { CrashLab, type NodeName, readNode, type Story, type Who } from './two-nodes/crash-world.ts'
 
-const MINUTES = Number(process.env['SOAK_MINUTES'] ?? 30)
+const MINUTES = Number(process.env['SOAK_MINUTES'] ?? sliced(30, 0.75))
 const INTERACTIONS = Math.round((2000 / 30) * MINUTES)
 const LENGTH_MS = MINUTES * 60_000
 const KILL_EVERY_MS = 20_000
@@ -20,7 +21,6 @@ const WARM_MS = 5 * 60_000
 const isLong = LENGTH_MS >= 3 * WARM_MS
 const SETTLED_AGE_MS = 8000
 const GROWTH_MAX_MIB = 16
-const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 const requesters = ['alice', 'dora'] as const
 /** These and the hub are killed; dora and carol live through all of it. */

@@ -2,14 +2,17 @@
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { RELEASE } from '../../protocol/build-info.ts'
+import { drawn, seed, sliced } from '../../protocol/testing/slow.ts'
 import { restoreBackup } from '../operator/restore.ts'
 import { crashFolder, newHistory, removeHistories } from '../testing/crash-history.ts'
 import { runHub } from '../testing/process.ts'
 
 const LANES = 2
-const ROUNDS = Number(process.env['SVC_KILLS'] ?? 200) / LANES
+const ROUNDS = Number(process.env['SVC_KILLS'] ?? sliced(200, 8)) / LANES
 const KILL_WITHIN_MS = 400
-const RESTORES = 10
+const RESTORES = sliced(10, 1)
+const PLACES_OF_A_SLICE = 2
+const POINT_ROUNDS = sliced(3, 1)
 const PASSED_MS = 3000
 /** What a restore can't hold, because its store is of the past; everything else it must. */
 const LOST_TIME = /acknowledged and is lost|confirmed and came back|state is unknown|is queued$|is unknown$/
@@ -19,12 +22,11 @@ afterEach(removeHistories)
 test('many clients lose nothing that was acknowledged over kill -9 at random moments', {
   timeout: 3_000_000,
 }, async () => {
-  const seed = Date.now() % 1_000_000
   const figures = await Promise.all(
     Array.from({ length: LANES }, async (_, lane) => {
       const history = await newHistory()
       for (let round = 0; round < ROUNDS; round++) {
-        const delayMs = (seed * (lane + 3) * (round + 7)) % KILL_WITHIN_MS
+        const delayMs = ((seed % 1_000_000) * (lane + 3) * (round + 7)) % KILL_WITHIN_MS
         expect(await history.dieAfter(delayMs), `seed ${seed}, lane ${lane}, round ${round}`).toEqual([])
       }
       await history.stop()
@@ -49,12 +51,14 @@ const points = [
   ]),
 ]
 
-test.each(points.flatMap(point => [1, 2, 5].map(count => `${point}:${count}`)))(
+const places = points.flatMap(point => [1, 2, 5].map(count => `${point}:${count}`))
+
+test.each(drawn(places, PLACES_OF_A_SLICE))(
   'takes a repeat after dying at %s as if nothing had happened',
   { timeout: 120_000 },
   async fault => {
     const history = await newHistory()
-    for (let round = 0; round < 3; round++) expect(await history.dieAt(fault)).toEqual([])
+    for (let round = 0; round < POINT_ROUNDS; round++) expect(await history.dieAt(fault)).toEqual([])
     await history.stop()
   },
 )

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
+import { seed } from '../../protocol/testing/slow.ts'
 import { openReader } from '../store/sqlite/database.ts'
 import { readLedgerHw, readTotals } from '../store/sqlite/ledger-reads.ts'
 import { closeModel, type Model, openModel, step } from './ledger-model.ts'
@@ -10,7 +11,6 @@ const RECOUNT_EVERY = 500
 
 /** The totals and the number of transfers after each step; the recount from the rows, which is slower, now and then. */
 export async function keepsTheLaw(steps: number, crashEvery: number): Promise<void> {
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
   const model: Model = await openModel(seed, crashEvery)
   const reader = openReader(join(model.core.directory, 'hub.db'))
   try {

@@ -3,14 +3,15 @@
  * must hold. CHAOS_ROUNDS makes it shorter or longer, SEED repeats one.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { seed, sliced } from '../../protocol/testing/slow.ts'
 import { Rounds } from './rounds.ts'
 
-const ROUNDS = Number(process.env['CHAOS_ROUNDS'] ?? 200)
+const ROUNDS = Number(process.env['CHAOS_ROUNDS'] ?? sliced(200, 3))
 const SAID_EVERY = 10
 /** A round takes a minute at the worst, and the end waits for what is still open. */
 const ROUND_MS = 60_000
 const END_MS = 30 * 60_000
-const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+
 const rounds = new Rounds(seed)
 
 beforeAll(() => rounds.open())

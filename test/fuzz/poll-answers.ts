@@ -7,6 +7,7 @@ import { PollSpool } from '../../daemon/hubs/wire3/poll-spool.ts'
 import { Malformed, toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { seeded } from '../../protocol/testing/agents.ts'
+import { seed } from '../../protocol/testing/slow.ts'
 import { type Draw, drawFrom, mutate } from './mutate.ts'
 
 const PIECE_MAX = 200
@@ -32,7 +33,7 @@ async function* pieces(bytes: Uint8Array, draw: Draw): AsyncGenerator<Uint8Array
 
 /** The test of so many answers. */
 export function testPollAnswers(cases: number): void {
-  const first = Math.floor(Math.random() * 1e9)
+  const first = seed
   test(`${cases} answers to a poll (from ${first}), fed in pieces, are read or refused and leave no file`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'svc-poll-answers-'))
     for (let seed = first; seed < first + cases; seed++) {

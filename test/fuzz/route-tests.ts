@@ -1,11 +1,12 @@
 /** The tests of every route: so many mutated requests each, and broken connections after them. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { request } from '../../hub/testing/hub.ts'
+import { seed } from '../../protocol/testing/slow.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 import { type FuzzWorld, fuzzConnection, fuzzRoute, startFuzzWorld } from './traffic.ts'
 
 export function testRoutes(cases: number, connections: number): void {
-  const first = Math.floor(Math.random() * 1e9)
+  const first = seed
   let world: FuzzWorld
   beforeAll(async () => {
     world = await startFuzzWorld()

@@ -4,6 +4,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { equal, toHex } from '../../protocol/encoding/bytes.ts'
+import { seed } from '../../protocol/testing/slow.ts'
 import { drawFrom, mutate } from './mutate.ts'
 import type { Subject } from './subject.ts'
 
@@ -18,7 +19,7 @@ const MUTATED_WEIGHT = 7
 const SEEDS = 0x7fff_ffff
 const ARBITRARY_BYTES_MAX = 40
 
-/** Runs so many cases; a failure names the number that repeats it. */
+/** Runs so many cases; a failure names the seed that repeats it. */
 export function fuzz(subject: Subject, count: number): void {
   for (const bytes of subject.real) expect(() => subject.read(bytes)).not.toThrow()
   const mutated = fc.nat(SEEDS).map(seed => mutate(subject.real, drawFrom(seed)))
@@ -26,7 +27,7 @@ export function fuzz(subject: Subject, count: number): void {
   const cases = fc.oneof({ weight: MUTATED_WEIGHT, arbitrary: mutated }, { weight: 1, arbitrary })
   fc.assert(
     fc.property(cases, bytes => check(subject, bytes)),
-    { numRuns: count },
+    { numRuns: count, seed },
   )
 }
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { seed } from '../../protocol/testing/slow.ts'
 import { CrashLab, readNode, type Who } from './crash-world.ts'
 
 const KILLS = 8
-const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 /** A small generator with a seed, so that a failure can be repeated. */
 function generator(state: number): () => number {
