@@ -73,95 +73,119 @@ export type Answering = {
 }
 
 export function answering(port: AutoReplyPort, settings: AnswerSettings, now: () => number): Answering {
-  const rates = new Rates(now, port)
-  const failures = new Map<string, { tries: number; notBefore: number }>()
-  const turnKey = (thread: WaitingThread) => `${thread.interactionId}/${thread.turn}`
-  const triesOf = (thread: WaitingThread) => failures.get(turnKey(thread))?.tries ?? 0
+  const rounds = new Rounds(port, settings, now)
+  return { round: (signal, isStale) => rounds.round(signal, isStale) }
+}
 
-  async function serve(thread: WaitingThread, ended: AbortSignal): Promise<void> {
-    if (thread.endProposed) {
-      await port.acceptEnd(thread)
-      port.report('ended', thread, { why: 'accepted' })
-    } else if (thread.autoReplies >= settings.autoRepliesMax) {
-      await port.proposeEnd(thread)
-      port.report('ended', thread, { why: 'max_auto_replies' })
-    } else if (rates.hasRoom(thread.peer)) await answer(thread, ended)
-    else {
-      failures.set(turnKey(thread), { tries: triesOf(thread), notBefore: now() + RATE_PAUSE_MS })
-      port.report('limited', thread, {})
+const turnKey = ({ interactionId, turn }: WaitingThread): string => `${interactionId}/${turn}`
+
+class Rounds {
+  readonly #port: AutoReplyPort
+  readonly #settings: AnswerSettings
+  readonly #now: () => number
+  readonly #rates: Rates
+  readonly #failures = new Map<string, { tries: number; notBefore: number }>()
+
+  constructor(port: AutoReplyPort, settings: AnswerSettings, now: () => number) {
+    this.#port = port
+    this.#settings = settings
+    this.#now = now
+    this.#rates = new Rates(now, port)
+  }
+
+  async round(ended: AbortSignal, isStale: () => boolean): Promise<void> {
+    // Whoever took the least time lately comes first, so that no peer's hanging tasks hold up the others.
+    const left = [...(await this.#port.waiting())]
+    while (left.length > 0 && !ended.aborted && !isStale()) {
+      left.sort((a, b) => this.#rates.spentMs(a.peer) - this.#rates.spentMs(b.peer))
+      await this.#attempt(left.shift() as WaitingThread, ended)
     }
   }
 
-  async function answer(thread: WaitingThread, ended: AbortSignal): Promise<void> {
-    await port.requireSafe(ended)
-    const started = now()
-    const run = rates.begin(thread.peer)
-    const { text, cost, files = [] } = await findAnswer(thread, ended).finally(() => run.end())
-    if (await port.answer(thread, text, files)) {
-      port.report('answered', thread, {
-        backend: settings.backend.name,
-        ms: now() - started,
+  #triesOf(thread: WaitingThread): number {
+    return this.#failures.get(turnKey(thread))?.tries ?? 0
+  }
+
+  async #serve(thread: WaitingThread, ended: AbortSignal): Promise<void> {
+    if (thread.endProposed) {
+      await this.#port.acceptEnd(thread)
+      this.#port.report('ended', thread, { why: 'accepted' })
+    } else if (thread.autoReplies >= this.#settings.autoRepliesMax) {
+      await this.#port.proposeEnd(thread)
+      this.#port.report('ended', thread, { why: 'max_auto_replies' })
+    } else if (this.#rates.hasRoom(thread.peer)) await this.#answer(thread, ended)
+    else {
+      this.#failures.set(turnKey(thread), {
+        tries: this.#triesOf(thread),
+        notBefore: this.#now() + RATE_PAUSE_MS,
+      })
+      this.#port.report('limited', thread, {})
+    }
+  }
+
+  async #answer(thread: WaitingThread, ended: AbortSignal): Promise<void> {
+    await this.#port.requireSafe(ended)
+    const started = this.#now()
+    const run = this.#rates.begin(thread.peer)
+    const { text, cost, files = [] } = await this.#findAnswer(thread, ended).finally(() => run.end())
+    if (await this.#port.answer(thread, text, files)) {
+      this.#port.report('answered', thread, {
+        backend: this.#settings.backend.name,
+        ms: this.#now() - started,
         ...present({ cost }),
       })
     }
-    failures.delete(turnKey(thread))
+    this.#failures.delete(turnKey(thread))
   }
 
-  async function findAnswer(thread: WaitingThread, ended: AbortSignal): Promise<Answer> {
-    if (settings.requireImage && !thread.hasImage) return { text: settings.usageHint ?? USAGE_REPLY }
-    const request = await port.request(thread, settings.historyMax)
-    const signal = AbortSignal.any([ended, AbortSignal.timeout(settings.timeoutMs)])
-    const { text, cost, files } = await settings.backend.reply(request, signal)
-    const sent = outgoing(text, port.secrets(), files)
-    if (sent.isRefused) port.report('refused', thread, { why: 'the answer held a secret of this node' })
+  async #findAnswer(thread: WaitingThread, ended: AbortSignal): Promise<Answer> {
+    if (this.#settings.requireImage && !thread.hasImage)
+      return { text: this.#settings.usageHint ?? USAGE_REPLY }
+    const request = await this.#port.request(thread, this.#settings.historyMax)
+    const signal = AbortSignal.any([ended, AbortSignal.timeout(this.#settings.timeoutMs)])
+    const { text, cost, files } = await this.#settings.backend.reply(request, signal)
+    const sent = outgoing(text, this.#port.secrets(), files)
+    if (sent.isRefused) this.#port.report('refused', thread, { why: 'the answer held a secret of this node' })
     return { text: sent.text, ...present({ cost, files: sent.files && [...sent.files] }) }
   }
 
   /** After a failure: later again, and after the last try the owner's error text, if there is one. */
-  async function putOff(thread: WaitingThread, error: Error, ms: number): Promise<void> {
-    const tries = triesOf(thread) + 1
-    failures.set(turnKey(thread), { tries, notBefore: now() + BACKOFF_FIRST_MS * 2 ** (tries - 1) })
-    port.report('failed', thread, { tries, error: error.message, ms })
-    if (tries >= TRIES_MAX) await giveUp(thread)
+  async #putOff(thread: WaitingThread, error: Error, ms: number): Promise<void> {
+    const tries = this.#triesOf(thread) + 1
+    this.#failures.set(turnKey(thread), {
+      tries,
+      notBefore: this.#now() + BACKOFF_FIRST_MS * 2 ** (tries - 1),
+    })
+    this.#port.report('failed', thread, { tries, error: error.message, ms })
+    if (tries >= TRIES_MAX) await this.#giveUp(thread)
   }
 
   /** The error text instead of an answer; one that cannot be kept now is sent later. */
-  async function giveUp(thread: WaitingThread): Promise<void> {
+  async #giveUp(thread: WaitingThread): Promise<void> {
     const given = { tries: TRIES_MAX, notBefore: Number.POSITIVE_INFINITY }
     try {
-      if (settings.errorReply !== undefined) await port.answer(thread, settings.errorReply)
+      if (this.#settings.errorReply !== undefined) await this.#port.answer(thread, this.#settings.errorReply)
     } catch (error) {
-      given.notBefore = now() + BACKOFF_FIRST_MS
+      given.notBefore = this.#now() + BACKOFF_FIRST_MS
       throw error
     } finally {
-      failures.set(turnKey(thread), given)
+      this.#failures.set(turnKey(thread), given)
     }
   }
 
   /** What one thread throws, as one that was cancelled meanwhile, holds up no other. */
-  async function attempt(thread: WaitingThread, ended: AbortSignal): Promise<void> {
-    const failure = failures.get(turnKey(thread))
-    if (failure !== undefined && failure.notBefore > now()) return
-    if (triesOf(thread) >= TRIES_MAX) return giveUp(thread)
-    const started = now()
+  async #attempt(thread: WaitingThread, ended: AbortSignal): Promise<void> {
+    const failure = this.#failures.get(turnKey(thread))
+    if (failure !== undefined && failure.notBefore > this.#now()) return
+    if (this.#triesOf(thread) >= TRIES_MAX) return this.#giveUp(thread)
+    const started = this.#now()
     try {
-      await serve(thread, ended)
+      await this.#serve(thread, ended)
     } catch (error) {
-      if (port.isOwnFailure(error)) throw error
-      if (!ended.aborted) await putOff(thread, error as Error, now() - started)
+      if (this.#port.isOwnFailure(error)) throw error
+      if (!ended.aborted) await this.#putOff(thread, error as Error, this.#now() - started)
     }
   }
-
-  async function round(ended: AbortSignal, isStale: () => boolean): Promise<void> {
-    // Whoever took the least time lately comes first, so that no peer's hanging tasks hold up the others.
-    const left = [...(await port.waiting())]
-    while (left.length > 0 && !ended.aborted && !isStale()) {
-      left.sort((a, b) => rates.spentMs(a.peer) - rates.spentMs(b.peer))
-      await attempt(left.shift() as WaitingThread, ended)
-    }
-  }
-
-  return { round }
 }
 
 /** Runs of the last hour and their time, for each peer and altogether; one that fails has cost as much. */

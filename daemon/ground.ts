@@ -45,6 +45,8 @@ export type GroundOptions = {
   openStore?: (dir: string) => Store
 }
 
+type Judged = Pick<Ground, 'dir' | 'store' | 'chain' | 'contacts' | 'hub' | 'events'>
+
 /** Everything that is opened is closed with `undo`. */
 export async function openGround(options: GroundOptions, undo: AsyncDisposableStack): Promise<Ground> {
   const { dir, env, timers, random, log } = options
@@ -76,19 +78,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   store.onTaskFailed = error => log.error({ err: error }, 'after a commit')
   const kept = new KeptHeads(env, identity, timers)
   const contacts = new Contacts(store, now)
-  const nameOf = (aid: string) => contacts.petnameOf(aid) ?? aid
-  hub.oldCopy = behindKept(chain, kept.read()) ?? behindPeer(chain, store, nameOf)
-  hub.oldCopy ??= secondCopy(store)
-  hub.unsettled = sayRestored(restoredAt(store)) ?? elsewhere(store, dir)
-  if (hub.oldCopy === undefined && hub.unsettled === undefined) notePlace(store, dir)
-  const isNewest = () => hub.oldCopy === undefined && hub.unsettled === undefined
-  const keep = () => kept.keep(headOf(chain))
-  if (isNewest()) keep()
-  undo.defer(() => (isNewest() ? keep() : kept.stop()))
-  chain.onAppend = () => {
-    if (hub.oldCopy === undefined) kept.follow(() => headOf(chain))
-    events.emit('evidence', { length: chain.length })
-  }
+  judgeCopy({ dir, store, chain, contacts, hub, events }, kept, undo)
   attachments.clean(store)
   return {
     dir,
@@ -120,6 +110,27 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
     timers,
     hubNow: () => hub.timeMs,
     random,
+  }
+}
+
+/** Whether this is an older copy, or may be one; the head of one that is not is kept where copies don't reach. */
+function judgeCopy(
+  { dir, store, chain, contacts, hub, events }: Judged,
+  kept: KeptHeads,
+  undo: AsyncDisposableStack,
+): void {
+  const nameOf = (aid: string) => contacts.petnameOf(aid) ?? aid
+  hub.oldCopy = behindKept(chain, kept.read()) ?? behindPeer(chain, store, nameOf)
+  hub.oldCopy ??= secondCopy(store)
+  hub.unsettled = sayRestored(restoredAt(store)) ?? elsewhere(store, dir)
+  const isNewest = () => hub.oldCopy === undefined && hub.unsettled === undefined
+  if (isNewest()) notePlace(store, dir)
+  const keep = () => kept.keep(headOf(chain))
+  if (isNewest()) keep()
+  undo.defer(() => (isNewest() ? keep() : kept.stop()))
+  chain.onAppend = () => {
+    if (hub.oldCopy === undefined) kept.follow(() => headOf(chain))
+    events.emit('evidence', { length: chain.length })
   }
 }
 

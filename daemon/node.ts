@@ -1,5 +1,4 @@
 /** The running node: puts the parts together from the bottom up, owns start and stop. */
-
 import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
 import { module as payments } from '#x402'
@@ -109,6 +108,14 @@ function groundOptions(options: NodeOptions): GroundOptions {
   }
 }
 
+/** What pays and is paid, in a build that does. */
+const paymentsOf = (ctx: Context, membership: Membership) => ({
+  payee: payments && new payments.Payee(ctx, membership),
+  audit: payments && new payments.Audit(ctx, membership),
+  payer: payments && new payments.Payer(ctx, (task, pay) => commitTask(ctx, task, pay), membership),
+  wallet: payments && new payments.Wallet(ctx, membership),
+})
+
 type Assembled = Omit<Node, 'stop' | typeof Symbol.asyncDispose>
 
 /** With the clock of the machine: that of the node asks the hub. */
@@ -166,9 +173,7 @@ async function assemble(
   const reviews = new ReviewUploads(ctx)
   const token = ensureToken(ctx.dir, random)
   declareSecrets(publication, ctx, token)
-  const payee = payments && new payments.Payee(ctx, membership)
-  const audit = payments && new payments.Audit(ctx, membership)
-  const payer = payments && new payments.Payer(ctx, (task, pay) => commitTask(ctx, task, pay), membership)
+  const { payee, ...paying } = paymentsOf(ctx, membership)
   const autoReply = new AutoReply(ctx, options.env, () => [token, ...a2a.secrets])
   const control = new ControlAddress()
   const opening = { control, tickets: new Tickets(now, random), hosts: new FreshHosts(now, random) }
@@ -184,10 +189,8 @@ async function assemble(
     token,
     publication,
     modules,
-    payer,
-    audit,
+    ...paying,
     a2a,
-    wallet: payments && new payments.Wallet(ctx, membership),
     version: buildInfo.version,
     wake,
     shutdown: () => stopFor(ctx.dir, options),
@@ -200,11 +203,8 @@ async function assemble(
   await listen(ctx, { ...listening, isPortNew: options.isPortNew === true }, undo)
   await membership.begin()
   const working = undo.use(new AsyncDisposableStack())
-  const startAll = (parts: readonly (Part | undefined)[]): void => {
-    if (lifetime.signal.aborted) return
-    for (const part of parts) if (part !== undefined) startPart(working, part)
-  }
-  const talk = (): void => startAll([relay, outbox, topUps, reviews, payee, payer, audit])
+  const startAll = starting(working, lifetime.signal)
+  const talk = (): void => startAll([relay, outbox, topUps, reviews, payee, paying.payer, paying.audit])
   const work = async (): Promise<void> => {
     if (lifetime.signal.aborted) return
     startAll([new Calls(ctx, modules, payee)])
@@ -328,6 +328,13 @@ function startPart(undo: AsyncDisposableStack, part: Part): void {
   part.start()
   undo.defer(() => part.stop())
 }
+
+/** Starts parts, in their order, unless the node ends already. */
+const starting =
+  (undo: AsyncDisposableStack, ending: AbortSignal) => (parts: readonly (Part | undefined)[]) => {
+    if (ending.aborted) return
+    for (const part of parts) if (part !== undefined) startPart(undo, part)
+  }
 
 function wakeAll(wakers: Wakers): void {
   for (const waker of Object.values(wakers)) waker.wake()

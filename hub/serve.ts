@@ -134,22 +134,20 @@ async function serve(
   { config, log, standardEngine }: ServeOptions,
   { now, timers, random, watched, site }: Surroundings,
 ): Promise<RunningHub> {
-  const { identity, store, blobs, secret } = data
+  const { identity, store, blobs } = data
   const verifier = verifierOf(config, log, standardEngine)
   const lastMs = await lastStoredMs(store)
   const memory = memoryInProcess({ store, random, nowMs: now(), lastMs })
+  const outside = { now, timers, random, alert: log.warn }
   const context = {
     memory,
     identity,
     store,
     blobs,
-    secret,
+    secret: data.secret,
     limits: config.limits,
     verifier,
-    now,
-    timers,
-    random,
-    alert: log.warn,
+    ...outside,
   }
   const hub = await composeHub(context, epochsOf(store))
   const offers = new CheckpointOffers(hub.checkpoints, config.checkpointWitnesses ?? [], context)
@@ -177,22 +175,7 @@ async function serve(
   const operatorContext = contextOfOrders({ config, log, now, hub, leases, addresses })
   const operator = await listenForOperator(config.dataDir, operatorContext)
   if (watched !== undefined) showFigures(watched, { config, hub, shares, clock })
-  const close = async (): Promise<void> => {
-    if (watched !== undefined) watched.phase = 'stopping'
-    clock.close()
-    operator.close()
-    await leases.endAll()
-    listener.makeLast()
-    hub.polls.endAll()
-    await listener.close()
-    surplus.tell()
-    shares.close()
-    await offers.stop()
-    await hub.stop()
-    await verifier.close()
-    await data.close()
-    await watched?.close()
-  }
+  const parts = { hub, data, watched, clock, operator, leases, listener, surplus, shares, offers }
   return {
     hub,
     line,
@@ -205,8 +188,36 @@ async function serve(
     baseUrl,
     operatorUrl,
     order: given => carryOut(given, operatorContext),
-    close,
+    close: () => closeAll(parts),
   }
+}
+
+type Closing = Pick<RunningHub, 'hub' | 'listener' | 'shares' | 'offers'> & {
+  data: DataDirectory
+  watched: OperatorListener | undefined
+  clock: ClockWatch
+  operator: { close(): void }
+  leases: FileLeases
+  surplus: Surplus
+}
+
+/** Ends a hub in order: nothing new comes in, what is under way gets its answer, then the store closes. */
+async function closeAll(parts: Closing): Promise<void> {
+  const { hub, watched, listener } = parts
+  if (watched !== undefined) watched.phase = 'stopping'
+  parts.clock.close()
+  parts.operator.close()
+  await parts.leases.endAll()
+  listener.makeLast()
+  hub.polls.endAll()
+  await listener.close()
+  parts.surplus.tell()
+  parts.shares.close()
+  await parts.offers.stop()
+  await hub.stop()
+  await hub.context.verifier.close()
+  await parts.data.close()
+  await watched?.close()
 }
 
 function verifierOf({ limits }: Config, log: Log, standard: boolean | undefined): Verifier {

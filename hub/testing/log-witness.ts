@@ -75,13 +75,7 @@ export async function startLogWitness(
     witness.latest = tree
     return { status: 200, text: cosign(text) }
   }
-  const isSignedByLog = (line: string, text: string): boolean => {
-    const [dash, by, encoded = ''] = line.split(' ')
-    const bytes = Buffer.from(encoded, 'base64')
-    const expected = hash(Buffer.from(`${origin}\n`), Uint8Array.of(1), logKey).subarray(0, 4)
-    if (dash !== '—' || by !== origin || !bytes.subarray(0, 4).equals(expected)) return false
-    return verify(null, Buffer.from(text), keyOf(logKey), bytes.subarray(4))
-  }
+  const isSignedByLog = signedBy(origin, logKey)
   const witness: LogWitness = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/w1`,
     name,
@@ -108,6 +102,17 @@ export async function startLogWitness(
   }
   return witness
 }
+
+/** Whether a line of a note is the signature of a log over a text. */
+const signedBy =
+  (origin: string, logKey: Uint8Array) =>
+  (line: string, text: string): boolean => {
+    const [dash, by, encoded = ''] = line.split(' ')
+    const bytes = Buffer.from(encoded, 'base64')
+    const expected = hash(Buffer.from(`${origin}\n`), Uint8Array.of(1), logKey).subarray(0, 4)
+    if (dash !== '—' || by !== origin || !bytes.subarray(0, 4).equals(expected)) return false
+    return verify(null, Buffer.from(text), keyOf(logKey), bytes.subarray(4))
+  }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []

@@ -6,6 +6,7 @@ import { networkOf } from '../../protocol/proof/payment.ts'
 import { LEDGER_LIMIT_MAX } from '../../protocol/wire3/routes/credits.ts'
 import type { Hub } from '../core/hub.ts'
 import type { Settled } from '../core/ledger/settlements.ts'
+import type { Entry } from '../core/ledger/statements.ts'
 import type { Part } from './handler.ts'
 import { limitOf } from './limit.ts'
 import { WireRefusal } from './refusals.ts'
@@ -31,13 +32,7 @@ export function accountHandlers(hub: Hub): Part<Names> {
       return {
         aid,
         ...windowOf(page),
-        entries: page.entries.map(({ seq, atMs, delta, reason, transaction, counterparty }) => ({
-          seq,
-          at: atMs,
-          delta,
-          reason,
-          ...present({ transaction: transaction && cidText(transaction), counterparty }),
-        })),
+        entries: page.entries.map(entryMembers),
         ...present({ next: page.next }),
       }
     },
@@ -86,6 +81,14 @@ export function accountHandlers(hub: Hub): Part<Names> {
     },
   }
 }
+
+const entryMembers = ({ seq, atMs, delta, reason, transaction, counterparty }: Entry) => ({
+  seq,
+  at: atMs,
+  delta,
+  reason,
+  ...present({ transaction: transaction && cidText(transaction), counterparty }),
+})
 
 /** A redemption as its owner sees it. */
 export const redemptionMembers = ({ settled, reference }: { settled: Settled; reference: string }) => ({

@@ -6,6 +6,7 @@ import { chainDid } from '../../protocol/proof/evidence.ts'
 import { ISSUANCE_LIMIT_MAX } from '../../protocol/wire3/routes/supply.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { PublishedRecord } from '../core/supply/publication.ts'
 import type { ShownStatement, WitnessList } from '../core/supply/witnesses.ts'
 import { textReply } from '../http/reply.ts'
 import type { Part } from './handler.ts'
@@ -36,15 +37,7 @@ export function supplyHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
       const { entries, next } = await publication.records(from, limit)
       return {
         chain_did: chainDid(identity.aid),
-        entries: entries.map(({ seq, id, previous, kind, atMs, change, record }) => ({
-          seq,
-          id: cidText(id),
-          prev_id: cidText(previous),
-          kind,
-          at: atMs,
-          ...change,
-          record: toBase64url(record),
-        })),
+        entries: entries.map(shownRecord),
         head_seq: hub.supply.head.seq,
         head_id: cidText(hub.supply.head.id),
         ...present({ next: next === undefined ? undefined : String(next) }),
@@ -131,6 +124,16 @@ function requireTree(size: number, records: number): void {
 
 const NOTE =
   'Each witness followed the chain link by link up to the record that it names. Compare these with the chain that you are shown; one that names another record at its place is evidence of two histories.'
+
+const shownRecord = ({ seq, id, previous, kind, atMs, change, record }: PublishedRecord) => ({
+  seq,
+  id: cidText(id),
+  prev_id: cidText(previous),
+  kind,
+  at: atMs,
+  ...change,
+  record: toBase64url(record),
+})
 
 const shownStatement = ({ body, bytes, kel }: ShownStatement) => ({
   witness: body.witness,

@@ -1,5 +1,6 @@
 /** The texts of a test file that may be names of tests that run. */
-import { type Node, parseSync, visitorKeys } from 'oxc-parser'
+import type { Node } from 'oxc-parser'
+import { childrenOf, treeOf } from '../code/nodes.ts'
 
 const RUNNERS = new Set(['test', 'it', 'describe', 'suite'])
 const LEFT_OUT = new Set(['skip', 'todo'])
@@ -10,10 +11,8 @@ const LEFT_OUT = new Set(['skip', 'todo'])
  */
 export function writtenNames(path: string, source: string): string[] {
   if (!/\.tsx?$/.test(path)) return [source]
-  const { program, errors } = parseSync(path, source)
-  if (errors[0] !== undefined) throw new Error(`${path} does not parse: ${errors[0].message}`)
   const names: string[] = []
-  collect(program, source, names)
+  collect(treeOf(path, source), source, names)
   return names
 }
 
@@ -23,11 +22,6 @@ function collect(node: Node, source: string, names: string[]): void {
   if (node.type === 'TemplateLiteral') names.push(source.slice(node.start, node.end))
   if (node.type === 'Property' && node.key.type === 'Identifier') names.push(node.key.name)
   for (const child of childrenOf(node)) collect(child, source, names)
-}
-
-function childrenOf(node: Node): Node[] {
-  const members = node as unknown as Record<string, Node | (Node | null)[] | null | undefined>
-  return (visitorKeys[node.type] ?? []).flatMap(key => members[key] ?? []).filter(child => child !== null)
 }
 
 /** `test.skip(…)`, `describe.skip.each(…)(…)`, `test(…, { skip: true }, …)`. */

@@ -10,12 +10,12 @@ import type { WitnessStore } from '../witness-port.ts'
 import { type Database, faultClass, inWords, openReader, openWriter, usedBytes } from './database.ts'
 import { ledgerOver } from './ledger-store.ts'
 import { readList } from './listings.ts'
-import { isRevoked } from './mail-writes.ts'
+import { type FreeingRoom, mailOver } from './mail-store.ts'
 import { migrate } from './migrate.ts'
 import { readOverview, readOverviewOf, readRefusedRanges } from './operator-reads.ts'
 import * as reads from './reads.ts'
 import { hasReview, readReputation } from './review-store.ts'
-import { ensureRidKey, ridsOf } from './rids.ts'
+import { ensureRidKey } from './rids.ts'
 import { isProofUsed, signUpsOf } from './sign-ups.ts'
 import { witnessesOver } from './witness-store.ts'
 import { WriterClient } from './writer-client.ts'
@@ -111,7 +111,7 @@ function storeOver(
   writer: WriterClient,
   reserve: string,
 ): Omit<Store, 'local' | keyof WitnessStore> {
-  const freeingRoom = async <T>(change: () => Promise<T>): Promise<T> => {
+  const freeingRoom: FreeingRoom = async change => {
     try {
       return await change()
     } catch (error) {
@@ -120,22 +120,7 @@ function storeOver(
     }
   }
   return {
-    async enqueue(item) {
-      const result = await writer.write('enqueue', item)
-      if (result.outcome !== 'queued') return result
-      return { ...result, rid: ridsOf(reader).of({ mailbox: item.mailbox, id: result.id }) }
-    },
-    ack: change => freeingRoom(() => writer.write('ack', change)),
-    poll: async query => reads.readPoll(reader, query),
-    contents: async of => reads.readContents(reader, of),
-    status: async rids => rids.map(rid => reads.readStatus(reader, rid)),
-    findQueued: async (mailbox, digest) => reads.readQueued(reader, mailbox, digest),
-    strangersWaiting: async mailbox => reads.readStrangersWaiting(reader, mailbox),
-    async markFetched(rids, keepUntilMs) {
-      await writer.write('markFetched', { rids, keepUntilMs })
-    },
-    revoke: change => freeingRoom(() => writer.write('revoke', change)),
-    isRevoked: async (mailbox, capability) => isRevoked(reader, mailbox, capability),
+    ...mailOver(reader, writer, freeingRoom),
     findAgent: async aid => reads.readAgent(reader, aid),
     putAgent: change => writer.write('putAgent', change),
     signUps: async of => signUpsOf(reader, of),
@@ -176,10 +161,6 @@ function storeOver(
       await writer.write('putSetting', { name, value })
     },
     ...ledgerOver(reader, writer),
-    sweep: (nowMs, limit) => freeingRoom(() => writer.write('sweep', { nowMs, limit })),
-    unusedFiles: async names =>
-      names.filter(name => reader.one(reads.hotQueries.fileUsed, name) === undefined),
-    totals: async () => reads.readTotals(reader),
     check: async () => {
       const rows = reader.all<{ quick_check: string }>('PRAGMA quick_check')
       return rows.map(row => row.quick_check).filter(line => line !== 'ok')
