@@ -12,7 +12,6 @@ const POLL_MS = 60
 /** What the steps hand on to one another. */
 export type Facts = {
   hubUrl: string
-  hubAid: string
   alice: string
   bob: string
   tools: ToolClient

@@ -47,7 +47,6 @@ export const hub: Step = {
     const identity = await getJson(`${url}/hub/identity`)
     same('hub AID over HTTP', identity['aid'], aid)
     facts.hubUrl = url
-    facts.hubAid = aid
     return `${url}, wire ${String(identity['wire'])}, hub ${short(aid)}`
   },
 }

@@ -9,19 +9,16 @@ export type MethodRow = {
   /** Path of the HTTP+JSON binding, below the address of an agent; `{name}` stands for a parameter. */
   readonly path: Path
   readonly request: RequestName
-  /** Answers with events instead of one object. */
-  readonly streams: boolean
   /** What it does, for the document. */
   readonly says: string
 }
 
-const method = (
-  verbs: MethodRow['verbs'],
-  path: Path,
-  request: RequestName,
-  says: string,
-  streams = false,
-): MethodRow => ({ verbs, path, request, streams, says })
+const method = (verbs: MethodRow['verbs'], path: Path, request: RequestName, says: string): MethodRow => ({
+  verbs,
+  path,
+  request,
+  says,
+})
 
 export const methods = {
   SendMessage: method(
@@ -35,7 +32,6 @@ export const methods = {
     '/message:stream',
     'SendMessageRequest',
     'the same, and follows the task',
-    true,
   ),
   GetTask: method(['GET'], '/tasks/{id}', 'GetTaskRequest', 'a task as it stands'),
   ListTasks: method(['GET'], '/tasks', 'ListTasksRequest', 'tasks, the one that changed last first'),
@@ -45,7 +41,6 @@ export const methods = {
     '/tasks/{id}:subscribe',
     'SubscribeToTaskRequest',
     'follows a task; `Last-Event-ID` brings what was missed',
-    true,
   ),
   CreateTaskPushNotificationConfig: method(
     ['POST'],
