@@ -3,30 +3,23 @@ import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 const root = import.meta.dirname
+const tests = globSync(
+  '{autoreply,cli,console,daemon,hub,mcp,protocol,scripts,test,tui,view,x402}/**/*.test.ts',
+  {
+    cwd: root,
+    exclude: ['**/node_modules/**', '**/dist/**', '**/.tsbuild/**'],
+  },
+)
+const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
+
 const slow = ['**/*.slow.test.ts']
 /** Of the slow tests those that know how to run in part. */
-const slice = globSync('{hub,protocol,test}/**/*.slow.test.ts', { cwd: root }).filter(path =>
-  /\bsliced\(/.test(readFileSync(join(root, path), 'utf8')),
-)
+const slice = tests.filter(path => path.endsWith('.slow.test.ts') && /\bsliced\(/.test(textOf(path)))
 /** Long stories, most over the built programs, of many processes, a browser or another program: apart, so that the rest is quick. */
+const MARK = '// project: programs\n'
 const programs = [
-  'test/{backup-interrupted,builds,client-file,examples,hints,launchers,tools,command-line,commands,demo,first-conversation,tutorial,homes,npx,doctor,clock-ahead,full-disk,hung-node,stop,public-page,verify-page,mcp,mcp-rounds,hook,proxied-node,site}.test.ts',
-  'test/{tool-words,tool-attachments,tool-foreign-words,project,hostile-project}.test.ts',
-  'test/packages.test.ts',
-  'test/matrix/processes.test.ts',
-  'test/matrix/{former-hub,restored-money,restored-price}.test.ts',
-  'test/{canary,conformance,console,second-client,tui,x402}/*.test.ts',
-  'daemon/platform/stream-memory.test.ts',
-  'test/a2a/{access,payments,surface}.test.ts',
-  'test/fuzz/{programs,protocol,routes}.test.ts',
-  'test/two-nodes/*.test.ts',
-  'test/agents/stories.test.ts',
-  'autoreply/{command,exec,sandbox}.test.ts',
-  'autoreply/attack/attack.test.ts',
-  'cli/commands/archive.test.ts',
-  'cli/{install/install,sentences}.test.ts',
-  'daemon/control/auto-reply.test.ts',
-  'hub/test/{broken-files,crash,disk-faults,limits,log,moving,operator,other-users,payments-crash,privacy,rotate,service-manager,store-faults,streams-and-signals,untaken-answers,witness}.test.ts',
+  'test/{canary,conformance,console,second-client,tui,two-nodes,x402}/*.test.ts',
+  ...tests.filter(path => textOf(path).startsWith(MARK)),
 ]
 /** `npm run mutate` runs a test many times, with a change each. */
 const mutating = process.env['SVC_MUTATE'] === undefined ? {} : { runner: './scripts/mutate/runner.ts' }

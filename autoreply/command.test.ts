@@ -1,3 +1,5 @@
+// project: programs
+
 /** What docs/agents.md promises to a program of one's own ("A program of your own"), sentence by sentence. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** What a program sees that answers inside bubblewrap. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** Bad input of every command, generated from the table: the refusal is a sentence of ours, never one of a library. */
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

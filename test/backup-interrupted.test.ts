@@ -1,3 +1,5 @@
+// project: programs
+
 /** A backup that is interrupted: nothing of the store stays readable, wherever the archive was to be. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

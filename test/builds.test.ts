@@ -1,3 +1,5 @@
+// project: programs
+
 /** Builds with all modules, with some and with none, as programs: what `version` lists is what a node serves. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'

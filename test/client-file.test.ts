@@ -1,3 +1,5 @@
+// project: programs
+
 /** The one file of the command line: every command that is marked for it finds its code there. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** Nodes whose machine had a clock that ran ahead, as processes: what was dated then must not outlast it. */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** The command line as a person's shell treats it: pipes, odd environments, texts from standard input. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** A story on the built programs: two people, one hub, every command of the table at least once. */
 import { execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'

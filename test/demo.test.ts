@@ -1,3 +1,5 @@
+// project: programs
+
 /** The demo as a user runs it: every step compared, nothing left behind. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'

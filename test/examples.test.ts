@@ -1,3 +1,5 @@
+// project: programs
+
 /** The examples do what they say, run as a user would run them. */
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

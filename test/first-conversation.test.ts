@@ -1,3 +1,5 @@
+// project: programs
+
 /** The first conversation of the README and how docs/using.md goes on: every command, in order, on the built programs. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** A node whose disk is full: it lives, says so, loses nothing, and goes on once there is room. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** Every sentence of the sources that names a command: it can be copied whole, and stands in one form for every reader. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** Directories that earlier builds left behind open with this one, and nothing of them is lost. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** `svc hook inbox` as coding agents run it: what is new, once a session, and never a word more. */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync } from 'node:fs'

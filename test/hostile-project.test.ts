@@ -1,3 +1,5 @@
+// project: programs
+
 /** `svc install --project` with the built program, in repositories that somebody prepared for whoever installs there. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {

@@ -1,3 +1,5 @@
+// project: programs
+
 /** A node as a process: one that does not answer, and one that is sent a signal of the runtime. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

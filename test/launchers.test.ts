@@ -1,3 +1,5 @@
+// project: programs
+
 /** The launchers on old and new runtimes, with signals, exit codes and streams; and the built programs' first commands. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

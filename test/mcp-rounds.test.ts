@@ -1,3 +1,5 @@
+// project: programs
+
 /** The tools in the protocol's later era (MCP 2026-07-28): its own client, and lines as they stand on the wire, against the built programs. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'

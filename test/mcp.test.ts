@@ -1,3 +1,5 @@
+// project: programs
+
 /** The nine tools as real clients see them: the SDK's own client and the inspector, against the built programs. */
 
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'

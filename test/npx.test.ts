@@ -1,3 +1,5 @@
+// project: programs
+
 /** `npx svc` in this checkout: it starts the built program at once, builds nothing, and needs no home to write to. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'

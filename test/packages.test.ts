@@ -1,3 +1,5 @@
+// project: programs
+
 /** Other ways to install: without scripts of packages, without what builds, and from the packages as they are published. */
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** `svc install --project` with the built program: a project has a node of its own, and hears of its own tasks alone. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'

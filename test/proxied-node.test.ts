@@ -1,3 +1,5 @@
+// project: programs
+
 /** A node and its commands as they are built, started as a user starts them, where the environment names a proxy. */
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** The hub's public page in a real browser: without scripts, light and dark, at two sizes (hub API §4.5). */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** The site of the documents in a browser, as a hub serves it and from the disk: how it looks, reads and searches. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** `svc stop`: the node of a home ends wherever it was announced, and what an agent started stays and goes on later. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

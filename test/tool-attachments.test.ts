@@ -1,3 +1,5 @@
+// project: programs
+
 /** Files that came with a task: their text in pages, and a copy in a folder that is open to the agent. */
 import { spawnSync } from 'node:child_process'
 import {

@@ -1,3 +1,5 @@
+// project: programs
+
 /**
  * Whatever a hub, a correspondent, a stranger or a program says, a model reads it between markers: each of them says one
  * word in every free text that it has, and no reply of a tool has that word outside.

@@ -1,3 +1,5 @@
+// project: programs
+
 /** What the tools say with own and with foreign words, by which numbers they name turns, and which calls they offer. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../daemon/node.ts'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** The nine tools on nodes in this process: what a model reads, and what it is told to do next. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** docs/use/tutorial.md: every command, in order, on the built programs, with the output that it shows. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

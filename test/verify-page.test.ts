@@ -1,3 +1,5 @@
+// project: programs
+
 /** The page that verifies, in a real browser without a network: what it says of vectors, and how it looks. */
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** The attack on coding agents, told to a scripted one that leaks in each way that real ones have been seen to. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

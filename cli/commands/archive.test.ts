@@ -1,3 +1,5 @@
+// project: programs
+
 /** Backup, restore, export and import as commands. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

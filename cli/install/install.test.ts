@@ -1,3 +1,5 @@
+// project: programs
+
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** Setting the auto-reply on a node: checked first, written after, and shown in one sentence. */
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,5 @@
+// project: programs
+
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 

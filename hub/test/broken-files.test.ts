@@ -1,3 +1,5 @@
+// project: programs
+
 import { createHash } from 'node:crypto'
 import {
   cpSync,

@@ -1,3 +1,5 @@
+// project: programs
+
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'

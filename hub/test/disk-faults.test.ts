@@ -1,3 +1,5 @@
+// project: programs
+
 /** The disk at its limits: no more room, and a flush that fails. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

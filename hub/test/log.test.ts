@@ -1,3 +1,5 @@
+// project: programs
+
 /** What the built program writes to stderr, and what its commands refuse. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** A hub on another machine or under another release: settings that no backup holds, schemas, a missing disk, a wrong clock. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

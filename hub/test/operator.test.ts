@@ -1,3 +1,5 @@
+// project: programs
+
 import { spawnSync } from 'node:child_process'
 import {
   existsSync,

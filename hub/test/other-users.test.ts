@@ -1,3 +1,5 @@
+// project: programs
+
 /** A hub and users who do not own its directory; only root can make files of others, so these are tests for root. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** A payment over kill -9: wherever the hub dies, a repeat has it made, once, and the books agree (objects: payment). */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

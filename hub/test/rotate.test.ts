@@ -1,3 +1,5 @@
+// project: programs
+
 /** The rotation of the hub's own key: on a running hub and a stopped one, also when it is interrupted. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** A store that another program holds, or whose file is taken away or damaged while the hub runs. */
 import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** The built program among other programs: output that does not arrive, and signals. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

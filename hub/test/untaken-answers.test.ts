@@ -1,3 +1,5 @@
+// project: programs
+
 /** Answers that their reader does not take: they fill no memory and hold no place. */
 import { once } from 'node:events'
 import type { Socket } from 'node:net'

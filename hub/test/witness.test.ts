@@ -1,3 +1,5 @@
+// project: programs
+
 /**
  * A witness of a hub over the program (objects: supply): it follows the chain, signs its head once it is kept, and gives the
  * records back to a hub that was restored from before them.

@@ -1,3 +1,5 @@
+// project: programs
+
 /** Who may call the A2A interface, what it refuses and how, and that nothing is done twice or lost. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'

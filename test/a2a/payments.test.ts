@@ -1,3 +1,5 @@
+// project: programs
+
 /** Priced calls of a node over its A2A interface: x402 by headers and as an extension, into one set of payments. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** Every method of A2A 1.0 by the stock SDK, in both bindings, with an agent behind the node that answers by a program. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** What the tools cost an agent: never more calls or characters than the repository has on record. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'

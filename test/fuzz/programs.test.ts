@@ -1,3 +1,5 @@
+// project: programs
+
 import { testDecoders } from './decoder-tests.ts'
 import { programSubjects } from './program-subjects.ts'
 

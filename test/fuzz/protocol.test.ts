@@ -1,3 +1,5 @@
+// project: programs
+
 import { testDecoders } from './decoder-tests.ts'
 import { protocolSubjects } from './protocol-subjects.ts'
 

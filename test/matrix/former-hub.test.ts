@@ -1,3 +1,5 @@
+// project: programs
+
 /** A hub that was left, over real processes: restored to before the move, it shows the account again and is owed nothing less. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'

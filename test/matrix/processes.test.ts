@@ -1,3 +1,5 @@
+// project: programs
+
 /** What waits for money or mail, over real processes: each pair of nodes meets one happening with all of it waiting. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,5 @@
+// project: programs
+
 /** Money after `svc restore`, over real processes: what a lost copy had ordered is told as that, and done once. */
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

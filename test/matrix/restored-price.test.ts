@@ -1,3 +1,5 @@
+// project: programs
+
 /** Prices after `svc restore`, over real processes: what a lost copy has paid for a task is not paid again by itself. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
