@@ -8,7 +8,7 @@ const WORKER_FILE = new URL(
   import.meta.url,
 )
 
-export type BackupOrder = Omit<SaveOptions, 'now'> & { nowMs: number }
+export type BackupOrder = Omit<SaveOptions, 'now' | 'random'> & { nowMs: number }
 export type BackupDone = { saved: Saved } | { says: string; isRefused: boolean }
 
 /** Throws {@link ArchiveRefused} with the sentence of the one who wrote it. */

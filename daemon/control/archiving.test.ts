@@ -52,7 +52,7 @@ test('what waits for a yes of this side is not archived', () => {
           peer: alice.ctx.identity.aid,
           side: 'received',
           state: 'pending',
-          wire: 3,
+          way: 'sealed',
           capability: null,
           preview: 'let me in',
           commitment: null,

@@ -41,9 +41,13 @@ export async function findAgents(ctx: Needs, hub: HubClient, given: Parameters<H
 }
 
 /** As the agent signed them: what its hub made of the card counts for nothing. */
-export async function pricesOnCard(ctx: Needs & Pick<Context, 'store'>, hub: HubClient, aid: string) {
-  const served = await hubAsked(ctx.identity, () => hub.fetchCard(aid))
-  const known = served === undefined ? undefined : await ctx.peers.lookup(aid, { fresh: false })
+export async function pricesOnCard(
+  ctx: Needs & Pick<Context, 'store' | 'carriers'>,
+  hub: HubClient,
+  aid: string,
+) {
+  const served = await hubAsked(ctx, () => hub.fetchCard(aid))
+  const known = served === undefined ? undefined : await ctx.carriers.find(aid, { fresh: false })
   if (served === undefined || known?.outcome !== 'found') return { prices: [] }
   const address = hubRow(ctx.store, hub.url)?.baseUrl ?? hub.url
   const card = verifyCard(JSON.parse(served), known.peer.log, address)

@@ -54,6 +54,7 @@ type Needs = Pick<
   | 'random'
   | 'topUps'
   | 'notices'
+  | 'carriers'
 >
 
 const EVIDENCE_LIMIT_DEFAULT = 50
