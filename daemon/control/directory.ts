@@ -47,9 +47,11 @@ export async function pricesOnCard(
   aid: string,
 ) {
   const served = await hubAsked(ctx, () => hub.fetchCard(aid))
-  const known = served === undefined ? undefined : await ctx.carriers.find(aid, { fresh: false })
+  const known = served === undefined ? undefined : await ctx.carriers.find(aid, { fresh: true })
   if (served === undefined || known?.outcome !== 'found') return { prices: [] }
-  const address = hubRow(ctx.store, hub.url)?.baseUrl ?? hub.url
+  // a card names the address that the hub gives itself
+  const told = hubRow(ctx.store, hub.url)?.baseUrl ?? (await hubAsked(ctx, () => hub.publicUrl()))
+  const address = told ?? hub.url
   const card = verifyCard(JSON.parse(served), known.peer.log, address)
   const prices = card === undefined ? {} : cardPrices(card)
   return { prices: Object.entries(prices).map(([capability, amount]) => ({ capability, amount })) }

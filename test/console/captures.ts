@@ -78,8 +78,8 @@ const captures: readonly Capture[] = [
     looks: [['wide', 'dark']],
     async go(page) {
       await visit(page, '#/node')
+      await page.locator('.attention').waitFor()
       await page.locator('figure svg').first().waitFor()
-      await page.locator('figure').last().scrollIntoViewIfNeeded()
     },
   },
 ]
