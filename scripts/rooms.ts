@@ -501,6 +501,7 @@ export const rooms: Record<string, Room> = {
       'protocol/identity',
       'protocol/contract',
       'protocol/mail',
+      'protocol/timers.ts',
       'daemon/platform',
       'daemon/store',
       'daemon/hubs',

@@ -119,6 +119,8 @@ describe('clock, timers and randomness are passed in', () => {
       /^hub\/(?:cli\/|operator\/(?:commands|doctor[a-z-]*)\.ts|witness\/run\.ts|store\/sqlite\/writer\.ts)/
     const others = naming(/\bsystem(?:Timers|Now|Random)\b/).filter(path => !programs.test(path))
     expect(others).toEqual([
+      // a thread beside the node
+      'daemon/archive/backup-worker.ts',
       // other processes of this machine
       'daemon/control/peer-user.ts',
       'daemon/home/proof.ts',
