@@ -13,6 +13,7 @@ const titles: readonly (readonly [string, Place])[] = [
   ['Writing', 'compose'],
   ['A line at the foot', 'prompt'],
   ['A question', 'confirm'],
+  ['A setting', 'form'],
 ]
 
 /** The page with the keys as the table says them; what every screen has stands once. */

@@ -1,4 +1,4 @@
-/** `npm run -s captures`: the terminal inbox of a real node at two sizes, light and dark, into docs/pictures; looked at before a commit. */
+/** `npm run -s captures`: the terminal inbox of a real node at three sizes, light and dark, into docs/pictures; looked at before a commit. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { settings } from '../view/settings.ts'
@@ -51,16 +51,17 @@ try {
 
 async function capture(size: string, given: Size): Promise<void> {
   const terminal = await openInbox(tmux, world, 'bob', { size: given })
-  await terminal.sees('Summarise')
+  await terminal.sees(size === 'smallest' ? 'alice' : 'Summarise')
   terminal.press('g')
   if (size !== 'wide') terminal.press('Enter')
   await terminal.sees('sealed · signed by')
   save(terminal, `tui-${size}`, given, 'The terminal inbox: tasks, and the conversation of the selected one')
   terminal.press('Escape', '4')
-  await terminal.sees('svc.interaction.receipt')
+  await terminal.sees('you signed a rece')
   save(terminal, `tui-evidence-${size}`, given, 'The terminal inbox: the evidence chain and its heads')
   terminal.press('5')
   await terminal.sees('what can be set')
+  await terminal.until(screen => !screen.includes('you have no contacts'), 'the contacts')
   save(terminal, `tui-node-${size}`, given, 'The terminal inbox: the node, and what can be set')
   for (let n = settings.findIndex(({ id }) => id === 'spend'); n > 0; n -= 1) terminal.press('j')
   terminal.press('Enter')

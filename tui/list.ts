@@ -78,19 +78,19 @@ function rowLines(scene: Scene, width: number, height: number): Line[] {
   if (model.screen === 'evidence') return evidenceLines(scene, width, height)
   const { items } = cache.rows(model, view)
   const rows = items.slice(top, top + height).map(item => taskRow(item, now, sentOf(view, item)))
-  const state = stateWidth(rows, width)
+  const columns = columnsOf(rows, width)
   return rows.map(row => {
     const look = {
       isSelected: row.id === selected,
       hasDraft: model.drafts.has(row.id),
       mark: model.marks.get(row.id),
-      state,
+      columns,
     }
     return ofRow(taskLine(row, width, look), row.id)
   })
 }
 
-type Look = { isSelected: boolean; hasDraft?: boolean; mark?: string | undefined; state: number }
+type Look = { isSelected: boolean; hasDraft?: boolean; mark?: string | undefined; columns: Columns }
 const AGE = 5
 /** Cells of a state; fewer where there is little room and the states in sight are shorter. */
 const STATE = 13
@@ -103,19 +103,34 @@ const TEXT_MIN = 8
 /** A row that is selected is inverse over its whole width, so that it shows without colours too. */
 const lookOf = ({ isSelected }: Pick<Look, 'isSelected'>): Style => (isSelected ? { inverse: true } : {})
 
-const stateWidth = (rows: readonly TaskRow[], width: number): number =>
-  width >= ROOMY ? STATE : Math.min(STATE, Math.max(...rows.map(row => widthOf(row.state))) + 1)
+type Columns = { readonly state: number; readonly peer: number }
+
+/** Cells of states and names: what is in sight needs no more, where there is little room. */
+function columnsOf(rows: readonly TaskRow[], width: number): Columns {
+  const peer = width >= 90 ? 18 : width < NARROW ? 9 : 12
+  if (width >= ROOMY) return { state: STATE, peer }
+  const widest = (of: (row: TaskRow) => string) => Math.max(...rows.map(row => widthOf(of(row)))) + 1
+  return {
+    state: Math.min(
+      STATE,
+      widest(row => row.state),
+    ),
+    peer: Math.min(
+      peer,
+      widest(row => row.peer),
+    ),
+  }
+}
 
 function taskLine(row: TaskRow, width: number, look: Look): Line {
   const style = lookOf(look)
   const isNarrow = width < NARROW
-  const peer = width >= 90 ? 18 : isNarrow ? 9 : 12
   const notes = noteSegments(row, look)
   const head: Segment[] = [
     { text: look.mark !== undefined ? '+' : row.unread > 0 ? '•' : ' ', bold: true, tone: 'warn' },
     { text: `${row.mark} `, tone: row.tone },
-    { text: cell(row.state, look.state), tone: row.tone },
-    { text: cell(row.peer, peer), bold: row.unread > 0, dim: row.isStranger },
+    { text: cell(row.state, look.columns.state), tone: row.tone },
+    { text: cell(row.peer, look.columns.peer), bold: row.unread > 0, dim: row.isStranger },
     { text: isNarrow ? ' ' : `${row.age.padStart(AGE)} `, tone: 'quiet' },
   ]
   while (notes.length > 0 && width - lineWidth(head) - lineWidth(notes) < TEXT_MIN) notes.pop()

@@ -20,7 +20,7 @@ export function settingLines({ model, view, now: at }: Scene, width: number, hei
     const line: Line = [
       { text: ' ' },
       ...(hasGroup ? [{ text: cell(isFirst ? groups[row.group] : '', GROUP), tone: 'quiet' as const }] : []),
-      { text: row.heading, ...(unless === undefined ? {} : { dim: true }) },
+      { text: row.heading, dim: unless !== undefined },
       ...(now === undefined ? [] : [{ text: `  ${now}`, tone: 'quiet' as const }]),
     ]
     const styled = line.map(segment => ({ ...segment, ...style }))

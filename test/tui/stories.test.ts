@@ -177,7 +177,7 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
       await terminal.sees('no node')
       terminal.press('U')
       // it comes by itself once the node is there
-      const screen = await terminal.sees('join a hub')
+      const screen = await terminal.sees('This node has no hub yet')
       expect(screen).toMatch(/host a hub[\s\S]*see a demo/)
       // Ctrl-C ends the demo and nothing else
       terminal.press('d')

@@ -114,7 +114,7 @@ export class Terminal {
 
   /** With the sequences that colour it. */
   get coloured(): string {
-    return this.#tmux.run('capture-pane', '-e', '-p', '-t', this.#name)
+    return this.#tmux.run('capture-pane', '-e', '-N', '-p', '-t', this.#name)
   }
 
   /** What tmux knows of the terminal, as `alternate_on`. */
