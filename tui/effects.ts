@@ -103,10 +103,7 @@ export class Effects {
       case 'drop_draft':
         return this.#keepDraft(effect.target, { text: '', files: [] })
       case 'keep_draft':
-        return this.#keepDraft(effect.composer.target, {
-          text: effect.composer.buffer.text,
-          files: effect.composer.files,
-        })
+        return this.#keepWritten(effect.composer)
       case 'editor':
         return this.#edit(effect.composer)
       case 'complete':
@@ -145,6 +142,10 @@ export class Effects {
       case 'quit':
         return terminal.quit()
     }
+  }
+
+  #keepWritten({ target, buffer, files }: Composer): void {
+    this.#keepDraft(target, { text: buffer.text, files })
   }
 
   #say(given: Toast): void {

@@ -183,12 +183,38 @@ const PROMPTS: readonly Prompt['kind'][] = [
   ...['hub', 'hub_name'],
 ] as never
 
+type Named = readonly [name: string, screen: Screen]
+const LONG = 'a long sentence of the foot, which says what was refused and which command helps: svc doctor'
+
 /** Each screen and what may stand over it, by its name. */
-export function everyScreen(size: Size): (readonly [name: string, screen: Screen])[] {
+export const everyScreen = (size: Size): Named[] => [...pressedScreens(size), ...changedScreens(size)]
+
+/** What keys lead to. */
+function pressedScreens(size: Size): Named[] {
   const of = (...pressed: string[]) => new Screen(fullView, size).press(...pressed)
+  const reply = '"words 三 of a reply that is longer than the line in which it is written"'
+  return [
+    ...['1', '2', '3', '4', '5'].map(key => [`screen ${key}`, of(key)] as const),
+    ['a conversation', of('1', 'enter')],
+    ['a declined one', of('2', 'j', 'j', 'enter')],
+    ['a reply', of('1', 'enter', 'r', reply)],
+    ['a new task', of('3', 'd')],
+    ['a stranger', of('j', 'a')],
+    ['a payment', of('2', 'j', 'a')],
+    ['declining', of('j', 'N')],
+    ['a refusal', of('j', 'r')],
+    ['a filter', of('/', '"report"', 'enter')],
+    ['nothing found', of('/', '"zzz"', 'enter')],
+    ['only what waits', of('p')],
+    ['searching all', of('ctrl-k', '"needle"')],
+  ]
+}
+
+/** What comes of the node, of commands and of refusals. */
+function changedScreens(size: Size): Named[] {
   const shown = (view: View, ...pressed: string[]) => new Screen(view, size).press(...pressed)
   const given = (more: Partial<Model>) => {
-    const screen = of()
+    const screen = shown(fullView)
     screen.model = { ...screen.model, ...more }
     return screen
   }
@@ -206,46 +232,23 @@ export function everyScreen(size: Size): (readonly [name: string, screen: Screen
     isRunning: true,
     since: NOW - 9_000,
   }
-  const says = 'a long sentence of the foot, which says what was refused and which command helps: svc doctor'
+  const composer = {
+    target: { kind: 'reply', id: idOf(1) },
+    buffer: { text: 'x', at: 1 },
+    files: ['~/a-path-that-is-long/report.md'],
+    isSending: false,
+    fault: LONG,
+  } as const
+  const stopped = { state: 'stopped', since: NOW, retryAt: NOW } as const
   return [
-    ...['1', '2', '3', '4', '5'].map(key => [`screen ${key}`, of(key)] as const),
-    ['a conversation', of('1', 'enter')],
-    ['a declined one', of('2', 'j', 'j', 'enter')],
-    [
-      'a reply',
-      of('1', 'enter', 'r', '"words 三 of a reply that is longer than the line in which it is written"'),
-    ],
-    [
-      'a refused one',
-      given({
-        composer: {
-          target: { kind: 'reply', id: idOf(1) },
-          buffer: { text: 'x', at: 1 },
-          files: ['~/a-path-that-is-long/report.md'],
-          isSending: false,
-          fault: says,
-        },
-      }),
-    ],
-    ['a new task', of('3', 'd')],
-    ['a stranger', of('j', 'a')],
-    ['a payment', of('2', 'j', 'a')],
-    ['declining', of('j', 'N')],
-    ['a refusal', of('j', 'r')],
-    ['a toast', given({ toast: { says: `${says} …`, tone: 'warn' } })],
-    ['a filter', of('/', '"report"', 'enter')],
-    ['nothing found', of('/', '"zzz"', 'enter')],
-    ['only what waits', of('p')],
-    ['searching all', of('ctrl-k', '"needle"')],
+    ['a refused one', given({ composer })],
+    ['a toast', given({ toast: { says: `${LONG} …`, tone: 'warn' } })],
     ['what a command prints', given({ output })],
     ['the ways on', given({ isWelcome: true })],
     ['before anything', shown(firstView)],
     ['no node', shown({ ...firstView, connection: lost })],
-    [
-      'a node that was stopped',
-      shown({ ...fullView, connection: { state: 'stopped', since: NOW, retryAt: NOW } }),
-    ],
-    ['many warnings', shown(viewOf(tasks, { hub, warnings: [says, says] }))],
+    ['a node that was stopped', shown({ ...fullView, connection: stopped })],
+    ['many warnings', shown(viewOf(tasks, { hub, warnings: [LONG, LONG] }))],
     ['no hub', shown(viewOf([], { hub: null, hub_url: null }))],
     ...PROMPTS.map(
       kind => [`a line: ${kind}`, given({ prompt: { kind, buffer: { text: 'typed', at: 5 } } })] as const,

@@ -47,9 +47,6 @@ export const onOff = (on: boolean): string => (on ? 'yes' : 'no')
 export const trimmed = (values: Values, name: string): string => (values[name] ?? '').trim()
 /** A whole number that was typed; {@link faultOf} has seen to it that it is one. */
 export const wholeOf = (values: Values, name: string): number => Number(trimmed(values, name))
-/** A value, or undefined where nothing is written. */
-export const written = (values: Values, name: string): string | undefined =>
-  trimmed(values, name) || undefined
 /** Words between commas or spaces. */
 export const wordsIn = (text: string): string[] => text.split(/[\s,]+/).filter(word => word !== '')
 
