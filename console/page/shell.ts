@@ -129,7 +129,7 @@ export function buildFaces(app: App): Face[] {
 export function banner(app: App, face: Face): Drawn {
   return h(
     'div',
-    { class: `banner ${face.tone}`, key: face.kind === 'warning' ? face.says : face.kind },
+    { class: `banner ${face.tone}`, key: isOneOfMany(face) ? face.says : face.kind },
     h('span', { class: 'word' }, WORDS[face.tone]),
     h(
       'p',
@@ -140,6 +140,9 @@ export function banner(app: App, face: Face): Drawn {
     face.help !== undefined && helpButton(app, face.help, 'small'),
   )
 }
+
+/** Several of its kind may stand beside each other. */
+const isOneOfMany = ({ kind }: Face): boolean => kind === 'warning' || kind === 'waiting'
 
 const WORDS: Record<Tone, string> = {
   plain: 'Note',

@@ -57,7 +57,15 @@ const places: [string, (page: Page, world: World) => Promise<unknown>][] = [
   ['an agent', (page, { bob }) => visit(page, `#/agents/${bob.aid}`, '#order')],
   ['evidence', page => visit(page, '#/evidence', '#chain')],
   ['a record', page => visit(page, '#/evidence/1', '.detail pre')],
-  ['the node', page => visit(page, '#/node', '#days')],
+  [
+    'the node',
+    async page => {
+      await visit(page, '#/node', '#days')
+      const first = page.locator('.attention')
+      for (const words of [/tasks of strangers wait/, /price waits/, /to you with something unread/])
+        await first.getByText(words).waitFor()
+    },
+  ],
   [
     'a setting with something wrong in it',
     async page => {
