@@ -33,7 +33,7 @@ function waiting(view: View): Face[] {
         'task of a stranger waits for your yes',
         'tasks of strangers wait for your yes',
       ),
-      help: { says: 'Look at them', does: { to: 'screen', screen: 'inbox', waits: true } },
+      help: { says: 'Look', does: { to: 'screen', screen: 'inbox', waits: true } },
     })
   const prices = taskItems(view, 'sent', { pendingOnly: true }).length
   if (prices > 0)
@@ -41,7 +41,7 @@ function waiting(view: View): Face[] {
       kind: 'waiting',
       tone: 'warn',
       says: many(prices, 'price waits for your yes', 'prices wait for your yes'),
-      help: { says: 'Look at them', does: { to: 'screen', screen: 'sent', waits: true } },
+      help: { says: 'Look', does: { to: 'screen', screen: 'sent', waits: true } },
     })
   for (const [side, screen, says] of UNREAD) {
     const unread = counts?.[`unread_${side}`] ?? 0
