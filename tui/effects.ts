@@ -136,11 +136,9 @@ export class Effects {
       case 'refresh':
         return live.refreshAll()
       case 'redraw':
-        return terminal.redraw()
       case 'suspend':
-        return terminal.suspend()
       case 'quit':
-        return terminal.quit()
+        return terminal[effect.type]()
     }
   }
 
