@@ -18,6 +18,9 @@ test('the limits of the wire are those that the documents state', () => {
     NAME_BYTES_MAX: 64,
     SUMMARY_BYTES_MAX: 512,
     README_BYTES_MAX: 65_536,
+    DOCUMENT_BYTES_MAX: 786_432,
+    REASON_BYTES_MAX: 1024,
+    COMMENT_BYTES_MAX: 4096,
     CREDITS_MAX: 9_007_199_254_740_991,
   })
 })
