@@ -50,7 +50,7 @@ export function chosen(current: AutoReplyConfig | undefined, change: Change): Ch
   const next = Object.entries(given).filter(([member, value]) => !isTakenOut(member, value))
   const config = { ...kept, ...Object.fromEntries(next), backend } as AutoReplyConfig
   const resets = [
-    ...fallenAway(current, config),
+    ...fallenAway(current, change, config),
     ...backToDefaults(current, change, config),
     ...withoutKeys(current, change, config),
   ]
@@ -76,11 +76,13 @@ const FLAGS = {
   api_key: '--api-key',
 } as const
 
-/** What belonged to the one that answered before, in one sentence. */
-function fallenAway(current: AutoReplyConfig | undefined, config: AutoReplyConfig): string[] {
+/** What belonged to the one that answered before and was not taken out by its person, in one sentence. */
+function fallenAway(current: AutoReplyConfig | undefined, change: Change, config: AutoReplyConfig): string[] {
   if (current === undefined) return []
   const members = Object.keys(FLAGS) as (keyof typeof FLAGS)[]
-  const gone = members.filter(member => current[member] !== undefined && config[member] === undefined)
+  const isGone = (member: keyof typeof FLAGS) =>
+    current[member] !== undefined && config[member] === undefined && change[member] !== ''
+  const gone = members.filter(isGone)
   const flags: string[] = gone.map(member => FLAGS[member])
   if (current.sandbox === false && config.sandbox === undefined) flags.push('--no-sandbox')
   return flags.length === 0 ? [] : [`${flags.join(', ')} fell away with what answered before`]

@@ -59,9 +59,11 @@ describe.skipIf(noBrowser !== undefined)(`several tasks on the page${skipped}`, 
 
   test('of strangers are taken together, and declined together with a reason', async () => {
     const { alice, lab } = world
-    const eve = await lab.member('eve')
+    // a hub takes no more than three first contacts of one stranger for this recipient
+    const [eve, mallory] = [await lab.member('eve'), await lab.member('mallory')]
     const ids: string[] = []
-    for (const words of ['one', 'two', 'three', 'four']) ids.push(await delegated(eve, alice, words))
+    for (const words of ['one', 'two', 'three']) ids.push(await delegated(eve, alice, words))
+    ids.push(await delegated(mallory, alice, 'four'))
     const [one = '', two = '', three = '', four = ''] = ids
     const { page, context } = await openConsole(browser, `${world.url}#/inbox?waits=yes`)
     await row(page, four).waitFor()
