@@ -65,7 +65,8 @@ export default defineConfig({
           include: slice,
           exclude: never,
           env: { SVC_SLICE: '1' },
-          testTimeout: 600_000,
+          // a message that met a fault at the end waits for its next try, which may be ten minutes away
+          testTimeout: 1_800_000,
           hookTimeout: 300_000,
           expect,
         },

@@ -15,7 +15,7 @@ const KILL_EVERY_MS = 20_000
 const SAMPLE_EVERY_MS = 5000
 const LOOK_EVERY_MS = 250
 /** What one interaction may take, with the hub or a side away several times. */
-const PATIENCE_MS = 10 * 60_000
+const PATIENCE_MS = 15 * 60_000
 /** Memory is compared from here on, in windows of this length, and only of processes that have settled. */
 const WARM_MS = 5 * 60_000
 const isLong = LENGTH_MS >= 3 * WARM_MS

@@ -55,7 +55,7 @@ const places = points.flatMap(point => [1, 2, 5].map(count => `${point}:${count}
 
 test.each(drawn(places, PLACES_OF_A_SLICE))(
   'takes a repeat after dying at %s as if nothing had happened',
-  { timeout: 120_000 },
+  { timeout: 600_000 },
   async fault => {
     const history = await newHistory()
     for (let round = 0; round < POINT_ROUNDS; round++) expect(await history.dieAt(fault)).toEqual([])
