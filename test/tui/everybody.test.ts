@@ -83,7 +83,7 @@ describe.skipIf(!hasTmux)(`the inbox for everybody${withTmux}`, () => {
     await terminal.sees('sealed · signed by')
     terminal.click('back')
     await terminal.sees('a third task')
-    terminal.click('4')
+    terminal.click('4 Evidence')
     await terminal.sees('no records yet')
     terminal.click('keys')
     await terminal.sees('keys: evidence')
