@@ -11,7 +11,7 @@ import { CrashLab, type NodeName, readNode, type Story, type Who } from './two-n
 const MINUTES = Number(process.env['SOAK_MINUTES'] ?? sliced(30, 0.75))
 const INTERACTIONS = Math.round((2000 / 30) * MINUTES)
 const LENGTH_MS = MINUTES * 60_000
-const KILL_EVERY_MS = 20_000
+const KILL_EVERY_MS = sliced(20_000, 6000)
 const SAMPLE_EVERY_MS = 5000
 const LOOK_EVERY_MS = 250
 /** What one interaction may take, with the hub or a side away several times. */
@@ -177,7 +177,8 @@ test(`${INTERACTIONS} interactions in ${MINUTES} minutes under kills complete, e
     ended.abort()
     await Promise.all(beside)
   }
-  expect(lab.kills).toBeGreaterThan(Math.floor(LENGTH_MS / KILL_EVERY_MS) - 2)
+  // a short run ends as soon as its work does
+  expect(lab.kills).toBeGreaterThan(isLong ? Math.floor(LENGTH_MS / KILL_EVERY_MS) - 2 : 0)
 })
 
 test('both sides hold the same messages, one answer to each task, and chains that verify', async () => {
