@@ -97,6 +97,7 @@ export class Newest {
     await this.#refresh()
     if (hub.home === undefined) return
     hub.oldCopy ??= await compareWithHub(this.#ctx, hub.home)
+    hub.retiredAt.delete(hub.home.url)
     hub.isCompared = true
     const isPlaceKnown = hub.unsettled === undefined || hub.unsettled === hub.unasked
     if (hub.oldCopy === undefined && isPlaceKnown) await this.#showTakenOver()

@@ -22,11 +22,7 @@ export async function compareWithHub(ctx: Needs, hub: HubClient): Promise<string
   const held = await servedState(hub, identity.aid)
   const set = held?.keySet && ownSet(ctx, held.keySet)
   const why = held && (contradiction(identity.log, held.log) ?? newerSet(ctx, set))
-  if (why !== undefined) {
-    ctx.log.error({ reason: why }, 'stopped talking to the hub')
-    ctx.hub.halt(hub, why)
-    return why
-  }
+  if (why !== undefined) return stopped(ctx, why)
   const isBehind =
     held === undefined || held.log.length < identity.log.events.length || held.keySet === undefined
   const own = keys.set?.body.setSeq ?? 0
@@ -58,23 +54,15 @@ async function servedState(hub: HubClient, aid: string): Promise<Served | undefi
  * event that the home never saw.
  */
 export async function compareWithOther(ctx: Needs, other: HubClient): Promise<string | undefined> {
-  const held = await servedLog(other, ctx.identity.aid)
-  const why = held && contradiction(ctx.identity.log, held, `the hub ${other.url}`)
-  if (why === undefined) return undefined
-  ctx.log.error({ reason: why }, 'stopped talking to the hub')
-  if (ctx.hub.home !== undefined) ctx.hub.halt(ctx.hub.home, why)
-  return why
+  const held = await servedState(other, ctx.identity.aid)
+  const why = held && contradiction(ctx.identity.log, held.log, `the hub ${other.url}`)
+  return why === undefined ? undefined : stopped(ctx, why)
 }
 
-/** Key events as a hub serves them; undefined where it never knew the identity, or shows nothing that can be read. */
-async function servedLog(hub: HubClient, aid: string): Promise<KeyEvent[] | undefined> {
-  try {
-    return await hub.fetchLog(aid)
-  } catch (error) {
-    if (error instanceof Malformed || (error instanceof Refused && error.code === 'unknown_aid'))
-      return undefined
-    throw error
-  }
+function stopped({ hub, log }: Needs, why: string): string {
+  log.error({ reason: why }, 'stopped talking to the hub')
+  if (hub.home !== undefined) hub.halt(hub.home, why)
+  return why
 }
 
 function contradiction(own: VerifiedKel, held: readonly KeyEvent[], who = 'the hub'): string | undefined {
