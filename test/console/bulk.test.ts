@@ -59,7 +59,7 @@ describe.skipIf(noBrowser !== undefined)(`several tasks on the page${skipped}`, 
 
   test('of strangers are taken together, and declined together with a reason', async () => {
     const { alice, lab } = world
-    // a hub takes no more than three first contacts of one stranger for this recipient
+    // one stranger has only a share of the first contacts that a hub takes for a recipient
     const [eve, mallory] = [await lab.member('eve'), await lab.member('mallory')]
     const ids: string[] = []
     for (const words of ['one', 'two', 'three']) ids.push(await delegated(eve, alice, words))
