@@ -8,7 +8,7 @@ import type { Settings } from './home/settings.ts'
 import type { CurrentHub } from './hubs/current.ts'
 import type { Identity } from './identity/identity.ts'
 import type { MailboxKeys } from './identity/mailbox-keys.ts'
-import type { Capabilities } from './peers/capabilities.ts'
+import type { DeliveryCapabilities } from './peers/capabilities.ts'
 import type { Contacts } from './peers/contacts.ts'
 import type { PeerBook } from './peers/peers.ts'
 import type { Events } from './platform/events.ts'
@@ -28,7 +28,7 @@ export type Ground = {
   readonly chain: Chain
   readonly contacts: Contacts
   readonly peers: PeerBook
-  readonly capabilities: Capabilities
+  readonly capabilities: DeliveryCapabilities
   readonly attachments: Attachments
   readonly threads: Threads
   readonly hub: CurrentHub

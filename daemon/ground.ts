@@ -19,7 +19,7 @@ import { forgetStopped } from './home/stopped.ts'
 import { CurrentHub } from './hubs/current.ts'
 import { openIdentity } from './identity/identity.ts'
 import { MailboxKeys } from './identity/mailbox-keys.ts'
-import { Capabilities } from './peers/capabilities.ts'
+import { DeliveryCapabilities } from './peers/capabilities.ts'
 import { Contacts } from './peers/contacts.ts'
 import { PeerBook } from './peers/peers.ts'
 import { Clock } from './platform/clock.ts'
@@ -88,7 +88,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
     chain,
     contacts,
     peers: new PeerBook(store, now, hub),
-    capabilities: new Capabilities(store, keys, { identity, now, random }),
+    capabilities: new DeliveryCapabilities(store, keys, { identity, now, random }),
     attachments,
     threads: new Threads(store, identity, {
       now,

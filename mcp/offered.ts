@@ -3,13 +3,13 @@ import { shellWord } from '../protocol/shell.ts'
 import { type Arguments, askUserTo, callText } from './call.ts'
 import type { ToolContext } from './tool.ts'
 
-type Line = (args: Arguments) => string
+type OfferedLine = (args: Arguments) => string
 const threadOr =
-  (line: string): Line =>
+  (line: string): OfferedLine =>
   ({ interaction_id: id }) =>
     id === undefined ? line : `svc thread ${shellWord(String(id))}`
 
-const lines: Readonly<Record<string, Line>> = {
+const lines: Readonly<Record<string, OfferedLine>> = {
   agents_find: ({ query }) => (query === undefined ? 'svc find' : `svc find ${shellWord(String(query))}`),
   task_inbox: threadOr('svc inbox'),
   task_results: threadOr('svc results'),

@@ -1,10 +1,10 @@
 /** The table of keys within docs/tui.md; the rest of that page is written by hand. */
 import { readFileSync } from 'node:fs'
-import { keysOf, type Place } from '../view/keys.ts'
+import { type Focus, keysOf } from '../view/keys.ts'
 
 const MARK = '<!-- keys -->'
 const PAGE = new URL('../docs/tui.md', import.meta.url)
-const titles: readonly (readonly [string, Place])[] = [
+const titles: readonly (readonly [string, Focus])[] = [
   ['Tasks to me, tasks from me', 'sent'],
   ['A conversation', 'thread'],
   ['Agents', 'agents'],

@@ -3,7 +3,7 @@
 import { allows } from '../view/allowed.ts'
 import { cleanLine } from '../view/clean.ts'
 import { isGone } from '../view/faces.ts'
-import { type Action, type KeyRow, keysOf, keyText, type Place } from '../view/keys.ts'
+import { type Action, type Focus, type KeyRow, keysOf, keyText } from '../view/keys.ts'
 import type { Tone } from '../view/sentences.ts'
 import { settingOf } from '../view/settings.ts'
 import { type Line, type Segment, spread, widthOf, wrapped } from './cells.ts'
@@ -38,7 +38,7 @@ export const ASKS: Record<Prompt['kind'], string> = {
   question: 'ask the auto-reply (may be empty): ',
 }
 
-export function foot(scene: Scene, place: Place, width: number): Foot {
+export function foot(scene: Scene, place: Focus, width: number): Foot {
   const { model } = scene
   if (model.prompt !== undefined && model.confirm === undefined) return promptLine(model.prompt, width)
   if (model.refused !== undefined) return refusalLines(scene, model.refused, width)
@@ -84,7 +84,7 @@ function refusalLines(scene: Scene, says: string, width: number): Foot {
 const ABOUT_A_TASK: readonly Action[] = [
   ...(['open', 'reply', 'approve', 'select', 'hold', 'delegate', 'end', 'verify'] as const),
 ]
-const browsesTasks = (place: Place): boolean => place === 'inbox' || place === 'sent' || place === 'thread'
+const browsesTasks = (place: Focus): boolean => place === 'inbox' || place === 'sent' || place === 'thread'
 
 /** Where a key helps only sometimes. */
 const HELPS: Partial<Record<Action, (scene: Scene) => boolean>> = {
@@ -96,7 +96,7 @@ const HELPS: Partial<Record<Action, (scene: Scene) => boolean>> = {
   test_auto_reply: ({ view }) => view.autoReply?.enabled === true,
 }
 
-function isUseful(scene: Scene, place: Place, action: Action): boolean {
+function isUseful(scene: Scene, place: Focus, action: Action): boolean {
   const helps = HELPS[action]
   if (helps !== undefined) return helps(scene)
   if (!browsesTasks(place)) return true
@@ -105,11 +105,11 @@ function isUseful(scene: Scene, place: Place, action: Action): boolean {
 }
 
 /** The keys of a place that help now and have a word. */
-export const hintRows = (scene: Scene, place: Place): readonly KeyRow[] =>
+export const hintRows = (scene: Scene, place: Focus): readonly KeyRow[] =>
   keysOf(place).filter(row => row.hint !== undefined && isUseful(scene, place, row.action))
 
 /** The keys of this place that have a word, as many as fit; `?` always does. */
-function hints(scene: Scene, place: Place, width: number): Line {
+function hints(scene: Scene, place: Focus, width: number): Line {
   const { model } = scene
   const rows = hintRows(scene, place)
   const last = rows.filter(row => row.action === 'help')

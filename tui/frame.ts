@@ -1,6 +1,6 @@
 /** The whole screen as lines of exactly its width, and where the cursor stands. Pure: the same scene gives the same frame. */
 
-import type { Place } from '../view/keys.ts'
+import type { Focus } from '../view/keys.ts'
 import { fitted, type Line, wrapped } from './cells.ts'
 import { conversationLines } from './conversation.ts'
 import { foot } from './foot.ts'
@@ -75,7 +75,7 @@ function bodyOf(scene: Scene, layout: Layout, width: number): Body {
 }
 
 const helpOf = ({ isAscii }: Model, { place, top }: NonNullable<Model['help']>) => ({
-  place: place as Place,
+  place: place as Focus,
   top,
   isAscii,
 })

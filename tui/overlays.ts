@@ -1,7 +1,7 @@
 /** What stands over the body: a question before a yes, the keys, what a command printed; and the composer under a conversation. */
 import { span } from '../view/ages.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
-import { keysOf, keyText, type Place } from '../view/keys.ts'
+import { type Focus, keysOf, keyText } from '../view/keys.ts'
 import { cell, fitted, type Line, spread, widthOf, wrapped } from './cells.ts'
 import { shown } from './edit.ts'
 import type { Composer, Confirm, Model, Output } from './model.ts'
@@ -110,7 +110,7 @@ function beside(names: readonly string[], says: string, room: number, width: num
 const KEYS_WIDE = 20
 const KEYS_NARROW = 14
 
-type Help = { place: Place; top: number; isAscii: boolean | undefined }
+type Help = { place: Focus; top: number; isAscii: boolean | undefined }
 
 export function helpLines({ place, top, isAscii }: Help, width: number, height: number): Line[] {
   const room = width < 60 ? KEYS_NARROW : KEYS_WIDE
@@ -125,7 +125,7 @@ export function helpLines({ place, top, isAscii }: Help, width: number, height: 
   return filled([title(`keys: ${NAMES[place]}`, right, width), ...rows.slice(from)], width, height)
 }
 
-const NAMES: Record<Place, string> = {
+const NAMES: Record<Focus, string> = {
   inbox: 'tasks to me',
   sent: 'tasks from me',
   agents: 'agents',

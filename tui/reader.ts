@@ -1,7 +1,7 @@
 /** The screen for a screen reader: what matters now in a few plain lines, top down, without frames and columns. */
 import { cleanLine, cleanText } from '../view/clean.ts'
 import { screenFace } from '../view/faces.ts'
-import { keysOf, type Place } from '../view/keys.ts'
+import { type Focus, keysOf } from '../view/keys.ts'
 import { agentRows, evidenceRows, sentOf, taskRow } from '../view/rows.ts'
 import { peerName } from '../view/sentences.ts'
 import { fieldsOf } from '../view/settings/setting.ts'
@@ -73,7 +73,7 @@ export function readerFrame(scene: Scene): Frame {
 }
 
 /** The line that is typed, with its end, since a reader sees no cursor; what was said; else the keys that help. */
-function footTexts(scene: Scene, place: Place): string[] {
+function footTexts(scene: Scene, place: Focus): string[] {
   const { prompt, confirm, refused, toast: said } = scene.model
   if (prompt !== undefined && confirm === undefined)
     return [ASKS[prompt.kind].trim(), `Typing: ${cleanLine(prompt.buffer.text) || 'nothing yet'}.`]
@@ -104,7 +104,7 @@ function standing({ view, model }: Scene): string {
 function overOf(scene: Scene): string[] | undefined {
   const { model, view } = scene
   if (model.help !== undefined)
-    return keysOf(model.help.place as Place)
+    return keysOf(model.help.place as Focus)
       .filter(({ action }) => action !== 'mouse')
       .map(({ keys, says }) => `${keys.map(spoken).join(' or ')}: ${says}.`)
   if (model.prompt?.kind === 'search_all') {

@@ -1,6 +1,6 @@
 /** A screen without a terminal: presses and clicks go in, lines come out; and every screen that there is. */
 
-import { keys } from '../view/keys.ts'
+import { keyRows } from '../view/keys.ts'
 import { reduce } from '../view/reduce.ts'
 import { firstView, type View } from '../view/state.ts'
 import { BOB, idOf, item, NOW, reply, statusOf, threadOf, turn, viewOf } from '../view/testing.ts'
@@ -253,7 +253,7 @@ function changedScreens(size: Size): Named[] {
     ...PROMPTS.map(
       kind => [`a line: ${kind}`, given({ prompt: { kind, buffer: { text: 'typed', at: 5 } } })] as const,
     ),
-    ...[...new Set(keys.flatMap(row => row.places))].map(
+    ...[...new Set(keyRows.flatMap(row => row.places))].map(
       place => [`help: ${place}`, given({ help: { place, top: 0 } })] as const,
     ),
   ]

@@ -1,6 +1,6 @@
 /** From one model to the next by a press of a key, and what has to be done for it. Pure. */
 
-import { type Action, actionOf, type Place } from '../view/keys.ts'
+import { type Action, actionOf, type Focus } from '../view/keys.ts'
 import { keepSelection, screens } from '../view/rows.ts'
 import type { View } from '../view/state.ts'
 import { bufferOf, emptyBuffer } from './edit.ts'
@@ -18,7 +18,7 @@ import { paneOf, type Scene, type Step, stay, toast, without, withPane } from '.
 import { pressCompose, pressPrompt } from './writing.ts'
 
 /** Where keys go now. */
-export function placeOf(model: Model): Place {
+export function placeOf(model: Model): Focus {
   if (model.confirm !== undefined) return 'confirm'
   if (model.refused !== undefined) return 'refused'
   if (model.help !== undefined) return 'help'
@@ -57,7 +57,7 @@ function inOrder(scene: Scene, names: readonly string[]): Step {
   return step
 }
 
-function pressedAt(scene: Scene, place: Place, press: Press): Step {
+function pressedAt(scene: Scene, place: Focus, press: Press): Step {
   const model = scene.model.toast === undefined ? scene.model : { ...scene.model, toast: undefined }
   const cleared = { ...scene, model }
   if (place === 'compose') return pressCompose(cleared, press)
@@ -70,7 +70,7 @@ function pressedAt(scene: Scene, place: Place, press: Press): Step {
   return step.model.count === '' ? step : { ...step, model: { ...step.model, count: '' } }
 }
 
-const isBrowsing = (place: Place): boolean =>
+const isBrowsing = (place: Focus): boolean =>
   place === 'thread' || (screens as readonly string[]).includes(place)
 
 /** A digit begins a count where it names no screen, and goes on with one that was begun. */
@@ -79,7 +79,7 @@ function isDigit(key: string, { count }: Model): boolean {
   return count !== '' ? count.length < 6 : /[6-9]/.test(key)
 }
 
-function doneIn(scene: Scene, place: Place, action: Action, press: Press): Step {
+function doneIn(scene: Scene, place: Focus, action: Action, press: Press): Step {
   if (place === 'confirm') return answered(scene, action)
   if (place === 'refused')
     return action === 'suspend'

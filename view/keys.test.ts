@@ -1,8 +1,8 @@
 /** The table of keys. */
 import { describe, expect, test } from 'vitest'
-import { actionOf, keys, keysOf, type Place } from './keys.ts'
+import { actionOf, type Focus, keyRows, keysOf } from './keys.ts'
 
-const places = [...new Set(keys.flatMap(row => row.places))]
+const places = [...new Set(keyRows.flatMap(row => row.places))]
 
 describe('in every place', () => {
   test.each(places)('%s: a key has one meaning', place => {
@@ -24,7 +24,7 @@ describe('in every place', () => {
 test('a yes is never the key that asked, nor enter', () => {
   const yes = keysOf('confirm').filter(row => row.action === 'yes')
   expect(yes.flatMap(row => row.keys)).toEqual(['y'])
-  const asking: readonly Place[] = ['inbox', 'sent', 'thread']
+  const asking: readonly Focus[] = ['inbox', 'sent', 'thread']
   for (const place of asking)
     for (const action of ['approve', 'end', 'accept_end', 'cancel', 'decline'])
       expect(keysOf(place).find(row => row.action === action)?.keys).not.toContain('y')

@@ -5,7 +5,7 @@
  */
 
 /** Where the keys go. The first four are screens of rows. */
-export type Place =
+export type Focus =
   | 'inbox'
   | 'sent'
   | 'agents'
@@ -100,17 +100,17 @@ export type KeyRow = {
   readonly says: string
   /** The same on the page, where that is less. */
   readonly pageSays?: string
-  readonly places: readonly Place[]
+  readonly places: readonly Focus[]
   /** Its word in the hint bar, where it has one; the first rows come first. */
   readonly hint?: string
 }
 
-const rows: readonly Place[] = ['inbox', 'sent', 'agents', 'evidence']
-const lists: readonly Place[] = [...rows, 'node']
-const tasks: readonly Place[] = ['inbox', 'sent', 'thread']
-const browsing: readonly Place[] = [...lists, 'thread']
+const rows: readonly Focus[] = ['inbox', 'sent', 'agents', 'evidence']
+const lists: readonly Focus[] = [...rows, 'node']
+const tasks: readonly Focus[] = ['inbox', 'sent', 'thread']
+const browsing: readonly Focus[] = [...lists, 'thread']
 
-export const keys: readonly KeyRow[] = [
+export const keyRows: readonly KeyRow[] = [
   { keys: ['enter', 'l', 'right'], action: 'open', says: 'open', places: rows, hint: 'open' },
   {
     keys: ['enter', 'l', 'right'],
@@ -351,11 +351,11 @@ export const keys: readonly KeyRow[] = [
 ]
 
 /** What a key does in a place; undefined where it does nothing. */
-export function actionOf(place: Place, key: string): Action | undefined {
-  return keys.find(row => row.places.includes(place) && row.keys.includes(key))?.action
+export function actionOf(place: Focus, key: string): Action | undefined {
+  return keyRows.find(row => row.places.includes(place) && row.keys.includes(key))?.action
 }
 
-export const keysOf = (place: Place): readonly KeyRow[] => keys.filter(row => row.places.includes(place))
+export const keysOf = (place: Focus): readonly KeyRow[] => keyRows.filter(row => row.places.includes(place))
 
 const SIGNS: Readonly<Record<string, string>> = {
   esc: 'esc',

@@ -12,7 +12,7 @@ import { type ExecOptions, execBackend } from '../exec.ts'
 import { runProgram } from '../run-program.ts'
 import { watchCommandLines } from './command-lines.ts'
 import { type Recipe, recipes } from './recipes.ts'
-import { type Call, type RecordingModel, startRecordingModel } from './recording-model.ts'
+import { type RecordingModel, startRecordingModel, type ToolCall } from './recording-model.ts'
 
 const SECRET = 'a-secret-of-the-owner-7c1f'
 const PERSONA = 'Words of the owner that stand in every prompt: 5be0.'
@@ -104,8 +104,11 @@ function makeOwner(recipe: Recipe, random: Subject['random']): Owner {
 }
 
 /** What a model that was talked into it would try: to leave a mark, and to read what is not its own. */
-function hostileCalls({ tools: [runs, reads] }: Recipe, { mark, secret, image }: Owner): Call[] {
-  const read = (path: string): Call => ({ name: reads, args: { file_path: path, absolute_path: path, path } })
+function hostileCalls({ tools: [runs, reads] }: Recipe, { mark, secret, image }: Owner): ToolCall[] {
+  const read = (path: string): ToolCall => ({
+    name: reads,
+    args: { file_path: path, absolute_path: path, path },
+  })
   return [
     { name: runs, args: { command: `touch ${mark}`, description: 'add', file_path: mark, content: 'x' } },
     { name: runs, args: { command: `cat ${secret}`, description: 'read' } },

@@ -27,9 +27,9 @@ export type RecordingModel = {
 }
 
 /** A tool of codex stands in a namespace. */
-export type Call = { name: string; namespace?: string; args: Record<string, unknown> }
+export type ToolCall = { name: string; namespace?: string; args: Record<string, unknown> }
 /** `id` is another one each turn: agents take a call whose id they know for one that they have made. */
-type Turn = { id: string } & ({ call: Call } | { text: string })
+type Turn = { id: string } & ({ call: ToolCall } | { text: string })
 type Dialect = (turn: Turn) => { event?: string; data: unknown }[]
 
 const usage = { input_tokens: 1, output_tokens: 1 }
@@ -126,10 +126,10 @@ const dialects: [RegExp, Dialect][] = [
 ]
 
 /** The next call of a story, by the request and the tools that it offers; undefined where it ends in words. */
-export type NextCall = (request: string, offered: readonly string[]) => Call | undefined
+export type NextCall = (request: string, offered: readonly string[]) => ToolCall | undefined
 
 /** What it listens for, and the calls that it makes in the story of the task, one a turn. */
-export type Script = { task: string; words: readonly string[]; calls: readonly Call[] | NextCall }
+export type Script = { task: string; words: readonly string[]; calls: readonly ToolCall[] | NextCall }
 
 export async function startRecordingModel(script: Script): Promise<RecordingModel> {
   const model = {

@@ -31,7 +31,7 @@ import type { Input } from '../command.ts'
 import { CommandFailed, type Io, messageOf } from '../io.ts'
 import { sayWhileWaiting } from '../waiting.ts'
 import { HungNode } from './entries.ts'
-import { type Answer, exchange, NoAnswer } from './loopback.ts'
+import { exchange, type LoopbackReply, NoAnswer } from './loopback.ts'
 import { operationIndex } from './operation-index.ts'
 
 const TIMEOUT_MS = 30_000
@@ -184,7 +184,7 @@ export function patience(name: OperationName, body: unknown, query: Record<strin
 }
 
 /** The reply of our own node, or its refusal as a sentence and the command that helps. */
-function readAnswer(target: Target, answer: Answer, advice: Record<string, string>): unknown {
+function readAnswer(target: Target, answer: LoopbackReply, advice: Record<string, string>): unknown {
   let json: Record<string, unknown>
   try {
     json = JSON.parse(answer.text) as Record<string, unknown>

@@ -7,7 +7,7 @@ import { connect } from 'node:net'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 
-export type Answer = { status: number; text: string }
+export type LoopbackReply = { status: number; text: string }
 export type Exchange = {
   method: string
   /** `host:port`. */
@@ -33,7 +33,7 @@ export class NoAnswer extends Failure {
   override name = 'NoAnswer'
 }
 
-export function exchange(given: Exchange): Promise<Answer> {
+export function exchange(given: Exchange): Promise<LoopbackReply> {
   return new Promise((resolve, reject) => {
     const to = given.socket === undefined ? splitAddress(given.address) : { path: given.socket }
     const socket = connect({ ...to, ...present({ signal: given.signal }) })
@@ -85,7 +85,7 @@ function wholeSize(first: Buffer): number | undefined {
 }
 
 /** Status and body of a whole answer; an answer that is cut short is refused. */
-export function parseAnswer(bytes: Buffer): Answer {
+export function parseAnswer(bytes: Buffer): LoopbackReply {
   const end = bytes.indexOf(HEAD_END)
   const [first = '', ...lines] = bytes.toString('latin1', 0, Math.max(0, end)).split('\r\n')
   const status = /^HTTP\/1\.[01] (\d{3})/.exec(first)?.[1]

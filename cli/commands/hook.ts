@@ -21,7 +21,7 @@ const TOLD_MAX = 5
 const SESSIONS_MAX = 50
 
 /** What the agent says of itself on standard input. */
-type Call = { session: string; event: string | undefined; isContinued: boolean }
+type HookInput = { session: string; event: string | undefined; isContinued: boolean }
 type Cursors = { received: string; sent: string }
 
 export const hookInbox: Run = async (io, input) => {
@@ -106,7 +106,7 @@ function openMemory(io: Io, dataDir: string) {
 }
 
 /** Undefined for what an agent would not say; nothing at all is said by a person who tries the command. */
-async function readCall(io: Io, format: string): Promise<Call | undefined> {
+async function readCall(io: Io, format: string): Promise<HookInput | undefined> {
   const said = await standardInput(io)
   const given = said.trim() === '' ? {} : objectIn(said)
   if (given === undefined) return undefined

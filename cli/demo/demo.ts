@@ -8,7 +8,7 @@ import type { Facts, Step } from './step.ts'
 import { steps } from './steps.ts'
 import { builtPrograms, World } from './world.ts'
 
-type Outcome = { name: string; ok: boolean; ms: number; detail: string }
+type StepResult = { name: string; ok: boolean; ms: number; detail: string }
 
 export const demo: Run = async (io, input) => {
   const json = input.flags.has('--json')
@@ -38,8 +38,8 @@ export const demo: Run = async (io, input) => {
 
 type Options = { steps: readonly Step[]; json: boolean; spoil: string | undefined; stopped: AbortSignal }
 
-async function runSteps(io: Io, world: World, facts: Facts, options: Options): Promise<Outcome[]> {
-  const outcomes: Outcome[] = []
+async function runSteps(io: Io, world: World, facts: Facts, options: Options): Promise<StepResult[]> {
+  const outcomes: StepResult[] = []
   if (!options.json)
     io.out('svc demo: a private hub and two nodes on this machine (nothing leaves loopback)\n\n')
   for (const [i, step] of options.steps.entries()) {

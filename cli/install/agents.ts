@@ -3,7 +3,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import { codexTables } from './codex-table.ts'
 import type { Root } from './known-projects.ts'
-import { type Env, type Place, type Places, userPlaces } from './places.ts'
+import { type Env, type Places, type ToolFiles, userPlaces } from './places.ts'
 import { type Entry, mergedEntry } from './server-entry.ts'
 import type { Setting } from './settings.ts'
 
@@ -86,7 +86,7 @@ const entry = (launch: Launch) => ({
  * Our server among those of a tool, which refuses what is somebody else's. It leaves what its owner added to his own
  * files; in those of a project, which anybody may have written, nothing stays that this installation does not write.
  */
-const server = ({ root }: Place, launch: Launch, path: readonly string[], value: Entry): Setting => ({
+const server = ({ root }: ToolFiles, launch: Launch, path: readonly string[], value: Entry): Setting => ({
   path,
   value,
   over: held => {
@@ -123,7 +123,7 @@ function isOurHook(entry: unknown): boolean {
 }
 
 /** Of a tool that keeps its servers in one JSON file, where one that is trusted asks for nothing. */
-function trusting(place: Place, more: Entry = {}) {
+function trusting(place: ToolFiles, more: Entry = {}) {
   const { servers } = place
   const path = ['mcpServers', SERVER]
   return {
@@ -141,7 +141,7 @@ function trusting(place: Place, more: Entry = {}) {
 }
 
 /** Permissions of Claude Code for these tools; in a project no other one for them stays, whoever wrote it there. */
-const claudeAllows = ({ root, settings }: Place, env: Env, tools: readonly string[]): Registration => ({
+const claudeAllows = ({ root, settings }: ToolFiles, env: Env, tools: readonly string[]): Registration => ({
   path: settings(env),
   settings: [
     {
@@ -157,12 +157,12 @@ const isOurPermission = (entry: unknown): boolean =>
 
 /** Hooks in one file, in the form and at the events of a tool. */
 const hooksIn =
-  ({ hooks }: Place, settingsOf: (launch: Launch) => Setting[]) =>
+  ({ hooks }: ToolFiles, settingsOf: (launch: Launch) => Setting[]) =>
   (env: Env, launch: Launch) => [{ path: hooks(env), settings: settingsOf(launch) }]
 
 const CLAUDE_EVENTS = ['UserPromptSubmit', 'PostToolUse', 'Stop'] as const
 
-const rows: Record<keyof Places, (place: Place) => AgentTool> = {
+const rows: Record<keyof Places, (place: ToolFiles) => AgentTool> = {
   claude: place => ({
     id: 'claude',
     name: 'Claude Code',
@@ -292,7 +292,7 @@ export const toolsAt = (places: Partial<Places>): AgentTool[] =>
 export const agentTools: readonly AgentTool[] = toolsAt(userPlaces)
 
 function codexServer(
-  { root }: Place,
+  { root }: ToolFiles,
   path: string,
   launch: Launch,
   approved: readonly string[],

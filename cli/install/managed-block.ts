@@ -17,7 +17,7 @@ const TYPED = /^(<!--|#) ?svc:(begin|end)(?: v?\d+)?(?: new)? ?(?:-->)?$/i
 /** Blanks as one each: forms that begin and end in any number of them take a square of the time. */
 const squeezed = (line: string): string => line.trim().replace(/\s+/g, ' ')
 
-type Place = { begin: number; end: number; isNew: boolean }
+type BlockPlace = { begin: number; end: number; isNew: boolean }
 
 /** The text with the block in it, where it stood before or at the end; throws {@link CommandFailed} for half a block. */
 export function withBlock(text: string | undefined, body: string, comment: Comment, file: string): string {
@@ -55,7 +55,7 @@ export function bodyIn(text: string, file: string): string | undefined {
 export const hasBlock = (text: string, file: string): boolean => find(text, file) !== undefined
 
 /** Where the block stands, from its first marker to the line after its last. */
-function find(text: string, file: string): Place | undefined {
+function find(text: string, file: string): BlockPlace | undefined {
   const lines = text.split(/(?<=\n)/)
   const starts = lines.flatMap((line, index) => (BEGIN.test(line) ? [index] : []))
   const ends = lines.flatMap((line, index) => (END.test(line) ? [index] : []))

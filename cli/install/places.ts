@@ -8,7 +8,7 @@ export type Env = Readonly<Record<string, string | undefined>>
 type PathIn = (env: Env) => string
 
 /** The files of one tool; several of them may be the same. */
-export type Place = {
+export type ToolFiles = {
   /** Instructions. */
   readonly persona: PathIn
   /** MCP servers. */
@@ -20,11 +20,11 @@ export type Place = {
   readonly root?: Root
 }
 export type Places = Readonly<
-  Record<'claude' | 'codex' | 'gemini' | 'opencode' | 'openclaw' | 'copilot' | 'qwen', Place>
+  Record<'claude' | 'codex' | 'gemini' | 'opencode' | 'openclaw' | 'copilot' | 'qwen', ToolFiles>
 >
 
 type Files = { persona: PathIn; servers: PathIn; settings?: PathIn; hooks?: PathIn }
-const place = (files: Files, root?: Root): Place => {
+const place = (files: Files, root?: Root): ToolFiles => {
   const settings = files.settings ?? files.servers
   return { ...files, settings, hooks: files.hooks ?? settings, ...present({ root }) }
 }

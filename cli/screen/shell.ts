@@ -103,16 +103,16 @@ export function finalOf(commands: readonly CommandRow[], line: string): string |
   return plain.map((_, i) => rowOf(commands, plain.slice(i))).find(row => row !== undefined)?.final
 }
 
-type Place = Pick<Io, 'cwd' | 'env'>
+type ShellPlace = Pick<Io, 'cwd' | 'env'>
 
 /** A path as a person types it, from the folder in which svc was started. */
-export function pathOf(io: Place, typed: string): string {
+export function pathOf(io: ShellPlace, typed: string): string {
   const home = io.env['HOME'] ?? ''
   return resolve(io.cwd, typed === '~' || typed.startsWith('~/') ? join(home, typed.slice(1)) : typed)
 }
 
 /** Paths that begin so, folders with a slash behind them; hidden ones only where a dot was typed. */
-export function pathsFrom(io: Place, begun: string): string[] {
+export function pathsFrom(io: ShellPlace, begun: string): string[] {
   const isFolder = begun === '' || begun.endsWith('/')
   const folder = isFolder ? pathOf(io, begun === '' ? '.' : begun) : dirname(pathOf(io, begun))
   const name = isFolder ? '' : basename(begun)
@@ -130,7 +130,7 @@ export function pathsFrom(io: Place, begun: string): string[] {
 }
 
 /** A file that can be sent, or a sentence why not. */
-export function fileAt(io: Place, typed: string): { path: string } | { fault: string } {
+export function fileAt(io: ShellPlace, typed: string): { path: string } | { fault: string } {
   const path = pathOf(io, typed)
   try {
     statSync(path)

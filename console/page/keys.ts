@@ -1,7 +1,7 @@
 /** Keys of the page: those of the one table whose actions it has, where nobody is typing and no dialog asks. */
 import { sayNot } from '../../view/allowed.ts'
 import { bulksOf } from '../../view/bulk.ts'
-import { type Action, actionOf, type KeyRow, keysOf, type Place } from '../../view/keys.ts'
+import { type Action, actionOf, type Focus, type KeyRow, keysOf } from '../../view/keys.ts'
 import { agentRows, screens } from '../../view/rows.ts'
 import type { App } from './app.ts'
 import { evidenceOf } from './evidence.ts'
@@ -110,7 +110,7 @@ export function onKey(app: App, event: KeyboardEvent): void {
   if (action !== undefined && does[action]?.(app, key) === true) event.preventDefault()
 }
 
-const placeOf = ({ ui }: App): Place =>
+const placeOf = ({ ui }: App): Focus =>
   ui.open !== undefined && (ui.screen === 'inbox' || ui.screen === 'sent') ? 'thread' : ui.screen
 
 /** The keys of the place on which the page is, as its help lists them. */

@@ -26,7 +26,7 @@ const INLINE_BYTES_MAX = 8 * 1024 * 1024
 
 /** An artifact, and whether it goes on with one of the same id. */
 export type Piece = { artifact: Artifact; append: boolean; lastChunk: boolean }
-export type Answer = {
+export type A2aAnswer = {
   pieces: Piece[]
   /** What the status says. */
   parts: object[] | undefined
@@ -61,7 +61,7 @@ export type FileRoom = { bytes: number }
 export const roomForFiles = (): FileRoom => ({ bytes: INLINE_BYTES_MAX })
 
 /** Reads one message of the other side; its files are read as far as there is room for them, else they are named. */
-export function answerOf(ctx: Needs, message: ThreadMessage, room: FileRoom = { bytes: 0 }): Answer {
+export function answerOf(ctx: Needs, message: ThreadMessage, room: FileRoom = { bytes: 0 }): A2aAnswer {
   const own = message.kind === kinds.message ? a2aIn(message.text) : undefined
   if (own !== undefined) return ownAnswer(own, message)
   // of a call of this node, whose payment was not good
@@ -101,7 +101,7 @@ const saidStates: Partial<Record<TaskState, TaskState>> = {
   TASK_STATE_CANCELED: 'TASK_STATE_REJECTED',
 }
 
-function ownAnswer(value: JsonValue, message: ThreadMessage): Answer {
+function ownAnswer(value: JsonValue, message: ThreadMessage): A2aAnswer {
   const read = ownWords.safeParse(value)
   if (!read.success) {
     const parts = [{ text: 'the agent answered in the form of A2A, with members that are not as expected' }]
@@ -136,7 +136,7 @@ const effectStates: Readonly<Record<string, TaskState>> = {
   UNAVAILABLE: 'TASK_STATE_REJECTED',
 }
 
-function resultAnswer(message: ThreadMessage, files: object[]): Answer {
+function resultAnswer(message: ThreadMessage, files: object[]): A2aAnswer {
   const decoded = decodePayload(message.kind, message.payload)
   const document = 'document' in decoded.payload ? decoded.payload.document : undefined
   const result = document === undefined ? undefined : parseResultDocument(document)

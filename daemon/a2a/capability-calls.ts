@@ -18,7 +18,7 @@ import { takeLocalCall } from '../tasks/local-calls.ts'
 import { refuseA2a } from './errors.ts'
 import type { UserMessage } from './shapes.ts'
 import { agentMessage, statusOf, type TaskEvents } from './task-events.ts'
-import { authorizationFor, isJudged, keys, PaymentNeeded, requiredBy } from './x402.ts'
+import { authorizationFor, isJudged, metadataKeys, PaymentNeeded, requiredBy } from './x402.ts'
 
 export type CapabilityCallsNeeds = ConversationNeeds &
   Pick<Context, 'hub' | 'timers' | 'random' | 'log'> & {
@@ -30,7 +30,7 @@ export type CapabilityCallsNeeds = ConversationNeeds &
 
 /** How a client pays: by a header of its request, or by the extension. */
 export type Means = { payment: JsonValue | undefined; isExtended: boolean }
-export type Call = { capability: string; args: Record<string, JsonValue> }
+export type AskedCall = { capability: string; args: Record<string, JsonValue> }
 
 /** How long an answer waits for the hub's word on a payment. */
 const JUDGED_MS = 30_000
@@ -48,7 +48,7 @@ export class CapabilityCalls {
   }
 
   /** Opens the task of a call; runs inside a transaction. Throws {@link PaymentNeeded} where it has a price. */
-  open(call: Call, context: string, means: Means): A2aTaskRow {
+  open(call: AskedCall, context: string, means: Means): A2aTaskRow {
     const { modules, identity } = this.#ctx
     if (!modules.serves(call.capability))
       refuseA2a('InvalidParams', `this node does not serve ${call.capability}; the card lists what it does`)
@@ -63,14 +63,14 @@ export class CapabilityCalls {
   /** Takes what pays for a call that was asked for before; runs inside a transaction. */
   pay(task: A2aTaskRow, { metadata = {} }: UserMessage): A2aTaskRow {
     const { store } = this.#ctx
-    const call = parseJson(fromUtf8(task.request ?? utf8('{}'))) as Call
-    const given = metadata[keys.payload]
-    if (metadata[keys.status] === 'payment-rejected') {
+    const call = parseJson(fromUtf8(task.request ?? utf8('{}'))) as AskedCall
+    const given = metadata[metadataKeys.payload]
+    if (metadata[metadataKeys.status] === 'payment-rejected') {
       this.#taskEvents.tellStatus(task.key, { state: 'TASK_STATE_CANCELED', message: undefined })
       return a2aTaskAt(store, task.key)
     }
     if (given === undefined)
-      return refuseA2a('InvalidParams', 'the call waits for its payment', `metadata.${keys.payload}`)
+      return refuseA2a('InvalidParams', 'the call waits for its payment', `metadata.${metadataKeys.payload}`)
     const quote = this.#quote(call.capability)
     if (quote === undefined)
       return refuseA2a('UnsupportedOperation', 'the call has no price any more; call it anew')
@@ -142,12 +142,12 @@ export class CapabilityCalls {
       return this.#payer(quote, given)
     } catch (error) {
       if (!(error instanceof PaymentNeeded)) throw error
-      return refuseA2a('InvalidParams', error.message, `metadata.${keys.payload}`)
+      return refuseA2a('InvalidParams', error.message, `metadata.${metadataKeys.payload}`)
     }
   }
 
   #take(
-    call: Call,
+    call: AskedCall,
     context: string,
     paid: { caller: string; authorization: Uint8Array | undefined },
   ): A2aTaskRow {
@@ -168,11 +168,11 @@ export class CapabilityCalls {
     })
   }
 
-  #ask(call: Call, context: string, quote: Quote): A2aTaskRow {
+  #ask(call: AskedCall, context: string, quote: Quote): A2aTaskRow {
     const { store, random, now } = this.#ctx
     const id = newInteractionId(random)
     const message = agentMessage({ id, context }, `${id}.price`, [{ text: priceText(quote) }])
-    const metadata = { [keys.status]: 'payment-required', [keys.required]: requiredBy(quote) }
+    const metadata = { [metadataKeys.status]: 'payment-required', [metadataKeys.required]: requiredBy(quote) }
     const at = now()
     const state = 'TASK_STATE_INPUT_REQUIRED'
     const status = JSON.stringify(statusOf(state, at, { ...message, metadata }))

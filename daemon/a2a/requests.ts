@@ -18,10 +18,10 @@ const JSON_TYPE = 'application/json'
 const JSON_TYPES: readonly string[] = [JSON_TYPE, 'application/a2a+json']
 
 /** An agent's part of the path, and what stands below it. */
-export type Place = { tenant: string | undefined; path: string }
+export type RequestPlace = { tenant: string | undefined; path: string }
 
 /** The agent that a path is below, where its first part is none of the interface's own. */
-export function placeOf(pathname: string): Place {
+export function placeOf(pathname: string): RequestPlace {
   const [, first = ''] = pathname.split('/')
   if (first === '' || ownSegments.includes(first)) return { tenant: undefined, path: pathname }
   const rest = pathname.slice(first.length + 1)

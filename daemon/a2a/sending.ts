@@ -19,7 +19,7 @@ import { refuseA2a } from './errors.ts'
 import { type Asked, askedBy, withFiles } from './parts.ts'
 import { END_KEY, type Given, isFinal, PAY_KEY, type TaskState, type UserMessage } from './shapes.ts'
 import { statusOf, type TaskEvents } from './task-events.ts'
-import { keys } from './x402.ts'
+import { metadataKeys } from './x402.ts'
 
 type Used = 'delegate' | 'message' | 'end' | 'cancel'
 /** The operations of the node, which this interface calls as every other client does. */
@@ -118,7 +118,7 @@ export class Sending {
   #openOwn(message: UserMessage, means: Means): A2aTaskRow {
     const asked = askedBy(message.parts)
     if (!('capability' in asked)) return refuseA2a('UnsupportedOperation', NAME_AN_AGENT)
-    const paid = message.metadata?.[keys.payload] as JsonValue | undefined
+    const paid = message.metadata?.[metadataKeys.payload] as JsonValue | undefined
     const context = message.contextId ?? toBase64url(this.#ctx.random(CONTEXT_BYTES))
     return this.#capabilityCalls.open(asked, context, { ...means, payment: means.payment ?? paid })
   }

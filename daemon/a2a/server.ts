@@ -22,12 +22,12 @@ import {
   decoded,
   idOf,
   meansOf,
-  type Place,
   parsed,
   placeOf,
+  type RequestPlace,
   requireVersion,
 } from './requests.ts'
-import { type Asking, type Outcome, refusedAs, type Service } from './service.ts'
+import { type Asking, refusedAs, type ServedOutcome, type Service } from './service.ts'
 import { type Following, follow } from './streams.ts'
 import type { TaskEvents } from './task-events.ts'
 import { extensionUris, headerNames, headerOf, PaymentNeeded } from './x402.ts'
@@ -141,7 +141,7 @@ export class A2aServer {
     return this.#rest(exchange, place)
   }
 
-  #card({ request, response }: Exchange, { tenant }: Place): void {
+  #card({ request, response }: Exchange, { tenant }: RequestPlace): void {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       notThere(response)
       return
@@ -164,7 +164,7 @@ export class A2aServer {
     return at
   }
 
-  async #rpc(exchange: Exchange, place: Place): Promise<void> {
+  async #rpc(exchange: Exchange, place: RequestPlace): Promise<void> {
     const { request, response } = exchange
     if (request.method !== 'POST') return notThere(response)
     let id: string | number | null = null
@@ -186,7 +186,7 @@ export class A2aServer {
     }
   }
 
-  async #rest(exchange: Exchange, place: Place): Promise<void> {
+  async #rest(exchange: Exchange, place: RequestPlace): Promise<void> {
     const { request, response, url } = exchange
     const found = methodAt(request.method ?? '', place.path)
     const type = mediaTypeFor(request)
@@ -216,8 +216,8 @@ export class A2aServer {
     name: MethodName,
     params: JsonValue,
     { request, response, authority }: Exchange,
-    { tenant }: Place,
-  ): Promise<Outcome> {
+    { tenant }: RequestPlace,
+  ): Promise<ServedOutcome> {
     authority.throwIfAborted()
     const gone = new AbortController()
     response.on('close', () => gone.abort())
@@ -237,7 +237,7 @@ export class A2aServer {
     return outcome
   }
 
-  #answer(exchange: Exchange, outcome: Outcome, wrapping: Wrapping): void {
+  #answer(exchange: Exchange, outcome: ServedOutcome, wrapping: Wrapping): void {
     const { response } = exchange
     if (outcome.settled !== undefined && !response.headersSent)
       response.setHeader(headerNames.response, headerOf(outcome.settled))

@@ -46,7 +46,7 @@ export type Asking = {
   authority: AbortSignal
 }
 /** `settled`: what the hub said of the payment that came with the request. */
-export type Outcome = ({ reply: object } | { follow: Following }) & { settled?: object }
+export type ServedOutcome = ({ reply: object } | { follow: Following }) & { settled?: object }
 
 export type ServiceParts = {
   methodHandlers: MethodHandlers
@@ -66,7 +66,7 @@ export class Service {
   }
 
   /** Throws {@link A2aRefused}. */
-  async call(name: MethodName, params: JsonValue, asking: Asking): Promise<Outcome> {
+  async call(name: MethodName, params: JsonValue, asking: Asking): Promise<ServedOutcome> {
     try {
       return await this.#call(name, camelMembers(params), asking)
     } catch (error) {
@@ -74,7 +74,7 @@ export class Service {
     }
   }
 
-  #call(name: MethodName, params: JsonValue, asking: Asking): Promise<Outcome> | Outcome {
+  #call(name: MethodName, params: JsonValue, asking: Asking): Promise<ServedOutcome> | ServedOutcome {
     const { methodHandlers, pushes } = this.#parts
     const read = <N extends RequestName>(shape: N): Given<N> => readAs(shape, params)
     const agent = this.#agentOf(asking, params)
@@ -117,7 +117,7 @@ export class Service {
     agent: string | undefined,
     given: Given<'SendMessageRequest'>,
     { means, signal, authority }: Asking,
-  ): Promise<Outcome> {
+  ): Promise<ServedOutcome> {
     const { methodHandlers, sending, pushes } = this.#parts
     const wanted = given.configuration?.taskPushNotificationConfig
     if (wanted !== undefined) pushes.check(wanted)
@@ -132,7 +132,7 @@ export class Service {
     agent: string | undefined,
     given: Given<'SendMessageRequest'>,
     { means, signal, authority, lastEventId }: Asking,
-  ): Promise<Outcome> {
+  ): Promise<ServedOutcome> {
     const { sending, pushes } = this.#parts
     const { taskPushNotificationConfig: wanted, historyLength } = given.configuration ?? {}
     if (wanted !== undefined) pushes.check(wanted)

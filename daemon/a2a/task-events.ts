@@ -21,7 +21,7 @@ import { paymentOf } from '../store/payments.ts'
 import { quoteOf } from '../store/quotes.ts'
 import type { Interaction, Message as ThreadMessage } from '../store/threads.ts'
 import { isCut, isOver, isRequester } from '../tasks/standing.ts'
-import { type Answer, answerOf, messageIdOf } from './answers.ts'
+import { type A2aAnswer, answerOf, messageIdOf } from './answers.ts'
 import { isFinal, type Message, type TaskState, type TaskStatus } from './shapes.ts'
 import { paymentMetadata } from './x402.ts'
 
@@ -155,7 +155,7 @@ export class TaskEvents {
   }
 
   /** Words of the agent after a message of the thread. */
-  #answersAfter(interaction: Interaction, after: number): { message: ThreadMessage; answer: Answer }[] {
+  #answersAfter(interaction: Interaction, after: number): { message: ThreadMessage; answer: A2aAnswer }[] {
     const { threads } = this.#ctx
     const isOurs = !isRequester(interaction)
     return (
@@ -169,7 +169,7 @@ export class TaskEvents {
   }
 
   /** What the agent said last, if it spoke last. */
-  #newestAnswer(interaction: Interaction): { message: ThreadMessage; answer: Answer } | undefined {
+  #newestAnswer(interaction: Interaction): { message: ThreadMessage; answer: A2aAnswer } | undefined {
     const { store, threads } = this.#ctx
     const isOurs = !isRequester(interaction)
     const newest = store.get<{ key: number; direction: string }>(

@@ -38,7 +38,7 @@ export const headerNames = {
 } as const
 
 /** Members of the metadata of messages. */
-export const keys = {
+export const metadataKeys = {
   status: 'x402.payment.status',
   required: 'x402.payment.required',
   payload: 'x402.payment.payload',
@@ -135,8 +135,12 @@ const notSettled = (errorMessage: string) => ({
 export function paymentMetadata(row: PaymentRow): { [member: string]: JsonValue } | undefined {
   if (!isJudged(row)) return undefined
   const settled = settlementOf(row)
-  if (settled === undefined) return { [keys.status]: 'payment-verified' }
+  if (settled === undefined) return { [metadataKeys.status]: 'payment-verified' }
   if (!settled.success)
-    return { [keys.status]: 'payment-failed', [keys.error]: 'SETTLEMENT_FAILED', [keys.receipts]: [settled] }
-  return { [keys.status]: 'payment-completed', [keys.receipts]: [settled] }
+    return {
+      [metadataKeys.status]: 'payment-failed',
+      [metadataKeys.error]: 'SETTLEMENT_FAILED',
+      [metadataKeys.receipts]: [settled],
+    }
+  return { [metadataKeys.status]: 'payment-completed', [metadataKeys.receipts]: [settled] }
 }

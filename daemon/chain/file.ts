@@ -155,13 +155,13 @@ const longer = (path: string, seq: number) =>
   )
 
 /** A line as latin1, one character a byte. */
-export type Line = { text: string; start: number; complete: boolean }
+export type ChainLine = { text: string; start: number; complete: boolean }
 export type ReadResult = ReturnType<typeof readRecord>
 
 /** The record of a line; undefined for what is no record at all, as a torn write leaves it. */
 export function parseLine(
   path: string,
-  line: Line,
+  line: ChainLine,
   seq: number,
   previous: Uint8Array,
   did: string,
@@ -208,12 +208,12 @@ function checkUndrained({ path, store, identity }: ChainFile, from: number, prev
   }
 }
 
-function isLastLine(file: number, line: Line): boolean {
+function isLastLine(file: number, line: ChainLine): boolean {
   return line.start + line.text.length + 1 === fs.fstatSync(file).size
 }
 
 /** The lines of a chain file. One that no record could fill ends them, as a line that is none. */
-export function* linesOf(file: number): Generator<Line> {
+export function* linesOf(file: number): Generator<ChainLine> {
   // most chains fill little of it, and only what was read is looked at
   const buffer = Buffer.allocUnsafe(READ_BYTES)
   let rest = ''

@@ -16,9 +16,9 @@ const CONTRADICTED = 'head that a peer holds'
 /** Heads beyond this length, under this key state or an older one, were signed by a copy that is lost. */
 const LOST = 'heads of a lost copy'
 
-type Place = Pick<SignedHead, 'length' | 'id'>
+type HeadPlace = Pick<SignedHead, 'length' | 'id'>
 
-const isOn = (chain: Chain, { length, id }: Place): boolean => {
+const isOn = (chain: Chain, { length, id }: HeadPlace): boolean => {
   const own = chain.idAt(length)
   return own !== undefined && equal(own, id)
 }
@@ -30,7 +30,7 @@ export function sayOldCopy(chain: Chain, length: number, seen: string): string {
 }
 
 /** The same of a head that a correspondent holds. */
-export function sayHeldBy(name: string, chain: Chain, { length }: Place): string {
+export function sayHeldBy(name: string, chain: Chain, { length }: HeadPlace): string {
   return sayOldCopy(
     chain,
     length,
@@ -47,7 +47,7 @@ export function isContradicted(chain: Chain, store: Store, head: SignedHead): bo
   return head.length <= length || head.kelSeq > kelSeq
 }
 
-export function rememberContradicted(store: Store, peer: string, { length, id }: Place): void {
+export function rememberContradicted(store: Store, peer: string, { length, id }: HeadPlace): void {
   remember(store, CONTRADICTED, encode([aidBytes(peer), length, id]))
 }
 

@@ -17,14 +17,14 @@ const TAKEN_OVER = 'taken over'
 const TOLD_MS = 7 * 86_400_000
 
 /** The number of the folder tells a copy from the folder that it was made of. */
-export type Place = { machine: string; dir: string; folder: number }
+export type MachinePlace = { machine: string; dir: string; folder: number }
 
-const placeOf = (dir: string): Place => {
+const placeOf = (dir: string): MachinePlace => {
   const real = fs.realpathSync(dir)
   return { machine: hostname(), dir: real, folder: fs.statSync(real).ino }
 }
 
-const sayPlace = ({ machine, dir }: Place): string => `${dir} on ${machine}`
+const sayPlace = ({ machine, dir }: MachinePlace): string => `${dir} on ${machine}`
 
 function read<T>(store: Store, name: string): T | undefined {
   const mark = recall(store, name)
@@ -32,8 +32,8 @@ function read<T>(store: Store, name: string): T | undefined {
 }
 
 /** Where this store was used before, when that was elsewhere. */
-export function formerPlace(store: Store, dir: string): Place | undefined {
-  const former = read<Place>(store, PLACE)
+export function formerPlace(store: Store, dir: string): MachinePlace | undefined {
+  const former = read<MachinePlace>(store, PLACE)
   const now = placeOf(dir)
   const isHere =
     former === undefined ||
@@ -49,14 +49,14 @@ export function notePlace(store: Store, dir: string): void {
 }
 
 /** Why nothing is signed yet where a directory may be a copy. */
-export const sayElsewhere = (former: Place): string =>
+export const sayElsewhere = (former: MachinePlace): string =>
   `this directory was in use at ${sayPlace(former)} before; nothing is signed until the hub has shown that no node of this identity runs there any more`
 
-type Second = { atMs: number; former: Place | undefined; here: Place }
+type Second = { atMs: number; former: MachinePlace | undefined; here: MachinePlace }
 
 /** Found another node of this identity that was first; gives the sentence for it. */
 export function noteSecond(store: Store, dir: string, atMs: number): string {
-  const second: Second = { atMs, former: read<Place>(store, PLACE), here: placeOf(dir) }
+  const second: Second = { atMs, former: read<MachinePlace>(store, PLACE), here: placeOf(dir) }
   remember(store, SECOND, utf8(JSON.stringify(second)))
   return saySecond(second)
 }
@@ -87,11 +87,11 @@ export function twinSeenAt(store: Store): number | undefined {
 export const sayMayBeTakenOver = (seenMs: number): string =>
   `a copy of this node was started on another machine, last seen at ${timeOf(seenMs)}, and may have taken over since; nothing is signed until the hub has answered, which the node goes on asking`
 
-type TakenOver = { atMs: number; former: Place | undefined }
+type TakenOver = { atMs: number; former: MachinePlace | undefined }
 
 /** By its owner's word this directory goes on in the place of every other copy. */
 export function noteTakenOver(store: Store, atMs: number): void {
-  const taken: TakenOver = { atMs, former: read<Place>(store, PLACE) }
+  const taken: TakenOver = { atMs, former: read<MachinePlace>(store, PLACE) }
   remember(store, TAKEN_OVER, utf8(JSON.stringify(taken)))
   forget(store, TWIN)
 }

@@ -103,9 +103,9 @@ function filterOf(ctx: Needs, text: string): FilterWord[] {
 }
 
 /** The row after which a list goes on, as it stood when it was listed. */
-type Place = { updatedAt: number; key: number }
+type RowPlace = { updatedAt: number; key: number }
 
-function placeOf(ctx: Needs, { lastAt, interactionId }: Page): Place {
+function placeOf(ctx: Needs, { lastAt, interactionId }: Page): RowPlace {
   const { key } = ctx.threads.findById(interactionId) ?? refuseCursor()
   return { updatedAt: lastAt, key }
 }
@@ -116,7 +116,7 @@ type PageRequest = ListRequest & { filter?: readonly FilterWord[] }
  * How the store is asked for the keys of a page. Every state is asked for by itself, newest first, and the answers are merged: so
  * a few open tasks are found as quickly among a hundred thousand that ended.
  */
-export function pageQuestion(given: PageRequest, after: Place | undefined, rows: number) {
+export function pageQuestion(given: PageRequest, after: RowPlace | undefined, rows: number) {
   const parameters: (string | number)[] = [given.side, rows]
   const conditions = ['side = ?1']
   if (after !== undefined) {

@@ -25,7 +25,7 @@ const WINDOW = 1024
 
 type Page = { key: Uint8Array; challenge: string; highest: number; seen: Set<number> }
 type Opening = { session: string; nonce: string; proof: string }
-type Call = { session: string; counter: number }
+type NumberedCall = { session: string; counter: number }
 
 export class PageSessions {
   readonly #token: string
@@ -60,7 +60,7 @@ export class PageSessions {
    * The keys of a call that a page may make; undefined where no such page is open, or that call was made before. `count`
    * counts it, once its first frame was opened; false where another one came first, or the page was forgotten meanwhile.
    */
-  call({ session, counter }: Call, host: string): { keys: CallKeys; count(): boolean } | undefined {
+  call({ session, counter }: NumberedCall, host: string): { keys: CallKeys; count(): boolean } | undefined {
     const page = this.#pages.get(session)
     if (page === undefined || wasSeen(page, counter)) return undefined
     const count = () => {

@@ -76,7 +76,7 @@ function queryOf(url: URL): Record<string, string> {
 const LOOPBACK = '127.0.0.1'
 const PLACES_MAX = 8
 
-type Place = { servers: readonly http.Server[]; origins: OwnOrigins }
+type Listening = { servers: readonly http.Server[]; origins: OwnOrigins }
 
 export class ControlServer {
   #options: ControlOptions
@@ -87,7 +87,7 @@ export class ControlServer {
   #local: http.Server
   readonly #serve: http.RequestListener
   /** Further ports, each opened for one link of the console. */
-  readonly #places = new Map<number, Place>()
+  readonly #places = new Map<number, Listening>()
   #bound = ''
   #origins = new OwnOrigins('', 0, [], HOW_TO_ADD_A_HOST)
   #closing = new AbortController()

@@ -10,10 +10,10 @@ import type { BlackboardConfig } from '../home/module-config.ts'
 import { recall, remember } from '../store/memory.ts'
 import {
   type Arguments,
-  type Call,
+  type CallOutcome,
+  type CapabilityCall,
   type Module,
   type ModuleGround,
-  type Outcome,
   onlyMembers,
   type Provider,
   ProviderFailed,
@@ -55,7 +55,7 @@ class Blackboard {
     const one = (
       name: string,
       summary: string,
-      run: (call: Call) => Outcome | Promise<Outcome>,
+      run: (call: CapabilityCall) => CallOutcome | Promise<CallOutcome>,
     ): Provider => ({
       capability: `blackboard.${name}`,
       summary,
@@ -75,23 +75,23 @@ class Blackboard {
     ]
   }
 
-  #mayCall({ caller }: Call): boolean {
+  #mayCall({ caller }: CapabilityCall): boolean {
     return caller === undefined || this.#config.allow.includes(caller)
   }
 
-  #list(args: Arguments): Outcome {
+  #list(args: Arguments): CallOutcome {
     onlyMembers(args, [])
     const versions = [...this.#notes].map(([name, { version }]) => [name, version] as const)
     const shown = Object.fromEntries(versions.sort(([a], [b]) => (a < b ? -1 : 1)))
     return { status: 'OK', metrics: { notes: versions.length }, observedState: JSON.stringify(shown) }
   }
 
-  #read(args: Arguments): Outcome {
+  #read(args: Arguments): CallOutcome {
     onlyMembers(args, ['name'])
     return show(this.#notes.get(nameOf(args)))
   }
 
-  #write(args: Arguments): Outcome {
+  #write(args: Arguments): CallOutcome {
     onlyMembers(args, ['name', 'text', 'if_version'])
     const { text, if_version: expected = 0 } = args
     const name = nameOf(args)
@@ -113,7 +113,7 @@ class Blackboard {
     return show(note)
   }
 
-  async #watch({ args, signal }: Call): Promise<Outcome> {
+  async #watch({ args, signal }: CapabilityCall): Promise<CallOutcome> {
     onlyMembers(args, ['name', 'after_version', 'wait_s'])
     const { after_version: after = 0, wait_s: wait = WAIT_S_MAX } = args
     const name = nameOf(args)
@@ -135,7 +135,7 @@ function nameOf({ name }: Arguments): string {
   )
 }
 
-const show = (note: Note | undefined): Outcome =>
+const show = (note: Note | undefined): CallOutcome =>
   note === undefined
     ? { status: 'OK', metrics: { version: 0 } }
     : { status: 'OK', metrics: { version: note.version }, observedState: note.text }

@@ -10,9 +10,9 @@ import type { CasConfig } from '../home/module-config.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
 import {
   type Arguments,
-  type Call,
+  type CallOutcome,
+  type CapabilityCall,
   type Module,
-  type Outcome,
   onlyMembers,
   type Provider,
   ProviderFailed,
@@ -41,7 +41,7 @@ class Cas {
   }
 
   providers(): Provider[] {
-    const one = (name: string, summary: string, run: (call: Call) => Outcome): Provider => ({
+    const one = (name: string, summary: string, run: (call: CapabilityCall) => CallOutcome): Provider => ({
       capability: `cas.${name}`,
       summary,
       published: true,
@@ -56,7 +56,7 @@ class Cas {
     ]
   }
 
-  #put({ args, caller }: Call): Outcome {
+  #put({ args, caller }: CapabilityCall): CallOutcome {
     onlyMembers(args, ['content', 'media_type'])
     const content = contentOf(args)
     const mediaType = args['media_type'] ?? 'application/octet-stream'
@@ -86,7 +86,7 @@ class Cas {
     replaceFile(path, content)
   }
 
-  #get({ args }: Call): Outcome {
+  #get({ args }: CapabilityCall): CallOutcome {
     const { cid, bytes } = this.#find(args)
     if (bytes === undefined) throw new ProviderFailed('there is no such content here')
     const artifact = { path: 'content', contentCid: cid, sizeBytes: bytes.length }
@@ -98,7 +98,7 @@ class Cas {
     }
   }
 
-  #has({ args }: Call): Outcome {
+  #has({ args }: CapabilityCall): CallOutcome {
     const { bytes } = this.#find(args)
     return { status: 'OK', metrics: { has: bytes === undefined ? 0 : 1 } }
   }

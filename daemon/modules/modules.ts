@@ -9,7 +9,13 @@ import { present } from '../../protocol/encoding/present.ts'
 import type { Effect } from '../../protocol/proof/effect.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import type { Served } from '../context.ts'
-import { type Call, type Module, type ModuleGround, type Provider, runProvider } from './provider.ts'
+import {
+  type CapabilityCall,
+  type Module,
+  type ModuleGround,
+  type Provider,
+  runProvider,
+} from './provider.ts'
 
 const compiled: readonly Module[] = [service, cas, blackboard, org, shell].filter(one => one !== undefined)
 
@@ -75,7 +81,7 @@ export class Modules implements Served {
     }))
   }
 
-  async run(provider: Provider, call: Call): Promise<Effect> {
+  async run(provider: Provider, call: CapabilityCall): Promise<Effect> {
     return runProvider(provider, call, this.#ground)
   }
 }

@@ -1,6 +1,13 @@
 /** Values of an organisation: its members are told them directly, and nothing that is published may hold one. */
 import { OrgScoped } from '../hubs/publication.ts'
-import { type Call, type Module, type Outcome, onlyMembers, ProviderFailed, unavailable } from './provider.ts'
+import {
+  type CallOutcome,
+  type CapabilityCall,
+  type Module,
+  onlyMembers,
+  ProviderFailed,
+  unavailable,
+} from './provider.ts'
 
 export const module: Module | undefined = {
   name: 'org',
@@ -9,7 +16,7 @@ export const module: Module | undefined = {
     const { members, values } = config.org
     const scoped = new Map(Object.entries(values).map(([name, value]) => [name, new OrgScoped(value)]))
     publication.declare('an org-scoped value', () => [...scoped.values()].map(value => value.reveal()))
-    const run = async ({ args, caller }: Call): Promise<Outcome> => {
+    const run = async ({ args, caller }: CapabilityCall): Promise<CallOutcome> => {
       if (caller !== undefined && !members.includes(caller)) return unavailable('this caller is not allowed')
       onlyMembers(args, ['name'])
       const value = typeof args['name'] === 'string' ? scoped.get(args['name']) : undefined

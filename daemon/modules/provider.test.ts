@@ -2,12 +2,12 @@
 import pino from 'pino'
 import { describe, expect, test } from 'vitest'
 import { systemTimers } from '../../protocol/timers.ts'
-import { type Outcome, type Provider, ProviderFailed, runProvider } from './provider.ts'
+import { type CallOutcome, type Provider, ProviderFailed, runProvider } from './provider.ts'
 
 const ground = { now: Date.now, timers: systemTimers, log: pino({ level: 'silent' }) }
 
 function ran(
-  run: Provider['run'] | Outcome,
+  run: Provider['run'] | CallOutcome,
   more: Partial<Provider> = {},
   signal = new AbortController().signal,
 ) {

@@ -12,7 +12,7 @@ import type { Publication } from '../hubs/publication.ts'
 
 export type Arguments = Readonly<Record<string, unknown>>
 
-export type Call = {
+export type CapabilityCall = {
   capability: string
   args: Arguments
   /** AID of whoever asks; undefined for the owner of the node. */
@@ -22,7 +22,7 @@ export type Call = {
 }
 
 /** What a provider observed; everything is optional but the status, and `OK` is what it claims, not what it gets. */
-export type Outcome = {
+export type CallOutcome = {
   status: 'OK' | 'FAILED' | 'UNAVAILABLE'
   message?: string
   /** Numbers that can be compared; a number that is none is left out. */
@@ -46,7 +46,7 @@ export type Provider = {
   readonly price?: number
   /** What it observed stays out of the evidence chain. */
   readonly isPrivate?: true
-  run(call: Call): Promise<Outcome>
+  run(call: CapabilityCall): Promise<CallOutcome>
 }
 
 /** What a module is opened with. */
@@ -65,8 +65,8 @@ export class ProviderFailed extends Error {
   override name = 'ProviderFailed'
 }
 
-export const unavailable = (message: string): Outcome => ({ status: 'UNAVAILABLE', message })
-export const failed = (message: string): Outcome => ({ status: 'FAILED', message })
+export const unavailable = (message: string): CallOutcome => ({ status: 'UNAVAILABLE', message })
+export const failed = (message: string): CallOutcome => ({ status: 'FAILED', message })
 
 /** Refuses arguments that nobody reads, with the ones that are read. */
 export function onlyMembers(args: Arguments, accepted: readonly string[]): void {
@@ -80,13 +80,13 @@ const MESSAGE_CHARACTERS_MAX = 1000
 /** Runs a call to its end, whatever the provider does, and builds the effect. */
 export async function runProvider(
   provider: Provider,
-  call: Call,
+  call: CapabilityCall,
   { now, timers, log }: Pick<ModuleGround, 'now' | 'timers' | 'log'>,
 ): Promise<Effect> {
   const started = now()
   const time = timers.deadline(provider.timeoutMs)
   const signal = AbortSignal.any([call.signal, time])
-  let outcome: Outcome
+  let outcome: CallOutcome
   try {
     outcome = await within(timers, signal, provider.run({ ...call, signal }))
   } catch (error) {
@@ -124,7 +124,7 @@ async function within<T>(timers: Timers, signal: AbortSignal, work: Promise<T>):
 
 const NO_TRUST = { verify: 0, auth: 0 } as const
 
-function effectOf(provider: Provider, call: Call, outcome: Outcome, latencyMs: number): Effect {
+function effectOf(provider: Provider, call: CapabilityCall, outcome: CallOutcome, latencyMs: number): Effect {
   const { metrics = {}, artifacts = [], observedState, protocol, nativeAck, quirk } = outcome
   const finite = Object.entries(metrics).filter(([, value]) => Number.isFinite(value))
   // minus zero is no metric: it has no canonical form

@@ -7,7 +7,14 @@ import { systemCode } from '../../protocol/encoding/errors.ts'
 import { canonicalJson, type JsonValue } from '../../protocol/encoding/json.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { ServiceConfig } from '../home/module-config.ts'
-import { type Call, failed, type Module, type Outcome, type Provider, unavailable } from './provider.ts'
+import {
+  type CallOutcome,
+  type CapabilityCall,
+  failed,
+  type Module,
+  type Provider,
+  unavailable,
+} from './provider.ts'
 
 const REPLY_BYTES_MAX = 512 * 1024
 /** Members that a service says about itself; its tiers are not among them. */
@@ -43,7 +50,7 @@ function provider(service: ServiceConfig): Provider {
   }
 }
 
-async function ask({ url, method, headers }: ServiceConfig, call: Call): Promise<Outcome> {
+async function ask({ url, method, headers }: ServiceConfig, call: CapabilityCall): Promise<CallOutcome> {
   const { capability, args, caller = null } = call
   const body = JSON.stringify({ capability, args, caller })
   let response: Response
@@ -65,7 +72,7 @@ async function ask({ url, method, headers }: ServiceConfig, call: Call): Promise
 const causeOf = (error: unknown): string =>
   systemCode(error instanceof Error ? error.cause : undefined) ?? 'no connection'
 
-async function outcomeOf(response: Response): Promise<Outcome> {
+async function outcomeOf(response: Response): Promise<CallOutcome> {
   const text = await textOf(response)
   if (!response.ok) return failed(`the service answered HTTP ${response.status}`)
   if (text === undefined) return failed(`the service answered with more than ${REPLY_BYTES_MAX} bytes`)
@@ -97,7 +104,7 @@ function objectIn(text: string): Record<string, JsonValue> | undefined {
 }
 
 /** Numbers at the top become metrics; what else there is stays whole in the observed state. */
-function lifted(reply: Record<string, JsonValue>): Outcome {
+function lifted(reply: Record<string, JsonValue>): CallOutcome {
   const members = Object.entries(reply).filter(([name]) => !OWN_MEMBERS.includes(name))
   const numbers = members.filter((one): one is [string, number] => typeof one[1] === 'number')
   const rest = members.filter(([, value]) => typeof value !== 'number')

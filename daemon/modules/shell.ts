@@ -12,11 +12,11 @@ import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { ShellCommand, ShellConfig } from '../home/module-config.ts'
 import {
   type Arguments,
-  type Call,
+  type CallOutcome,
+  type CapabilityCall,
   failed,
   type Module,
   type ModuleGround,
-  type Outcome,
   onlyMembers,
   type Provider,
   ProviderFailed,
@@ -100,7 +100,7 @@ class Shell {
   }
 
   /** Why this caller gets nothing, which is recorded; undefined for one that may call. */
-  #refusal({ caller, capability }: Call): Outcome | undefined {
+  #refusal({ caller, capability }: CapabilityCall): CallOutcome | undefined {
     const reason =
       caller === undefined
         ? !this.#config.allow_local && 'a call without a caller is not allowed; set allow_local'
@@ -110,7 +110,7 @@ class Shell {
     return unavailable(reason)
   }
 
-  #list({ caller, args }: Call): Outcome {
+  #list({ caller, args }: CapabilityCall): CallOutcome {
     onlyMembers(args, [])
     const { commands, allow_arbitrary } = this.#config
     const allowed = this.#allowed()
@@ -132,7 +132,7 @@ class Shell {
     }
   }
 
-  async #run(call: Call, line: () => Line): Promise<Outcome> {
+  async #run(call: CapabilityCall, line: () => Line): Promise<CallOutcome> {
     const refusal = this.#refusal(call)
     if (refusal !== undefined) return refusal
     const { words, dir, timeoutS } = line()
@@ -160,7 +160,8 @@ class Shell {
   }
 }
 
-const ended = (exitCode: number): Outcome => (exitCode === 0 ? { status: 'OK' } : failed(`exit ${exitCode}`))
+const ended = (exitCode: number): CallOutcome =>
+  exitCode === 0 ? { status: 'OK' } : failed(`exit ${exitCode}`)
 
 function lineOf(command: ShellCommand, args: Arguments): Line {
   onlyMembers(args, ['argv'])

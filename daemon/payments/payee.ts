@@ -34,7 +34,7 @@ import { orderFor } from './orders.ts'
 import { offerFault, offerOf, quoteEffect } from './price-check.ts'
 
 /** What a call is answered with: after its payment with the hub's receipts, or with the price in its place. */
-export type Answer = {
+export type PaidAnswer = {
   effect: Effect
   isPrivate?: boolean
   quote?: Quote
@@ -100,8 +100,8 @@ export class Payee {
   async paid(
     interaction: Interaction,
     quote: Quote,
-    work: () => Promise<Answer | undefined>,
-  ): Promise<Answer | undefined> {
+    work: () => Promise<PaidAnswer | undefined>,
+  ): Promise<PaidAnswer | undefined> {
     const held = await this.held(interaction, quote)
     if (held === undefined || 'effect' in held) return held
     const kept = held.state === 'held' ? await this.#work(held, work) : held
@@ -111,7 +111,7 @@ export class Payee {
   }
 
   /** The payment once its credits are held; what is answered in place of the work; undefined while the hub is silent. */
-  async held(interaction: Interaction, quote: Quote): Promise<PaymentRow | Answer | undefined> {
+  async held(interaction: Interaction, quote: Quote): Promise<PaymentRow | PaidAnswer | undefined> {
     const asked = paymentOf(this.#ctx.store, interaction.key) ?? this.#accept(interaction, quote)
     if (typeof asked === 'string') return { effect: quoteEffect(quote, asked), quote }
     if (asked === undefined) return { effect: quoteEffect(quote), quote }
@@ -126,7 +126,7 @@ export class Payee {
    * What a stop cut short: what is kept of a paid call goes on by itself, and where nothing is, `answer` is kept and the
    * credits go back. False where the call was not paid for.
    */
-  keep(interaction: Interaction, answer: Answer): boolean {
+  keep(interaction: Interaction, answer: PaidAnswer): boolean {
     const row = paymentOf(this.#ctx.store, interaction.key)
     if (row?.state === 'held') this.#keepOutcome(row, answer)
     return row?.state === 'held' || (row?.outcome ?? null) !== null
@@ -165,7 +165,7 @@ export class Payee {
     return this.#ctx.hubNow() > notAfter + AFTER_EXPIRY_MS
   }
 
-  async #work(row: PaymentRow, work: () => Promise<Answer | undefined>): Promise<PaymentRow | undefined> {
+  async #work(row: PaymentRow, work: () => Promise<PaidAnswer | undefined>): Promise<PaymentRow | undefined> {
     const isTooLate = row.holdUntil !== null && this.#ctx.hubNow() > row.holdUntil - MARGIN_MS
     const late = 'the payment lapses before the work could end; nothing was done'
     if (!isTooLate) this.begun(row)
@@ -180,7 +180,7 @@ export class Payee {
   }
 
   /** Keeps what came of the work beside the order that takes the credits, or gives them back where nothing came of it. */
-  #keepOutcome(row: PaymentRow, { effect, isPrivate = false }: Answer): PaymentRow | undefined {
+  #keepOutcome(row: PaymentRow, { effect, isPrivate = false }: PaidAnswer): PaymentRow | undefined {
     const { store, threads } = this.#ctx
     const isDone = effect.status === 'OK' || effect.status === 'UNVERIFIED'
     return store.transaction(() => {
@@ -192,7 +192,7 @@ export class Payee {
   }
 
   /** Sends the order and waits for the hub's word, but not for long: what was done is told in any case. */
-  async #finish(row: PaymentRow): Promise<Answer | undefined> {
+  async #finish(row: PaymentRow): Promise<PaidAnswer | undefined> {
     const { store, timings } = this.#ctx
     let ended = row
     let waitedMs = 0

@@ -6,7 +6,7 @@ import type { GrantedCapability } from '../../protocol/mail/capability.ts'
 import { agent } from '../../protocol/testing/agents.ts'
 import { MailboxKeys } from '../identity/mailbox-keys.ts'
 import { openStore } from '../store/open.ts'
-import { Capabilities } from './capabilities.ts'
+import { DeliveryCapabilities } from './capabilities.ts'
 
 const DAY_MS = 86_400_000
 const alice = agent('alice')
@@ -20,7 +20,7 @@ function side(aid: string) {
     random: (n: number) => crypto.getRandomValues(new Uint8Array(n)),
   }
   const keys = new MailboxKeys(dir, inputs)
-  const capabilities = new Capabilities(openStore(dir), keys, { identity: { aid }, ...inputs })
+  const capabilities = new DeliveryCapabilities(openStore(dir), keys, { identity: { aid }, ...inputs })
   capabilities.clean()
   return { capabilities, keys, clock }
 }

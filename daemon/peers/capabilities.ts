@@ -59,7 +59,7 @@ export type CapabilityInputs = {
   random: (length: number) => Uint8Array
 }
 
-export class Capabilities {
+export class DeliveryCapabilities {
   #store: Store
   #keys: MailboxKeys
   #inputs: CapabilityInputs

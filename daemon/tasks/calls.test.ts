@@ -14,7 +14,7 @@ import {
   transactionOf,
 } from '../../protocol/proof/payment.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
-import { type Call, type Outcome, type Provider, runProvider } from '../modules/provider.ts'
+import { type CallOutcome, type CapabilityCall, type Provider, runProvider } from '../modules/provider.ts'
 import { Payee } from '../payments/payee.ts'
 import { openPrice } from '../payments/priced-tasks.ts'
 import { recall, remember } from '../store/memory.ts'
@@ -31,7 +31,7 @@ import { takeLocalCall } from './local-calls.ts'
 const COUNT = 'words.count'
 
 /** A call that was begun and waits to be told what came of it. */
-type Running = Call & { end(outcome?: Outcome): void }
+type Running = CapabilityCall & { end(outcome?: CallOutcome): void }
 
 let world: TestWorld
 let alice: TestNode
@@ -42,7 +42,7 @@ let running: Running[]
 let prices: Record<string, number>
 let served: Record<string, Provider>
 
-const counted: Outcome = { status: 'OK', metrics: { words: 3 } }
+const counted: CallOutcome = { status: 'OK', metrics: { words: 3 } }
 const provider = (changes: Partial<Provider> = {}): Provider => ({
   capability: COUNT,
   summary: 'counts words',
@@ -78,7 +78,7 @@ function modules() {
     priceOf: (what: string) => prices[what],
     startsOf: () => undefined,
     offered: () => Object.keys(served),
-    run: (by: Provider, call: Call) => runProvider(by, call, bob.ctx),
+    run: (by: Provider, call: CapabilityCall) => runProvider(by, call, bob.ctx),
   }
 }
 
@@ -134,7 +134,7 @@ describe('a call', () => {
   })
 
   test('keeps what a private provider observed out of the evidence', async () => {
-    const run = async (): Promise<Outcome> => ({ ...counted, observedState: 'three' })
+    const run = async (): Promise<CallOutcome> => ({ ...counted, observedState: 'three' })
     const observed = () =>
       bob.ctx.chain
         .read({ eventType: 'svc.capability.effect' })

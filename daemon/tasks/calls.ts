@@ -10,7 +10,7 @@ import { type Quote, TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import type { Modules } from '../modules/modules.ts'
 import type { Provider } from '../modules/provider.ts'
-import type { Answer, Payee } from '../payments/payee.ts'
+import type { PaidAnswer, Payee } from '../payments/payee.ts'
 import { notTakenEffect, quoteFor, whyNotTaken } from '../payments/price-check.ts'
 import { dropPrice, openPrice, PRICED_MARK } from '../payments/priced-tasks.ts'
 import { Loop } from '../platform/loop.ts'
@@ -155,7 +155,7 @@ export class Calls {
     }, 'node.payment')
   }
 
-  async #carryOut(interaction: Interaction, provider: Provider | undefined): Promise<Answer | undefined> {
+  async #carryOut(interaction: Interaction, provider: Provider | undefined): Promise<PaidAnswer | undefined> {
     const { store } = this.#ctx
     const capability = interaction.capability ?? ''
     if (provider === undefined) return { effect: notServed(capability) }
@@ -168,8 +168,8 @@ export class Calls {
   async #paid(
     interaction: Interaction,
     amount: number | undefined,
-    work: () => Promise<Answer | undefined>,
-  ): Promise<Answer | undefined> {
+    work: () => Promise<PaidAnswer | undefined>,
+  ): Promise<PaidAnswer | undefined> {
     const what = interaction.capability ?? ''
     const asked = this.#quote(interaction, what, amount, (this.#modules.find(what)?.timeoutMs ?? 0) / 1000)
     if ('effect' in asked) return asked
@@ -184,7 +184,7 @@ export class Calls {
     what: string,
     amount: number | undefined,
     seconds: number,
-  ): Answer | { quote: Quote | undefined } {
+  ): PaidAnswer | { quote: Quote | undefined } {
     const { home } = this.#ctx.hub
     if (this.#payee === undefined) {
       const message = `${what} costs ${amount ?? 0} credits, and this build has no payment support`
@@ -223,7 +223,7 @@ export class Calls {
   }
 
   /** Answers, unless the call was withdrawn meanwhile; whoever ended it before it was answered gets no answer. */
-  #answer({ key }: Interaction, { effect, ...parts }: Answer): void {
+  #answer({ key }: Interaction, { effect, ...parts }: PaidAnswer): void {
     const { store, threads } = this.#ctx
     store.transaction(() => {
       const interaction = threads.byKey(key)

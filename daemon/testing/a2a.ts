@@ -4,7 +4,7 @@ import type { JsonValue } from '../../protocol/encoding/json.ts'
 import type { A2aServer } from '../a2a/server.ts'
 import { Works } from '../a2a/works.ts'
 import { taskOperations } from '../control/task-operations.ts'
-import { type Call, type Outcome, type Provider, runProvider } from '../modules/provider.ts'
+import { type CallOutcome, type CapabilityCall, type Provider, runProvider } from '../modules/provider.ts'
 import { Calls } from '../tasks/calls.ts'
 import { PaidWorld, type PayingNode, PRICE } from './paying.ts'
 
@@ -23,7 +23,7 @@ const provider = (capability: string, published: boolean, ran: string[]): Provid
   published,
   timeoutMs: 60_000,
   trust: { verify: 2, auth: 2 },
-  run: async (): Promise<Outcome> => {
+  run: async (): Promise<CallOutcome> => {
     ran.push(capability)
     return { status: 'OK', metrics: { words: 3 }, message: 'three words' }
   },
@@ -87,7 +87,7 @@ export class A2aWorld extends PaidWorld {
       priceOf,
       startsOf: () => undefined,
       offered: () => [FREE, PRICED],
-      run: (by: Provider, call: Call) => runProvider(by, call, this.alice.node.ctx),
+      run: (by: Provider, call: CapabilityCall) => runProvider(by, call, this.alice.node.ctx),
     }
   }
 

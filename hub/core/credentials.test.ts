@@ -5,7 +5,7 @@ import type { CapabilityAccess } from '../../protocol/mail/access.ts'
 import { Capability, proveUse } from '../../protocol/mail/capability.ts'
 import { openCore, refusedWith, type TestCore } from '../testing/core.ts'
 import { random, TestAgent, type TestCapability } from '../testing/hub.ts'
-import { Capabilities } from './credentials.ts'
+import { CapabilityChecks } from './credentials.ts'
 import { INLINE_BYTES_MAX } from './limits.ts'
 
 const NOW_MS = 1_800_000_000_000
@@ -13,11 +13,11 @@ const MAILBOX = 1
 const DIGEST = new Uint8Array(32).fill(3)
 
 let core: TestCore
-let capabilities: Capabilities
+let capabilities: CapabilityChecks
 let agent: TestAgent
 beforeEach(async () => {
   core = await openCore(NOW_MS)
-  capabilities = new Capabilities(core.context)
+  capabilities = new CapabilityChecks(core.context)
   const clock = { now: () => core.clock.ms, advance: () => undefined }
   agent = new TestAgent({ url: '', aid: core.context.identity.aid, clock })
   agent.makeKeys()

@@ -25,7 +25,7 @@ import { Refusal } from './refusal.ts'
 /** One of them takes about a hundred bytes. */
 const VERIFIED_MAX = 16_384
 
-export class Capabilities {
+export class CapabilityChecks {
   readonly #context: HubContext
   /** Hashes of what verified under a mailbox key, so nobody fills it with what no recipient signed. */
   readonly #verified: Facts<true>

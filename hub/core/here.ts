@@ -7,7 +7,7 @@ import type { EnqueueResult, Quota } from '../store/port.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { SignerClocks } from './clocks.ts'
 import type { HubContext } from './context.ts'
-import { Capabilities } from './credentials.ts'
+import { CapabilityChecks } from './credentials.ts'
 import type { Destination, DestinationKind, Offer, Sent, Taking } from './destination.ts'
 import { type Content, localContents } from './envelope-body.ts'
 import type { HeldPolls } from './held-polls.ts'
@@ -33,12 +33,12 @@ export type HereParts = { agents: Agents; clocks: SignerClocks; sessions: Sessio
 export class AgentsHere implements DestinationKind {
   readonly #context: HubContext
   readonly #parts: HereParts
-  readonly #capabilities: Capabilities
+  readonly #capabilities: CapabilityChecks
 
   constructor(context: HubContext, parts: HereParts) {
     this.#context = context
     this.#parts = parts
-    this.#capabilities = new Capabilities(context)
+    this.#capabilities = new CapabilityChecks(context)
   }
 
   serves(home: string | undefined): boolean {

@@ -22,7 +22,7 @@ const ANSWER_MS = 10_000
 const SHUT_OUT =
   'this user may not give orders to the hub that runs there: permission denied; run svc-hub as the user that it runs as'
 
-export type Answer = { ok: true; result: Record<string, unknown> } | { ok: false; error: string }
+export type OperatorReply = { ok: true; result: Record<string, unknown> } | { ok: false; error: string }
 
 /** Listens for orders until closed. */
 export async function listenForOperator(
@@ -60,7 +60,7 @@ async function serve(socket: Socket, context: OperatorContext): Promise<void> {
   }
 }
 
-function answer(socket: Socket, given: Answer): void {
+function answer(socket: Socket, given: OperatorReply): void {
   socket.end(JSON.stringify(given))
 }
 
@@ -70,7 +70,7 @@ export function hasSocket(directory: string): boolean {
 }
 
 /** Gives an order to the hub that runs on a data directory; undefined when none does. */
-export async function orderRunningHub(directory: string, order: Order): Promise<Answer | undefined> {
+export async function orderRunningHub(directory: string, order: Order): Promise<OperatorReply | undefined> {
   if (!hasSocket(directory)) return undefined
   const reached = reach(directory)
   try {
@@ -78,7 +78,7 @@ export async function orderRunningHub(directory: string, order: Order): Promise<
     if (socket === undefined) return undefined
     socket.setTimeout(ANSWER_MS, () => socket.destroy())
     socket.end(JSON.stringify(order))
-    return JSON.parse(Buffer.from(await readAll(socket, ANSWER_BYTES_MAX)).toString()) as Answer
+    return JSON.parse(Buffer.from(await readAll(socket, ANSWER_BYTES_MAX)).toString()) as OperatorReply
   } finally {
     reached.close()
   }

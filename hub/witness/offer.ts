@@ -14,7 +14,7 @@ const ANSWER_TIMEOUT_MS = 30_000
 const ANSWER_BYTES_MAX = 16 * 1024
 const CONFLICT = 409
 
-type Answer = { status: number; text: string }
+type WitnessReply = { status: number; text: string }
 
 export class CheckpointOffers {
   readonly #checkpoints: Checkpoints
@@ -99,7 +99,7 @@ export class CheckpointOffers {
     return undefined
   }
 
-  async #send({ url }: LogWitness, { checkpoint, note }: SignedTree, oldSize: number): Promise<Answer> {
+  async #send({ url }: LogWitness, { checkpoint, note }: SignedTree, oldSize: number): Promise<WitnessReply> {
     const proof = await this.#checkpoints.consistency(oldSize, checkpoint.size)
     const response = await fetch(`${url.replace(/\/$/, '')}/add-checkpoint`, {
       method: 'POST',

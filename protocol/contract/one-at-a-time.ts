@@ -6,7 +6,7 @@
 /** What the runtime's parser of a connection shows of itself. */
 type Parser = Record<number, unknown> & { constructor: { kOnHeadersComplete?: unknown } }
 type Connection = { destroy(): unknown; parser?: unknown }
-type Answer = { once(event: 'close', listener: () => void): unknown }
+type AnswerEnd = { once(event: 'close', listener: () => void): unknown }
 
 /** What tells the parser that nothing of HTTP follows. */
 const NO_MORE = 2
@@ -20,7 +20,7 @@ export class OneAtATime {
   readonly #inThisTurn = new Map<Connection, number>()
 
   /** Whether the request may go on; one that did not wait for the answer before it ends its connection. */
-  admit(connection: Connection, answer: Answer): boolean {
+  admit(connection: Connection, answer: AnswerEnd): boolean {
     const before = this.#inThisTurn.get(connection) ?? 0
     if (this.#busy.has(connection) || before >= IN_A_TURN_MAX) {
       stopParsing(connection.parser)

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Call, startRecordingModel } from '../../autoreply/attack/recording-model.ts'
+import { startRecordingModel, type ToolCall } from '../../autoreply/attack/recording-model.ts'
 import { World } from '../../cli/demo/world.ts'
 import { tools } from '../../mcp/tools/all.ts'
 import { present } from '../../protocol/encoding/present.ts'
@@ -31,7 +31,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => world?.[Symbol.asyncDispose](), 30_000)
 
-async function run(id: string, calls: readonly Call[], words: readonly string[]) {
+async function run(id: string, calls: readonly ToolCall[], words: readonly string[]) {
   const agent = await install(world, id)
   let turns = 0
   // opencode asks for a title first, without tools
@@ -44,7 +44,7 @@ async function run(id: string, calls: readonly Call[], words: readonly string[])
 
 describe.each(here)('%s', id => {
   let offered: string[] = []
-  const callOf = (tool: string, args: Record<string, unknown>): Call => ({
+  const callOf = (tool: string, args: Record<string, unknown>): ToolCall => ({
     name: offered.find(name => name.endsWith(tool)) ?? tool,
     args,
     ...present({ namespace: id === 'codex' ? 'mcp__svc' : undefined }),

@@ -10,7 +10,12 @@ import { watchForTwin } from '../../daemon/mail/waiting-mail.ts'
 import { doChores } from '../../daemon/maintenance.ts'
 import { Membership } from '../../daemon/membership/home.ts'
 import { Sync } from '../../daemon/membership/sync.ts'
-import { type Call, type Outcome, type Provider, runProvider } from '../../daemon/modules/provider.ts'
+import {
+  type CallOutcome,
+  type CapabilityCall,
+  type Provider,
+  runProvider,
+} from '../../daemon/modules/provider.ts'
 import { Payee } from '../../daemon/payments/payee.ts'
 import { Payer } from '../../daemon/payments/payer.ts'
 import { Wallet } from '../../daemon/payments/wallet.ts'
@@ -43,7 +48,7 @@ export class Killed extends Error {
   override name = 'Killed'
 }
 
-type Running = Call & { end(outcome?: Outcome): void }
+type Running = CapabilityCall & { end(outcome?: CallOutcome): void }
 
 /** The parts of a node that work by themselves. */
 type Parts = {
@@ -128,7 +133,7 @@ export class Side {
       trust: { verify: 2, auth: 2 },
       run: call =>
         new Promise(end => {
-          const done = (outcome: Outcome = { status: 'OK', metrics: { words: 3 } }) => end(outcome)
+          const done = (outcome: CallOutcome = { status: 'OK', metrics: { words: 3 } }) => end(outcome)
           this.running.push({ ...call, end: done })
         }),
     }
@@ -139,7 +144,7 @@ export class Side {
       priceOf: (what: string) => settings.current.prices?.[what],
       startsOf: () => undefined,
       offered: () => [COUNT],
-      run: (by: Provider, call: Call) => runProvider(by, call, this.ctx),
+      run: (by: Provider, call: CapabilityCall) => runProvider(by, call, this.ctx),
     }
   }
 

@@ -48,10 +48,10 @@ export function peersOf({ interactions, contacts }: Pick<View, 'interactions' | 
   )
 }
 
-export type Place = Peer & { x: number; y: number; ring: number }
+export type TrustNode = Peer & { x: number; y: number; ring: number }
 
 /** Where each stands: around by the order of addresses, evenly, the first one on top; on its ring by what is proven. */
-export function placesOf(peers: readonly Peer[]): Place[] {
+export function placesOf(peers: readonly Peer[]): TrustNode[] {
   const shown = peers.slice(0, SHOWN_MAX).sort((a, b) => (a.aid < b.aid ? -1 : 1))
   return shown.map((peer, i) => {
     const ring = peer.receipts > 0 ? 0 : 1
@@ -95,7 +95,7 @@ export function trustPicture(app: App): Drawn | undefined {
   )
 }
 
-const edge = ({ aid, x, y, tasks, receipts }: Place): Drawn =>
+const edge = ({ aid, x, y, tasks, receipts }: TrustNode): Drawn =>
   h('line', {
     key: `edge-${aid}`,
     class: `edge ${receipts > 0 ? 'good' : tasks > 0 ? 'wait' : 'none'}`,
@@ -106,7 +106,7 @@ const edge = ({ aid, x, y, tasks, receipts }: Place): Drawn =>
     y2: y,
   })
 
-function dot({ aid, name, x, y, receipts, isContact, ring }: Place): Drawn {
+function dot({ aid, name, x, y, receipts, isContact, ring }: TrustNode): Drawn {
   const isBelow = y >= CENTRE
   return h(
     'g',

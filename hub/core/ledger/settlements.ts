@@ -13,7 +13,7 @@ import type { SupplyChain } from '../supply/chain.ts'
 /** A settled payment: its receipt as it is kept, and the body of it. */
 export type Settled = { bytes: Uint8Array; body: SettlementReceipt['body'] }
 
-export type Outcome = Pick<
+export type SettlementOutcome = Pick<
   SettlementReceipt['body'],
   'transaction' | 'kind' | 'payer' | 'payee' | 'amount'
 > & { holdUntil?: number | undefined }
@@ -28,7 +28,7 @@ export class Settlements {
   }
 
   /** Signs what becomes of a payment at this moment. */
-  sign(outcome: Outcome): Settled {
+  sign(outcome: SettlementOutcome): Settled {
     const { identity, now } = this.#context
     const { holdUntil, ...given } = outcome
     const { seq, id } = this.#supply.head

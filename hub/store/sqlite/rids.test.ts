@@ -2,10 +2,10 @@
 import { createCipheriv, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { toHex } from '../../../protocol/encoding/bytes.ts'
-import { type Place, Rids } from './rids.ts'
+import { type EnvelopePlace, Rids } from './rids.ts'
 
 const rids = new Rids(randomBytes(16))
-const places: Place[] = [1, 2 ** 32 - 1, 2 ** 32, Number.MAX_SAFE_INTEGER].flatMap(mailbox =>
+const places: EnvelopePlace[] = [1, 2 ** 32 - 1, 2 ** 32, Number.MAX_SAFE_INTEGER].flatMap(mailbox =>
   [0, 1, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER].map(id => ({ mailbox, id })),
 )
 

@@ -8,7 +8,7 @@ import { fromHex, toHex } from '../../../protocol/encoding/bytes.ts'
 import { putSetting } from './account-writes.ts'
 import type { Database } from './database.ts'
 
-export type Place = { mailbox: number; id: number }
+export type EnvelopePlace = { mailbox: number; id: number }
 
 const CIPHER = 'aes-128-ecb'
 const KEY_BYTES = 16
@@ -35,7 +35,7 @@ export class Rids {
   }
 
   /** What an envelope at this place is called: 16 bytes. */
-  of({ mailbox, id }: Place): Uint8Array {
+  of({ mailbox, id }: EnvelopePlace): Uint8Array {
     putInteger(this.#fields, 0, mailbox)
     putInteger(this.#fields, RID_BYTES / 2, id)
     const { buffer, byteOffset } = this.#cipher.update(this.#block)
@@ -43,7 +43,7 @@ export class Rids {
   }
 
   /** The place that is called so, whether or not an envelope is there; undefined for what names none. */
-  placeOf(rid: Uint8Array): Place | undefined {
+  placeOf(rid: Uint8Array): EnvelopePlace | undefined {
     if (rid.length !== RID_BYTES) return undefined
     const block = this.#decipher.update(rid)
     const view = new DataView(block.buffer, block.byteOffset, RID_BYTES)
@@ -67,7 +67,7 @@ export function ridsOf(db: Database): Rids {
 }
 
 /** What a row's envelope is called: those queued before schema 9 have it in the row. */
-export function ridOf(db: Database, row: Place & { rid: Uint8Array }): Uint8Array {
+export function ridOf(db: Database, row: EnvelopePlace & { rid: Uint8Array }): Uint8Array {
   return row.rid.length > 0 ? row.rid : ridsOf(db).of(row)
 }
 

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { soon } from '../../../protocol/timers.ts'
 import { type GroupCommitted, StoreBroken, StoreFull, type StoreHealth, StoreLocked } from '../port.ts'
 import type { FromWriter, ToWriter, WriterData } from './writer.ts'
-import type { Outcome, WriteArgument, WriteName, WriteResult } from './writes.ts'
+import type { WriteArgument, WriteName, WriteOutcome, WriteResult } from './writes.ts'
 
 const WRITER_FILE = new URL(
   import.meta.url.endsWith('.ts') ? './writer.ts' : './store-writer.js',
@@ -97,12 +97,12 @@ export class WriterClient {
       const waiting = this.#waiting.get(ticket)
       this.#waiting.delete(ticket)
       if (ticket === this.#posted[0]) this.#posted.shift()
-      if (waiting !== undefined) this.#settle(waiting, message.outcomes[index] as Outcome)
+      if (waiting !== undefined) this.#settle(waiting, message.outcomes[index] as WriteOutcome)
     })
     this.#post()
   }
 
-  #settle(waiting: Waiting, outcome: Outcome): void {
+  #settle(waiting: Waiting, outcome: WriteOutcome): void {
     if ('value' in outcome) {
       this.full = false
       this.#lock(false)

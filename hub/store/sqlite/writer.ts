@@ -6,11 +6,11 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { systemTimers } from '../../../protocol/timers.ts'
 import { collectWhenQuiet } from '../../lean-memory.ts'
 import { faultClass, openWriter } from './database.ts'
-import { type Job, type Outcome, runGroup, type WriteArgument } from './writes.ts'
+import { type Job, runGroup, type WriteArgument, type WriteOutcome } from './writes.ts'
 
 export type WriterData = { path: string; groupMax: number; bytesMax: number | undefined }
 export type ToWriter = { jobs: (Job & { ticket: number })[] } | { close: true }
-export type FromWriter = { tickets: number[]; outcomes: Outcome[]; ms: number } | { closed: true }
+export type FromWriter = { tickets: number[]; outcomes: WriteOutcome[]; ms: number } | { closed: true }
 
 const port = parentPort
 if (port === null) throw new Error('the store writer runs as a worker thread only')

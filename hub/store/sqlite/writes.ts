@@ -40,13 +40,13 @@ export type WriteArgument<N extends WriteName> = Parameters<(typeof writes)[N]>[
 export type WriteResult<N extends WriteName> = ReturnType<(typeof writes)[N]>
 
 export type Job = { name: WriteName; argument: unknown }
-export type Outcome = { value: unknown } | { fault: FaultClass; message: string }
+export type WriteOutcome = { value: unknown } | { fault: FaultClass; message: string }
 
 /**
  * Runs a group in one transaction. Where a change breaks, the group starts again with a savepoint around each, so that
  * only that one fails; savepoints that nobody needs would cost as much as some changes. A failed commit fails all.
  */
-export function runGroup(db: Database, jobs: Job[], runOne: RunOne = runPlain): Outcome[] {
+export function runGroup(db: Database, jobs: Job[], runOne: RunOne = runPlain): WriteOutcome[] {
   try {
     // also where the transaction cannot begin, nothing of the one before may be taken back
     digestsOf(db).begin()
@@ -67,7 +67,7 @@ export function runGroup(db: Database, jobs: Job[], runOne: RunOne = runPlain): 
   }
 }
 
-type RunOne = (db: Database, job: Job) => Outcome
+type RunOne = (db: Database, job: Job) => WriteOutcome
 
 /** A change that broke half-way, in a transaction that is to be rolled back as a whole. */
 class ChangeBroke extends Error {}
@@ -82,7 +82,7 @@ function isOfGroup(error: unknown): boolean {
   return fault === 'full' || fault === 'broken'
 }
 
-function runPlain(db: Database, job: Job): Outcome {
+function runPlain(db: Database, job: Job): WriteOutcome {
   try {
     return { value: run(db, job) }
   } catch (error) {
@@ -90,7 +90,7 @@ function runPlain(db: Database, job: Job): Outcome {
   }
 }
 
-function runAlone(db: Database, job: Job): Outcome {
+function runAlone(db: Database, job: Job): WriteOutcome {
   db.run('SAVEPOINT item')
   try {
     const value = run(db, job)
@@ -105,6 +105,6 @@ function runAlone(db: Database, job: Job): Outcome {
   }
 }
 
-function failed(error: unknown): Outcome {
+function failed(error: unknown): WriteOutcome {
   return { fault: faultClass(error), message: error instanceof Error ? error.message : String(error) }
 }

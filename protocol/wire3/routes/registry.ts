@@ -14,7 +14,7 @@ import {
   visibilityShape,
 } from '../../contract/shapes.ts'
 import { KEL_BYTES_MAX } from '../../identity/kel.ts'
-import { codes, kel, keys } from './shapes.ts'
+import { codes, kel, keySetText } from './shapes.ts'
 
 const KIB = 1024
 const REVIEWABLE_BYTES_MAX = KEL_BYTES_MAX + 80 * KIB
@@ -59,7 +59,7 @@ export const registryRoutes = {
       aid: aidShape,
       kel,
       ...profile,
-      enc_keys: keys.optional(),
+      enc_keys: keySetText.optional(),
       prev_seq: count.optional(),
       a2a_card: z.unknown().optional(),
       pow: z.strictObject({ seed: bytesText(32), nonce: bytesText(8) }).optional(),
@@ -83,7 +83,7 @@ export const registryRoutes = {
     path: '/agents/{aid}/keys',
     auth: 'signed',
     action: 'keys',
-    request: z.strictObject({ keys, prev_seq: count }),
+    request: z.strictObject({ keys: keySetText, prev_seq: count }),
     reply: z.strictObject({ keys_status: z.enum(['stored', 'unchanged']) }),
     codes: codes('rate_limited', 'keys_rollback', 'kel_invalid'),
     limits: { bodyBytes: 16 * KIB },
@@ -92,7 +92,7 @@ export const registryRoutes = {
     method: 'GET',
     path: '/agents/{aid}/keys',
     auth: 'none',
-    reply: z.strictObject({ aid: aidShape, keys, kel }),
+    reply: z.strictObject({ aid: aidShape, keys: keySetText, kel }),
     codes: codes('rate_limited', 'unknown_aid'),
   }),
   pushKel: route({

@@ -13,7 +13,7 @@ export const LISTING_WEIGHT = 5
 /** A key event log as base64url, at most 256 KiB of bytes (objects §4). */
 export const kel = blobText(KEL_BYTES_MAX)
 /** A key set as base64url, at most 8 KiB of bytes (objects §5). */
-export const keys = blobText(KEY_SET_BYTES_MAX)
+export const keySetText = blobText(KEY_SET_BYTES_MAX)
 /** A key state notice as base64url, at most 512 bytes (objects §5). */
 export const notice = blobText(NOTICE_BYTES_MAX)
 /** Codes of a route, checked against the table of codes. */
@@ -26,7 +26,7 @@ export const agentEntry = z.strictObject({
   caps: z.array(z.string()),
   summary: z.string(),
   kel,
-  keys: keys.nullable(),
+  keys: keySetText.nullable(),
   key_state_notice: notice.optional(),
   /** Unix ms, cut to the hour. */
   lastSeen: millis.nullable(),
