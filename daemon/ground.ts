@@ -5,7 +5,7 @@ import type { Timers } from '../protocol/timers.ts'
 import { Attachments } from './attachments/attachments.ts'
 import { type Chain, openChain } from './chain/chain.ts'
 import { behindPeer, sayOldCopy } from './chain/old-copy.ts'
-import { formerPlace, notePlace, sayElsewhere, secondCopy } from './chain/place.ts'
+import { notePlace, previousPlace, sayElsewhere, secondCopy } from './chain/place.ts'
 import { restoredAt } from './chain/restored.ts'
 import type { Ground } from './context.ts'
 import { type Environment, homeDirectory, runtimeDirectory } from './home/home.ts'
@@ -144,8 +144,8 @@ const sayCut = (records: number): string =>
 
 /** Why nothing is signed yet in a directory that was in use elsewhere, at a hub where that may still be so. */
 function elsewhere(store: Store, dir: string): string | undefined {
-  const former = homeRow(store) === undefined ? undefined : formerPlace(store, dir)
-  return former === undefined ? undefined : sayElsewhere(former)
+  const previous = homeRow(store) === undefined ? undefined : previousPlace(store, dir)
+  return previous === undefined ? undefined : sayElsewhere(previous)
 }
 
 /** Why nothing is signed yet in a directory that came from an archive. */

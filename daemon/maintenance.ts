@@ -74,7 +74,7 @@ async function round(
   for (const hub of membership.draining())
     await relay
       .drain(hub, 0)
-      .catch(error => ctx.log.info({ reason: describe(error) }, 'former mailbox not emptied'))
+      .catch(error => ctx.log.info({ reason: describe(error) }, 'previous mailbox not emptied'))
   return isInSync
 }
 

@@ -266,7 +266,7 @@ function withTurns(view: View, { input, reply, at }: Extract<Replied, { name: 't
   return withThread(view, reply.interaction_id, { thread, loading: false, refusal: undefined, at })
 }
 
-/** Words that are asked for anew find nothing of the former ones. */
+/** Words that are asked for anew find nothing of the previous ones. */
 function searching(view: View, { words, interaction_id: within, cursor }: OperationInput<'search'>): View {
   const { search } = view
   const isSame = cursor !== undefined && search.words === words && search.within === within

@@ -38,6 +38,6 @@ export const a2aToken: Run = async (io, input) => {
   })
   io.out(`${token}\n`)
   if (dropped_pushes !== undefined)
-    io.err(`svc: ${dropped_pushes} push configurations of the former token were removed; set them anew\n`)
+    io.err(`svc: ${dropped_pushes} push configurations of the previous token were removed; set them anew\n`)
   return 0
 }

@@ -42,7 +42,7 @@ export type AgentTool = {
   /** Its only word for that trusts the whole server. */
   readonly trustsAll?: true
   /** What earlier releases wrote and this one does not. */
-  former?(env: Env): readonly Registration[]
+  previous?(env: Env): readonly Registration[]
   /** What its model cannot do where no user is there to be asked, and the way out. */
   readonly unattended?: string
 }
@@ -184,7 +184,7 @@ const rows: Record<keyof Places, (place: ToolFiles) => AgentTool> = {
         ? [{ path: place.settings(env), settings: [{ path: ['enabledMcpjsonServers'], add: [SERVER] }] }]
         : []),
     ],
-    former: env => [
+    previous: env => [
       {
         path: place.settings(env),
         settings: [{ path: ['env', 'ENABLE_TOOL_SEARCH'], value: 'false' }],
@@ -272,7 +272,7 @@ const rows: Record<keyof Places, (place: ToolFiles) => AgentTool> = {
     ...trusting(place, { alwaysLoadTools: true }),
     // it takes the words of Claude Code
     hooks: hooksIn(place, launch => hookSettings(launch, 'claude', CLAUDE_EVENTS)),
-    former: env => [
+    previous: env => [
       {
         path: place.settings(env),
         settings: [{ path: ['tools', 'toolSearch', 'enabled'], value: false }],

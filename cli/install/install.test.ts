@@ -461,19 +461,22 @@ describe('claude', () => {
   test.each([
     ['nothing', undefined, undefined],
     ['a word of its owner about it', '{"env":{"ENABLE_TOOL_SEARCH":"auto"}}', 'auto'],
-  ])('gets its search of tools back where an earlier release switched it off over %s', (_, former, word) => {
-    if (former !== undefined) given('.claude/settings.json', former)
-    const search = { path: ['env', 'ENABLE_TOOL_SEARCH'], value: 'false' }
-    const path = join(home, '.claude', 'settings.json')
-    const earlier = { ...claude, register: () => [{ path, settings: [search] }], former: () => [] }
-    installed(earlier)
-    expect(files()['.claude/settings.json']).toMatch(/"ENABLE_TOOL_SEARCH":\s*"false"/)
-    installed(claude)
-    const { env: now } = JSON.parse(files()['.claude/settings.json'] as string)
-    expect(now?.ENABLE_TOOL_SEARCH).toBe(word)
-    removed(claude)
-    expect(files()).toEqual(former === undefined ? {} : { '.claude/settings.json': former })
-  })
+  ])(
+    'gets its search of tools back where an earlier release switched it off over %s',
+    (_, previous, word) => {
+      if (previous !== undefined) given('.claude/settings.json', previous)
+      const search = { path: ['env', 'ENABLE_TOOL_SEARCH'], value: 'false' }
+      const path = join(home, '.claude', 'settings.json')
+      const earlier = { ...claude, register: () => [{ path, settings: [search] }], previous: () => [] }
+      installed(earlier)
+      expect(files()['.claude/settings.json']).toMatch(/"ENABLE_TOOL_SEARCH":\s*"false"/)
+      installed(claude)
+      const { env: now } = JSON.parse(files()['.claude/settings.json'] as string)
+      expect(now?.ENABLE_TOOL_SEARCH).toBe(word)
+      removed(claude)
+      expect(files()).toEqual(previous === undefined ? {} : { '.claude/settings.json': previous })
+    },
+  )
 
   test('keeps a search of tools that its owner switched off', () => {
     given('.claude/settings.json', '{"env":{"ENABLE_TOOL_SEARCH":"false"}}')

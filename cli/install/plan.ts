@@ -45,7 +45,7 @@ export function planInstall(tool: AgentTool, env: Env, given: Launch, wish: Wish
   // in a project what registers the server takes out every other leave with it
   const isKept = wish.allowSend || !wish.mcp || tool.root !== undefined
   const refused = isKept ? [] : permissions(tool, env, launch)
-  const outdated = wish.mcp ? (tool.former?.(env) ?? []) : []
+  const outdated = wish.mcp ? (tool.previous?.(env) ?? []) : []
   return [
     instructions,
     ...registrations(tool, env, launch, wish).map(one =>
@@ -80,8 +80,8 @@ function withoutPermissions(
 ): Change {
   const one = refused.find(({ path }) => path === change.path)
   if (one === undefined || !('settings' in one) || change.after === undefined) return change
-  const former = readBackup(change.path, root) || undefined
-  return { ...change, after: withoutSettings(change.after, one.settings, former, change.path) }
+  const previous = readBackup(change.path, root) || undefined
+  return { ...change, after: withoutSettings(change.after, one.settings, previous, change.path) }
 }
 
 /** Takes out whatever stands there, however it was installed. */
@@ -299,16 +299,16 @@ function unregister(tool: AgentTool, env: Env, launch: Launch, path: string): Ch
   const [widest] = all as [Registration]
   if ('toml' in widest) return { ...change, after: withoutBlock(before, path) }
   const copy = readBackup(path, tool.root)
-  const former = copy === '' ? undefined : copy
+  const previous = copy === '' ? undefined : copy
   const isUntouched = all.some(
-    one => 'settings' in one && withSettings(former, overriding(former, one.settings), path) === before,
+    one => 'settings' in one && withSettings(previous, overriding(previous, one.settings), path) === before,
   )
-  if (isUntouched) return { ...change, after: former }
+  if (isUntouched) return { ...change, after: previous }
   // Without the copy from before, only what bears our name is known to be ours.
   const ours = copy === undefined ? widest.settings.filter(namesUs) : widest.settings
   const less = withoutFormer(
-    { ...change, after: withoutSettings(before, ours, former, path) },
-    tool.former?.(env) ?? [],
+    { ...change, after: withoutSettings(before, ours, previous, path) },
+    tool.previous?.(env) ?? [],
     tool.root,
   )
   return copy === '' && isEqual(memberAt(less.after ?? '', [], path), {})
@@ -317,9 +317,9 @@ function unregister(tool: AgentTool, env: Env, launch: Launch, path: string): Ch
 }
 
 /** An earlier release wrote over what somebody else had registered. */
-const overriding = (former: string | undefined, settings: readonly Setting[]): Setting[] =>
+const overriding = (previous: string | undefined, settings: readonly Setting[]): Setting[] =>
   settings.map(setting =>
-    former !== undefined && 'value' in setting && isForeign(former, setting)
+    previous !== undefined && 'value' in setting && isForeign(previous, setting)
       ? { path: setting.path, value: setting.value }
       : setting,
   )

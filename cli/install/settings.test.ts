@@ -7,8 +7,8 @@ const settings = [
   { path: ['permissions', 'allow'], add: ['one', 'two'] },
 ]
 const put = (text: string | undefined) => withSettings(text, settings, 'settings.json')
-const takeOut = (text: string, former: string | undefined) =>
-  withoutSettings(text, settings, former, 'settings.json')
+const takeOut = (text: string, previous: string | undefined) =>
+  withoutSettings(text, settings, previous, 'settings.json')
 
 describe('settings', () => {
   test('go into an object, an empty file and none at all', () => {
@@ -37,9 +37,9 @@ describe('settings', () => {
   })
 
   test('go again with the objects that came with them; what stood there comes back', () => {
-    const former = '{ "env": { "X": "true" }, "permissions": { "allow": ["two"] } }'
-    const later = put(former).replace('{', '{ "since": 1,')
-    expect(JSON.parse(takeOut(later, former))).toEqual({
+    const previous = '{ "env": { "X": "true" }, "permissions": { "allow": ["two"] } }'
+    const later = put(previous).replace('{', '{ "since": 1,')
+    expect(JSON.parse(takeOut(later, previous))).toEqual({
       since: 1,
       env: { X: 'true' },
       permissions: { allow: ['two'] },

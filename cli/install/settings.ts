@@ -66,11 +66,11 @@ export const isForeign = (text: string, setting: Setting): boolean => {
   return held !== undefined && 'value' in setting && setting.over?.(held) === undefined && 'over' in setting
 }
 
-/** The text without them: each member gets what it had in `former`, or goes, with the objects that came with it. */
+/** The text without them: each member gets what it had in `previous`, or goes, with the objects that came with it. */
 export function withoutSettings(
   text: string,
   settings: readonly Setting[],
-  former: string | undefined,
+  previous: string | undefined,
   file: string,
 ): string {
   rootOf(text, file)
@@ -78,10 +78,10 @@ export function withoutSettings(
   for (const setting of [...settings].reverse()) {
     if (isForeign(text, setting)) continue
     const held = valueAt(changed, setting.path)
-    const before = former === undefined ? undefined : valueAt(former, setting.path)
+    const before = previous === undefined ? undefined : valueAt(previous, setting.path)
     const value = 'value' in setting ? before : remaining(held, setting, before)
     if (isEqual(held, value)) continue
-    changed = prune(set(changed, setting.path, value), setting.path.slice(0, -1), former)
+    changed = prune(set(changed, setting.path, value), setting.path.slice(0, -1), previous)
   }
   return changed
 }
@@ -107,13 +107,13 @@ const has = (entries: readonly unknown[], entry: unknown) => entries.some(other 
 const isFormer = ({ isOurs }: Added, entry: unknown) => isOurs?.(entry) === true
 
 /** Takes out objects that came with us and are empty now. */
-function prune(text: string, path: readonly string[], former: string | undefined): string {
+function prune(text: string, path: readonly string[], previous: string | undefined): string {
   let changed = text
   for (let depth = path.length; depth > 0; depth--) {
     const at = path.slice(0, depth)
     const value = valueAt(changed, at)
     const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
-    if (!isEmpty || (former !== undefined && valueAt(former, at) !== undefined)) return changed
+    if (!isEmpty || (previous !== undefined && valueAt(previous, at) !== undefined)) return changed
     changed = set(changed, at, undefined)
   }
   return changed

@@ -14,7 +14,7 @@ import { button, card, chip, facts, mark, sentence, toned } from './parts.ts'
 import { receiptCard } from './receipt.ts'
 import { download } from './saving.ts'
 import { doable, hold } from './thread-actions.ts'
-import { shownCharacters, wordsOf } from './words.ts'
+import { shownCharacters, wordsOf } from './written.ts'
 
 type Turn = Thread['turns'][number]
 

@@ -85,14 +85,14 @@ describe('importing a chain', () => {
 
   test('two ids of one seq are kept in an anchor, and the chain is quarantined for good', async () => {
     const { dir, file } = await directory(4)
-    const former = readFileSync(file)
+    const previous = readFileSync(file)
     onStore(dir, 'DELETE FROM chain WHERE seq >= 2')
     writeFileSync(file, `${lines(file).slice(0, 2).join('\n')}\n`)
     await opened(dir, chain => chain.append('test.other', {}))
-    writeFileSync(file, former)
+    writeFileSync(file, previous)
     await expect(opened(dir, () => 0)).rejects.toThrow(/record 2: the store holds another record/)
     expect(await importChain(dir, outside)).toEqual({ length: 4, imported: 0, fork: 2 })
-    expect(readFileSync(`${file}.fork-2`).equals(former)).toBe(true)
+    expect(readFileSync(`${file}.fork-2`).equals(previous)).toBe(true)
     const [head, anchors] = await opened(
       dir,
       chain => [chain.head(), chain.read({ eventType: 'svc.chain.fork' })] as const,

@@ -32,7 +32,7 @@ function read<T>(store: Store, name: string): T | undefined {
 }
 
 /** Where this store was used before, when that was elsewhere. */
-export function formerPlace(store: Store, dir: string): MachinePlace | undefined {
+export function previousPlace(store: Store, dir: string): MachinePlace | undefined {
   const former = read<MachinePlace>(store, PLACE)
   const now = placeOf(dir)
   const isHere =

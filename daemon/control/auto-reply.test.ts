@@ -106,8 +106,14 @@ test('another agent or backend starts without tools and without strangers, and i
   expect((await node.handlers.status(undefined, never)).warnings.join()).not.toContain('with tools')
 
   // as a release wrote it that took any of them together
-  const former = { backend: 'exec', command: 'cat', tools: 'read', strangers: true, sandbox: false } as const
-  node.ctx.settings.change({ auto_reply: former })
+  const previous = {
+    backend: 'exec',
+    command: 'cat',
+    tools: 'read',
+    strangers: true,
+    sandbox: false,
+  } as const
+  node.ctx.settings.change({ auto_reply: previous })
   placeScriptedAgent(bin, 'obedience')
   await expect(set({ agent: 'claude', sandbox: false })).rejects.toMatchObject({
     message: /does not withstand an attack/,
@@ -161,8 +167,8 @@ test('another agent starts without the arguments, model and walls of the one bef
   const same = chosen(settings, { agent: 'openclaw' })
   expect([same.config, same.resets]).toEqual([settings, []])
   expect(chosen(settings, { command: 'cat' }).resets.join()).toContain('--model')
-  const former = { backend: 'exec', command: 'cat', extra_args: ['-u'], sandbox: false } as const
-  const command = chosen({ ...former, extra_args: ['-u'] }, { command: 'tac' })
+  const previous = { backend: 'exec', command: 'cat', extra_args: ['-u'], sandbox: false } as const
+  const command = chosen({ ...previous, extra_args: ['-u'] }, { command: 'tac' })
   expect(command.config).toMatchObject({ command: 'tac', extra_args: ['-u'], sandbox: false })
 })
 

@@ -24,7 +24,7 @@ const BACKENDS = {
 type Named = keyof typeof BACKENDS
 const names = Object.keys(BACKENDS) as Named[]
 
-/** The settings after a change, and what of the former ones fell away with it, in sentences. */
+/** The settings after a change, and what of the previous ones fell away with it, in sentences. */
 export type Chosen = { config: AutoReplyConfig; resets: string[] }
 
 /**
@@ -62,7 +62,7 @@ export function chosen(current: AutoReplyConfig | undefined, change: Change): Ch
 const isTakenOut = (member: string, value: unknown): boolean =>
   value === '' && !(names as readonly string[]).includes(member)
 
-/** Whether what meant something to the former one means the same to the next: agents differ, the owner's own do not. */
+/** Whether what meant something to the previous one means the same to the next: agents differ, the owner's own do not. */
 const isOfOneKind = (name: Named, current: AutoReplyConfig, change: Change): boolean =>
   name === 'agent' ? current.agent === change.agent : current[name] !== undefined
 
@@ -130,11 +130,11 @@ function withoutKeys(
   config: AutoReplyConfig,
 ): string[] {
   return KEYS.flatMap(({ address, key, flag }) => {
-    const [former, next] = [originOf(current?.[address]), originOf(config[address])]
-    const stays = change[key] !== undefined || config[key] === undefined || former === next
-    if (stays || former === undefined) return []
+    const [previous, next] = [originOf(current?.[address]), originOf(config[address])]
+    const stays = change[key] !== undefined || config[key] === undefined || previous === next
+    if (stays || previous === undefined) return []
     delete config[key]
-    return [`the key was for ${former} and is not sent to another server; name one with ${flag}`]
+    return [`the key was for ${previous} and is not sent to another server; name one with ${flag}`]
   })
 }
 

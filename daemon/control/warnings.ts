@@ -59,14 +59,14 @@ function creditsWarning({ store, hub }: Pick<Needs, 'store' | 'hub'>): string | 
 }
 
 /** Hubs that were left, hold something of this node, and do not show it. */
-const formerWarnings = (ctx: Pick<Needs, 'store'>): string[] =>
+const previousWarnings = (ctx: Pick<Needs, 'store'>): string[] =>
   refusingHubs(ctx).map(
     ({ url, code }) =>
       `${url}, which this node left, refuses to show its account there (${code}), and credits or holds of it remain: svc balance --hub ${shellWord(url)} asks again; ask its operator where that fails`,
   )
 
 /** Hubs that were left, and whose books do not agree with those of this node. */
-function formerAlarms({ store }: Pick<Needs, 'store'>): string[] {
+function previousAlarms({ store }: Pick<Needs, 'store'>): string[] {
   return alarmed(store).flatMap(hub => {
     const url = urlOfLeft(store, hub)
     if (url === undefined) return []
@@ -151,7 +151,9 @@ export function warningsOf(
       counted(ctx.store, REWRITTEN) > 0,
       'a correspondent signed two different heads of its evidence chain at one length: it rewrote or cut that chain, or put a backup back; svc evidence --type svc.peer.rewritten shows who',
     ],
-    ...[...twinWarnings(ctx), ...pastWarnings(ctx), ...formerWarnings(ctx), ...formerAlarms(ctx)].map(said),
+    ...[...twinWarnings(ctx), ...pastWarnings(ctx), ...previousWarnings(ctx), ...previousAlarms(ctx)].map(
+      said,
+    ),
   ]
   return warnings.flatMap(([holds, sentence]) => (holds && sentence !== undefined ? [sentence] : []))
 }

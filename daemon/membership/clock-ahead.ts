@@ -38,17 +38,17 @@ function makeAnew(ctx: Needs, hub: HubClient): void {
   const isWitnessed = identity.log.events.some(event => event.witnesses.length > 0)
   if (isWitnessed || wasRegistered(store) || chain.length > 0 || hasMessages(store))
     throw datedAhead(identity.log.ts, now)
-  const former = identity.aid
+  const previous = identity.aid
   identity.renew(now)
   keys.startEpoch()
-  remember(store, ANEW, utf8(`${now} ${former}`))
-  log.warn({ former, aid: identity.aid }, 'the identity was made anew')
+  remember(store, ANEW, utf8(`${now} ${previous}`))
+  log.warn({ previous, aid: identity.aid }, 'the identity was made anew')
 }
 
 /** What the owner should know of an identity that was replaced lately. */
 export function clockAheadWarning(ctx: Pick<Needs, 'identity' | 'store' | 'now'>): string | undefined {
   const noted = recall(ctx.store, ANEW)
-  const [at, former] = noted === undefined ? [] : fromUtf8(noted).split(' ')
+  const [at, previous] = noted === undefined ? [] : fromUtf8(noted).split(' ')
   if (ctx.now() - Number(at ?? 0) > SAID_FOR_MS) return undefined
-  return `this identity was made anew, because the clock of this machine ran ahead when it was first made and no hub had seen it; its AID is ${ctx.identity.aid}, no longer ${former}`
+  return `this identity was made anew, because the clock of this machine ran ahead when it was first made and no hub had seen it; its AID is ${ctx.identity.aid}, no longer ${previous}`
 }

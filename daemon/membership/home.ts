@@ -10,13 +10,13 @@ import { type HubDoors, hubDoors } from '../hubs/open.ts'
 import { within } from '../platform/within.ts'
 import { refuse } from '../refusal.ts'
 import {
-  formerRows,
   highestWire,
   homeRow,
   hubRow,
   keepHubLog,
   leaveHub,
   leftRows,
+  previousRows,
   writeHome,
 } from '../store/hubs.ts'
 import { watchCard } from './card.ts'
@@ -178,10 +178,10 @@ export class Membership {
     }
   }
 
-  /** Tells former hubs of key events that they have not seen: of a move while they are emptied, of the end always. */
+  /** Tells previous hubs of key events that they have not seen: of a move while they are emptied, of the end always. */
   async pushToFormer(): Promise<void> {
     const { identity, now } = this.#ctx
-    const told = identity.log.deactivated ? [...this.#former(0), ...this.#left()] : this.#former(now())
+    const told = identity.log.deactivated ? [...this.#previous(0), ...this.#left()] : this.#previous(now())
     await pushLogTo(this.#ctx, told)
   }
 
@@ -209,13 +209,13 @@ export class Membership {
   /** Every hub that has an account of this identity. */
   accounts(): HubClient[] {
     const { last } = this.#ctx.hub
-    const all = [...(last === undefined ? [] : [last]), ...this.#former(0), ...this.#left()]
+    const all = [...(last === undefined ? [] : [last]), ...this.#previous(0), ...this.#left()]
     return [...new Map(all.toReversed().map(hub => [hub.identity.aid, hub])).values()].toReversed()
   }
 
   /** Hubs whose mailbox is still emptied after a move. */
   draining(): HubClient[] {
-    return this.#ctx.identity.log.deactivated ? [] : this.#former(this.#ctx.now())
+    return this.#ctx.identity.log.deactivated ? [] : this.#previous(this.#ctx.now())
   }
 
   /** One look at everything that the home should know or tell; false when it has to be repeated. */
@@ -265,8 +265,8 @@ export class Membership {
     await this.#sync.run({ signal, profile: false })
   }
 
-  #former(since: number): HubClient[] {
-    return formerRows(this.#ctx.store, since).map(row => this.#doors.open(row, this.#inputs))
+  #previous(since: number): HubClient[] {
+    return previousRows(this.#ctx.store, since).map(row => this.#doors.open(row, this.#inputs))
   }
 
   #left(): HubClient[] {

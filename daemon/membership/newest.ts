@@ -118,7 +118,7 @@ export class Newest {
       hub.oldCopy ??= why
       hub.retiredAt.delete(other.url)
     } catch (error) {
-      log.info({ reason: describe(error) }, 'a former hub was not asked whether this is an old copy')
+      log.info({ reason: describe(error) }, 'a previous hub was not asked whether this is an old copy')
     }
   }
 

@@ -24,6 +24,6 @@ export async function pushLog(ctx: Needs, hub: HubClient): Promise<void> {
 /** Tells every one of these hubs what it has not seen; one that cannot be reached is told another time. */
 export async function pushLogTo(ctx: Needs, hubs: readonly HubClient[]): Promise<void> {
   const tell = (hub: HubClient) =>
-    pushLog(ctx, hub).catch(error => ctx.log.info({ reason: describe(error) }, 'former hub not told'))
+    pushLog(ctx, hub).catch(error => ctx.log.info({ reason: describe(error) }, 'previous hub not told'))
   await Promise.all(hubs.map(tell))
 }

@@ -143,9 +143,9 @@ export class Audit {
     const signal = AbortSignal.any([lifetime, timers.deadline(AUDIT_MS)])
     if (hub.home !== undefined)
       await this.run(hub.home, { all: false, signal }).catch(error => this.#noteFailed(error))
-    const former = this.#accounts.accounts()
-    for (const network of watchedNetworks(this.#ctx, former)) {
-      const left = former.find(({ identity }) => networkOf(identity.aid) === network)
+    const previous = this.#accounts.accounts()
+    for (const network of watchedNetworks(this.#ctx, previous)) {
+      const left = previous.find(({ identity }) => networkOf(identity.aid) === network)
       if (left !== undefined) await this.#lookAtFormer(left, lifetime)
     }
     this.#nextAt = now() + EVERY_MS

@@ -44,14 +44,14 @@ async function lostByFormer() {
   return id
 }
 
-test('what a former hub took, and lost, is ordered there again by itself', async () => {
+test('what a previous hub took, and lost, is ordered there again by itself', async () => {
   await lostByFormer()
   await auditOf(bob).look()
   await world.turns(2)
   expect(balance()).toBe(PRICE)
 })
 
-test('a former hub that refuses to show the account is named until it shows it', async () => {
+test('a previous hub that refuses to show the account is named until it shows it', async () => {
   await lostByFormer()
   const { credits } = bob.node.hub
   const { entriesAfter } = credits
@@ -63,10 +63,10 @@ test('a former hub that refuses to show the account is named until it shows it',
   expect(refusing()).toEqual([])
 })
 
-test('a former hub whose books are in doubt is named until a person accepts it', async () => {
+test('a previous hub whose books are in doubt is named until a person accepts it', async () => {
   const { store } = bob.node.ctx
   const { aid } = bob.node.hub.identity
-  const url = 'https://former.example'
+  const url = 'https://previous.example'
   store.transaction(() => {
     writeHome(store, { url, aid, wire: 3, log: new Uint8Array(), bits: 8 }, true, world.clock.ms)
     // the same hub under another address was not left
@@ -90,7 +90,7 @@ test('a former hub whose books are in doubt is named until a person accepts it',
   expect(refusing()).toEqual([])
 })
 
-test('a former hub is left alone once nothing is open or left there, and nothing was taken for two weeks', async () => {
+test('a previous hub is left alone once nothing is open or left there, and nothing was taken for two weeks', async () => {
   const watched = () => watchedNetworks(bob.node.ctx, [bob.node.hub])
   expect(watched()).toEqual([])
   const id = await world.held(alice, bob)

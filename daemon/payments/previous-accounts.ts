@@ -8,7 +8,7 @@ import { endedPayments, openNetworks } from '../store/open-payments.ts'
 import { owedBefore } from './account.ts'
 
 type Needs = Pick<Context, 'store' | 'hub' | 'hubNow'>
-type Former = { identity: { aid: string }; url: string }
+type Previous = { identity: { aid: string }; url: string }
 
 /** What was taken is compared for as long as a hub shows it. */
 const TAKEN_MS = 14 * 86_400_000
@@ -17,12 +17,12 @@ const WORK_MS = 31 * 86_400_000
 const REFUSED = 'account refused by '
 
 /** Networks of hubs that are no home any more, where something is open, was taken lately, or was left. */
-export function watchedNetworks({ store, hub, hubNow }: Needs, former: readonly Former[]): string[] {
+export function watchedNetworks({ store, hub, hubNow }: Needs, previous: readonly Previous[]): string[] {
   const since = hubNow() - TAKEN_MS
   const taken = endedPayments(store, since - WORK_MS).flatMap(({ network, endReceipt }) =>
     endReceipt !== null && SettlementReceipt.decode(endReceipt).body.settledAt >= since ? [network] : [],
   )
-  const left = former.map(({ identity: { aid } }) => aid).filter(aid => owedBefore(store, aid) > 0)
+  const left = previous.map(({ identity: { aid } }) => aid).filter(aid => owedBefore(store, aid) > 0)
   const home = hub.last === undefined ? undefined : networkOf(hub.last.identity.aid)
   const all = new Set([...openNetworks(store), ...taken, ...left.map(networkOf)])
   return [...all].filter(network => network !== home)
@@ -31,7 +31,7 @@ export function watchedNetworks({ store, hub, hubNow }: Needs, former: readonly 
 /** A hub that shows the account, or does not answer, refuses nothing. */
 export function noteAnswer(
   { store }: Pick<Needs, 'store'>,
-  { identity, url }: Former,
+  { identity, url }: Previous,
   error?: unknown,
 ): void {
   const name = `${REFUSED}${identity.aid}`

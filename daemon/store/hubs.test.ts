@@ -1,13 +1,13 @@
 /** The hubs that a node knows, as the store keeps them. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
-  formerRows,
   highestWire,
   homeRow,
   hubRow,
   leaveHub,
   leftRows,
   noteRegistered,
+  previousRows,
   wasRegistered,
   writeHome,
 } from './hubs.ts'
@@ -32,13 +32,13 @@ test('a home that a node moves from is emptied for fourteen days and an hour', (
   expect(homeRow(store)?.url).toBe('https://b')
   const until = 1000 + 14 * DAY_MS + HOUR_MS
   expect(hubRow(store, 'https://a')).toMatchObject({ role: 'draining', drainUntil: until })
-  expect([urls(formerRows(store, until - 1)), formerRows(store, until)]).toEqual([['https://a'], []])
+  expect([urls(previousRows(store, until - 1)), previousRows(store, until)]).toEqual([['https://a'], []])
 })
 
 test('a home that is replaced without a move is forgotten, and so is another hub at its address', () => {
   home('a')
   home('b', { moves: false })
-  expect([hubRow(store, 'https://a'), formerRows(store, 0)]).toEqual([undefined, []])
+  expect([hubRow(store, 'https://a'), previousRows(store, 0)]).toEqual([undefined, []])
   noteRegistered(store, 'https://b', 2)
   home('b', { moves: false, aid: 'Aother' })
   expect(homeRow(store)).toMatchObject({ aid: 'Aother', registeredSeq: null })

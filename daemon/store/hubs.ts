@@ -1,9 +1,9 @@
-/** The hubs that this node knows: home, former homes, those that it left, what each was told last, and the highest wire of each. */
+/** The hubs that this node knows: home, previous homes, those that it left, what each was told last, and the highest wire of each. */
 import { blob, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
 import { camelRow, camelRows } from './rows.ts'
 
-/** How long the mailbox at a former hub is still emptied. */
+/** How long the mailbox at a previous hub is still emptied. */
 const DRAIN_MS = 14 * 86_400_000 + 3_600_000
 
 export const hubsTable = {
@@ -40,8 +40,8 @@ export function hubRow(store: Store, url: string): HubRow | undefined {
   return row === undefined ? undefined : camelRow(row)
 }
 
-/** Former homes whose time of emptying ends after `since`. */
-export function formerRows(store: Store, since: number): HubRow[] {
+/** Previous homes whose time of emptying ends after `since`. */
+export function previousRows(store: Store, since: number): HubRow[] {
   return camelRows(store.all("SELECT * FROM hubs WHERE role = 'draining' AND drain_until > ?", since))
 }
 
@@ -64,7 +64,7 @@ export function highestWire(store: Store, hub: string): number | undefined {
 
 type Home = Pick<HubRow, 'url' | 'aid' | 'wire' | 'log' | 'bits'>
 
-/** Makes a hub the home; the one before, when it is another, becomes a former one. Inside a transaction. */
+/** Makes a hub the home; the one before, when it is another, becomes a previous one. Inside a transaction. */
 export function writeHome(store: Store, home: Home, moves: boolean, now: number): void {
   const { url, aid, wire, log, bits } = home
   if (moves)

@@ -213,9 +213,9 @@ export function spentSince(store: Store, since: number, to: string | undefined):
 /** Key of the first of the tasks in whose place, one after the other, this one was delegated anew. */
 export function firstGiven(store: Store, interaction: number): number {
   const row = store.get<{ key: number }>(
-    `WITH RECURSIVE former (key) AS (
-       SELECT ?1 UNION SELECT i.key FROM former AS f JOIN interactions AS i ON i.anew_as = f.key)
-     SELECT min(key) AS key FROM former`,
+    `WITH RECURSIVE previous (key) AS (
+       SELECT ?1 UNION SELECT i.key FROM previous AS f JOIN interactions AS i ON i.anew_as = f.key)
+     SELECT min(key) AS key FROM previous`,
     interaction,
   )
   return row?.key ?? interaction
@@ -224,10 +224,10 @@ export function firstGiven(store: Store, interaction: number): number {
 /** Whether credits went out for a task in whose place this one was delegated anew, and did not all come back. */
 export const wasPaidBefore = (store: Store, interaction: number): boolean =>
   store.get(
-    `WITH RECURSIVE former (key) AS (
+    `WITH RECURSIVE previous (key) AS (
        SELECT key FROM interactions WHERE anew_as = ?1
-       UNION SELECT i.key FROM former AS f JOIN interactions AS i ON i.anew_as = f.key)
-     SELECT 1 FROM former AS f LEFT JOIN quotes AS q ON q.interaction = f.key
+       UNION SELECT i.key FROM previous AS f JOIN interactions AS i ON i.anew_as = f.key)
+     SELECT 1 FROM previous AS f LEFT JOIN quotes AS q ON q.interaction = f.key
        JOIN payments AS p ON p.interaction IN (f.key, q.paid_as)
      WHERE p.side = 'payer' AND p.state <> 'refused' AND NOT (p.state = 'ended' AND p.moved = 0) LIMIT 1`,
     interaction,

@@ -91,7 +91,7 @@ describe('one question', () => {
     const same = sent(NOW + 7)
     sent(NOW, { credential: 'two' })
     sent(NOW, { to: other })
-    sent(NOW, { viaHub: 'https://former.test' })
+    sent(NOW, { viaHub: 'https://previous.test' })
     queued()
     expect(asked()).toEqual([first, same])
     expect(asked(1)).toEqual([first])

@@ -80,9 +80,9 @@ function keepRenewed(dataDir: string, first: string): { letGo(): Promise<unknown
   const renew = async (): Promise<void> => {
     const answer = await orderRunningHub(dataDir, { command: 'keep_files' })
     if (answer?.ok !== true) return
-    const former = lease
+    const previous = lease
     lease = String(answer.result['lease'])
-    await orderRunningHub(dataDir, { command: 'let_go', lease: former })
+    await orderRunningHub(dataDir, { command: 'let_go', lease: previous })
   }
   const timer = systemTimers.every(LEASE_RENEWAL_MS, () => void renew().catch(() => undefined))
   return {

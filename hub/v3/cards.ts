@@ -30,7 +30,7 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
     if (agent === undefined) throw new Refusal('unknownAgent')
     return agent
   }
-  /** The card of an agent; one that was signed for a former address of this hub waits until it is signed anew. */
+  /** The card of an agent; one that was signed for a previous address of this hub waits until it is signed anew. */
   const cardOf = (row: AgentRow): AgentCard | undefined => {
     if (row.card === undefined) return undefined
     const card = keptCard(row.card)

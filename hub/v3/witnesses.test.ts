@@ -99,10 +99,10 @@ describe('a statement', () => {
   test('counts under the newest key of its witness alone, whose history goes on', async () => {
     const moved = await namedWitness(hub)
     expect(statusOf(await sendStatement(hub, moved))).toBe('stored')
-    const former = moved.seed
+    const previous = moved.seed
     moved.rotate()
     hub.clock.advance(1000)
-    expect(statusOf(await sendStatement(hub, moved, { witnessKelSeq: 0 }, former))).toBe('bad_request')
+    expect(statusOf(await sendStatement(hub, moved, { witnessKelSeq: 0 }, previous))).toBe('bad_request')
     expect(statusOf(await sendStatement(hub, moved))).toBe('stored')
     hub.clock.advance(1000)
     const { attestation } = statementAt(hub, moved)
@@ -218,17 +218,17 @@ describe('a statement that names another record', () => {
 
 test('after a restore the chain waits for each witness that was named before, and for no later one', async () => {
   const { store } = hub.running.hub.context
-  const [former, other] = [await namedWitness(hub), await namedWitness(hub)]
-  await sendStatement(hub, former)
+  const [previous, other] = [await namedWitness(hub), await namedWitness(hub)]
+  await sendStatement(hub, previous)
   hub.clock.advance(1000)
   await store.putSetting('restored_ms', String(hub.clock.now()))
-  await store.putSetting('restored_witnesses', JSON.stringify([former.aid, other.aid]))
+  await store.putSetting('restored_witnesses', JSON.stringify([previous.aid, other.aid]))
   await namedWitness(hub)
   hub.clock.advance(1000)
   const stale = { observedAt: hub.clock.now() - 1500 }
   for (const [one, change] of [
-    [former, stale],
-    [former, {}],
+    [previous, stale],
+    [previous, {}],
     [other, stale],
   ] as const) {
     await expect(goOn()).rejects.toThrow(/stands still since the restore/)

@@ -299,7 +299,7 @@ export const taskOperations = {
     reply: stateReply.extend({
       /** The task in whose place it is. */
       anew_of: interactionId,
-      /** The former one was paid for, and the credits are not back: this one is paid by nobody but a person. */
+      /** The previous one was paid for, and the credits are not back: this one is paid by nobody but a person. */
       was_paid: z.literal(true).optional(),
     }),
     codes: ['unknown_interaction', 'wrong_state', 'no_hub', 'identity_deactivated'],

@@ -29,13 +29,13 @@ describe('X-Wing', () => {
 
   test('a seed that was overwritten is another key', () => {
     const own = new Uint8Array(32).fill(7)
-    const former = xwingPublicKey(own)
-    const { enc, sharedSecret } = encapsulate(former)
+    const previous = xwingPublicKey(own)
+    const { enc, sharedSecret } = encapsulate(previous)
     own.set(seed)
     expect(toHex(xwingPublicKey(own))).toBe(toHex(xwingPublicKey(seed)))
     expect(toHex(decapsulate(own, enc))).not.toBe(toHex(sharedSecret))
     own.fill(7)
-    expect(toHex(xwingPublicKey(own))).toBe(toHex(former))
+    expect(toHex(xwingPublicKey(own))).toBe(toHex(previous))
     expect(toHex(decapsulate(own, enc))).toBe(toHex(sharedSecret))
   })
 

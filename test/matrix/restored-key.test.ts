@@ -1,4 +1,4 @@
-/** A node that is put back to before its last rotation, of which only a former hub has heard. */
+/** A node that is put back to before its last rotation, of which only a previous hub has heard. */
 import { expect, test } from 'vitest'
 import type { Side } from './side.ts'
 import { MatrixWorld } from './world.ts'
@@ -21,7 +21,7 @@ async function rotatedUnseen(world: MatrixWorld): Promise<{ alice: Side; restore
   return { alice, restore }
 }
 
-test('a restored node asks former hubs as well, and signs nothing where one holds a later key event', async () => {
+test('a restored node asks previous hubs as well, and signs nothing where one holds a later key event', async () => {
   await using world = new MatrixWorld()
   const { alice, restore } = await rotatedUnseen(world)
   await restore()

@@ -182,7 +182,7 @@ export class Side {
       doChores(ctx)
       const isInSync = await parts.membership.keepInSync(signal)
       this.#nextRoundAt = ctx.now() + (isInSync ? ROUND_MS : 0)
-      for (const former of parts.membership.draining()) await parts.relay.drain(former, 0).catch(noted)
+      for (const previous of parts.membership.draining()) await parts.relay.drain(previous, 0).catch(noted)
     }
     if (hub !== undefined && hub.stopped === undefined && ctx.hub.unasked === undefined) {
       await node.send()

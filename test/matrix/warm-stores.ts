@@ -35,8 +35,8 @@ export function freeStore(dir: string): void {
   if (closed.has(path)) free.push(path)
 }
 
-/** Puts a store with this content at a path, in place of the one that was there and is at `former` now. */
-export function putStore(path: string, former: string, bytes: Buffer): void {
+/** Puts a store with this content at a path, in place of the one that was there and is at `previous` now. */
+export function putStore(path: string, previous: string, bytes: Buffer): void {
   const spare = closed.has(path) ? path : free.pop()
   const connection = spare === undefined ? undefined : closed.get(spare)
   if (spare === undefined || connection === undefined) {
@@ -44,7 +44,7 @@ export function putStore(path: string, former: string, bytes: Buffer): void {
     return
   }
   closed.delete(spare)
-  fs.renameSync(spare === path ? former : spare, path)
+  fs.renameSync(spare === path ? previous : spare, path)
   closed.set(path, connection)
   overwrite(path, bytes)
 }

@@ -138,7 +138,7 @@ describe('a credential that the hub refuses', () => {
     expect(bob.ctx.capabilities.isLow(kara.aid)).toBe(true)
   })
 
-  test('of a former epoch: the old stock is dropped and the message goes under what is good now', async () => {
+  test('of a previous epoch: the old stock is dropped and the message goes under what is good now', async () => {
     const hugo = await contactOfBob('hugo')
     const id = await delegated(hugo, bob, 'hello')
     await until('hugo holds capabilities', () => held(hugo) > 0)

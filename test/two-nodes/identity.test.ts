@@ -53,14 +53,14 @@ describe('a rotation', () => {
 })
 
 describe('the end of an identity', () => {
-  test('made while the hubs are down, it reaches home and former hub, and nothing is sent or accepted after it', async () => {
+  test('made while the hubs are down, it reaches home and previous hub, and nothing is sent or accepted after it', async () => {
     const ada = await lab.member('ada')
     const bea = await lab.member('bea')
     const id = await delegated(bea, ada, 'before the end')
     await second.running.hub.context.store.admit(ada.aid, true)
     await ada.handlers.hubRegister({ url: there.url }, never)
     await until(
-      'the former hub knows of the move',
+      'the previous hub knows of the move',
       async () => (await servedLog(lab.line.url, ada.aid))?.home === second.aid,
     )
     await lab.line.down()

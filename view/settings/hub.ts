@@ -57,7 +57,7 @@ export const hub: readonly Setting[] = [
             facts: [
               ['from', cleanLine(status.hub_url ?? '', 120)],
               ['then', 'mail comes to the new hub, and those whom you know learn of it'],
-              ['credits', 'those at the former hub stay there'],
+              ['credits', 'those at the previous hub stay there'],
             ],
           },
     says: ({ hub_url: url, note }) => cleanLine(note ?? `you are at ${url}`, 400),

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { PRICE, ProcessWorld } from './process-world.ts'
 
-test('a former hub that was restored to before the move shows the account, and gives again what it lost', async () => {
+test('a previous hub that was restored to before the move shows the account, and gives again what it lost', async () => {
   await using world = await new ProcessWorld().open()
   const url = world.line('bob').url
   await world.openHub('hub2')
