@@ -94,7 +94,7 @@ describe('flags', () => {
     expect(error.exitCode).toBe(2)
     expect(error.message).toBe('unknown flag --bogus for "status"; accepted: --id, --human')
     expect(refusal(['inbox', '--bogus=1']).message).toContain(
-      'accepted: --pending, --search, --limit, --cursor, --id, --human',
+      'accepted: --pending, --archived, --search, --limit, --cursor, --id, --human',
     )
     expect(refusal(['--bogus']).exitCode).toBe(2)
   })

@@ -75,6 +75,18 @@ test('ten commands lead to a receipt that is valid', async () => {
   expect([done.length <= 10, done.at(-1), known['proof']]).toEqual([true, 'verify', expect.any(String)])
 })
 
+test('an archived task leaves the list, is found among the archived, and comes back', async () => {
+  const say = async (...argv: string[]) =>
+    JSON.parse((await world.run(programs.svc, argv, world.env('bob'))).stdout)
+  const listed = async (...flags: string[]) =>
+    items(await say('inbox', ...flags)).map(one => one.interaction_id)
+  const [id] = await listed()
+  expect(await say('archive', String(id))).toEqual({ interaction_id: id, archived: true })
+  expect([await listed(), await listed('--archived')]).toEqual([[], [id]])
+  expect(await say('archive', String(id), '--off')).toEqual({ interaction_id: id, archived: false })
+  expect([await listed(), await listed('--archived')]).toEqual([[id], []])
+})
+
 test('every command that follows does what the text says', async () => {
   writeFileSync(world.dir('home', 'README.md'), '# Readme\n')
   const done = await play(further)

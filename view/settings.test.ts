@@ -242,6 +242,9 @@ describe('what is filled in', () => {
     ])
     expect(faults('profile', { caps: 'ok nö' })[0]?.[0]).toBe('caps')
     expect(faults('price', { amount: '3', starts: '4' })[0]?.[0]).toBe('starts')
+    expect(faults('guest_messages', { count: '10001' })).toEqual([
+      ['count', 'expected a whole number from 0 to 10000'],
+    ])
     expect(faults('name', { name: '' })).toEqual([['name', 'this is needed']])
   })
 

@@ -1,7 +1,7 @@
 /** Hub and policies: hub-register, hub-leave, accept, profile, visibility. */
 
 import { call } from '../../protocol/contract/client.ts'
-import { GUEST_MESSAGES_MAX } from '../../protocol/control/node.ts'
+import { GUEST_MESSAGES_MAX } from '../../protocol/control/bounds.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { connect } from '../client/control.ts'

@@ -106,7 +106,10 @@ const sentenceOf = (payment: ReplyOf<Operations['delegate']>['payment']): string
 export const inbox = asks((control, input) =>
   control.call('inbox', {
     pull: true,
-    ...present({ pending: input.flags.has('--pending') || undefined }),
+    ...present({
+      pending: input.flags.has('--pending') || undefined,
+      archived: input.flags.has('--archived') || undefined,
+    }),
     ...flag(input, '--search', 'q'),
     ...paging(input),
   }),
@@ -135,6 +138,10 @@ export const anew = asks((control, input) => control.call('anew', { interaction_
 
 export const hold = asks((control, input) =>
   control.call('sending', { interaction_id: first(input), on: input.flags.has('--off') }),
+)
+
+export const archive = asks((control, input) =>
+  control.call('archive', { interaction_id: first(input), on: !input.flags.has('--off') }),
 )
 
 export const thread = asks((control, input) =>
@@ -189,13 +196,15 @@ export const acceptReceipt = asks((control, input) =>
 export const results: Run = async (io, input) => {
   const control = connect(io, input)
   const isAll = input.flags.has('--all')
+  const isArchived = input.flags.has('--archived')
   const listing = await control.call('results', undefined, {
     ended: isAll ? 'false' : 'true',
     texts: 'true',
+    ...present({ archived: isArchived ? ('true' as const) : undefined }),
     ...pageQuery(input),
   })
   printReply(io, listing)
-  const isNone = listing.items.length === 0 && !isAll && !input.flags.has('--cursor')
+  const isNone = listing.items.length === 0 && !isAll && !isArchived && !input.flags.has('--cursor')
   if (isNone) await sayOthers(io, control)
   return 0
 }

@@ -91,6 +91,7 @@ export const workCommands: readonly CommandRow[] = [
     summary: 'list tasks delegated to me',
     flags: [
       on('--pending', 'only tasks that wait for approval'),
+      on('--archived', 'only tasks that were archived'),
       takes('--search', 'TEXT', 'only tasks with these words in their messages'),
       takes('--limit', 'N', 'how many at most, 1 to 50'),
       takes('--cursor', 'CURSOR', 'where to go on: the next_cursor of the reply before'),
@@ -253,6 +254,17 @@ export const workCommands: readonly CommandRow[] = [
     load: async () => (await work()).hold,
   },
   {
+    path: 'archive',
+    group: 'work',
+    needsDaemon: true,
+    client: true,
+    summary: 'take a task out of the lists until something happens in it; --off puts it back',
+    positionals: [need('id', 'the interaction, as svc inbox and svc results list it')],
+    flags: [on('--off', 'put it back')],
+    example: 'svc archive <id>',
+    load: async () => (await work()).archive,
+  },
+  {
     path: 'results',
     group: 'work',
     needsDaemon: true,
@@ -260,6 +272,7 @@ export const workCommands: readonly CommandRow[] = [
     summary: 'list ended tasks that I delegated',
     flags: [
       on('--all', 'tasks that have not ended too'),
+      on('--archived', 'only tasks that were archived'),
       takes('--limit', 'N', 'how many at most, 1 to 50'),
       takes('--cursor', 'CURSOR', 'where to go on: the next_cursor of the reply before'),
     ],

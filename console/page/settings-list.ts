@@ -14,7 +14,7 @@ import { button, chip, sentence } from './parts.ts'
 /** A row of the page: the setting that it shows, and others that belong to it. */
 const ROWS: readonly (readonly [Group, readonly (readonly string[])[]])[] = [
   ['answering', [['auto_reply', 'auto_reply_try', 'auto_reply_off']]],
-  ['people', [['accept']]],
+  ['people', [['accept'], ['guest_messages']]],
   ['credits', [['spend'], ['price']]],
   ['profile', [['name'], ['profile'], ['visibility']]],
   ['hub', [['hub_join', 'hub_look', 'hub_leave'], ['a2a']]],

@@ -12,7 +12,7 @@ import { capTag, lineShape, plainShape, visibilityShape } from '../../protocol/c
 import { hostName } from '../../protocol/control/a2a.ts'
 import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/address.ts'
 import { type AutoReplyConfig, autoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
-import { GUEST_MESSAGES_MAX } from '../../protocol/control/node.ts'
+import { GUEST_MESSAGES_MAX } from '../../protocol/control/bounds.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
 import { A2aConfig } from './a2a-config.ts'

@@ -14,6 +14,9 @@ export const PASSPHRASE_CHARACTERS_MIN = 12
 /** The same at most. */
 export const PASSPHRASE_CHARACTERS_MAX = 1024
 
+/** Open tasks and messages that one stranger may be given. */
+export const GUEST_MESSAGES_MAX = 10_000
+
 /** Answers of the auto-reply in one task. */
 export const ANSWERS_MAX = 1000
 /** Turns of a conversation that a run sees. */

@@ -12,6 +12,7 @@ import {
   visibilityShape,
 } from '../contract/shapes.ts'
 import {
+  GUEST_MESSAGES_MAX,
   PASSPHRASE_CHARACTERS_MAX,
   PASSPHRASE_CHARACTERS_MIN,
   PATH_CHARACTERS_MAX,
@@ -31,8 +32,6 @@ import {
 } from './shapes.ts'
 
 const EVIDENCE_LIMIT_MAX = 1000
-/** Open tasks and messages that one stranger may be given. */
-export const GUEST_MESSAGES_MAX = 10_000
 
 const petname = new RegExp(`^[\\p{L}\\p{N}][\\p{L}\\p{N}._-]{0,${PETNAME_CHARACTERS_MAX - 1}}$`, 'u')
 /** More than a message takes: what is too much is said where it is sent, and lost nowhere. */

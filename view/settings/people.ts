@@ -1,9 +1,9 @@
 /** Settings about others: whether tasks are taken, and who is a contact. */
-import { PETNAME_CHARACTERS_MAX } from '../../protocol/control/bounds.ts'
+import { GUEST_MESSAGES_MAX, PETNAME_CHARACTERS_MAX } from '../../protocol/control/bounds.ts'
 import { cleanLine } from '../clean.ts'
 import { peerName } from '../sentences.ts'
 import type { Contact, View } from '../state.ts'
-import { type Choice, type Field, isOn, onOff, trimmed, type Values } from './field.ts'
+import { type Choice, type Field, isOn, onOff, trimmed, type Values, wholeOf } from './field.ts'
 import { order, type Setting, setting } from './setting.ts'
 
 const nameOf = ({ aid, petname }: Contact): string => peerName({ peer: aid, peer_name: petname })
@@ -45,6 +45,9 @@ const everybody = () => true
 const blocked = (contact: Contact) => contact.blocked
 const free = (contact: Contact) => !contact.blocked
 
+const ofStranger = (count: number): string =>
+  count === 0 ? 'nothing of strangers' : `${count} of each stranger`
+
 const taken = (on: boolean): string => (on ? 'tasks are taken' : 'no tasks are taken')
 
 export const people: readonly Setting[] = [
@@ -85,6 +88,43 @@ export const people: readonly Setting[] = [
         order: order('accept', { on: status.accept_delegations }),
         says: taken(status.accept_delegations),
       },
+  }),
+  setting({
+    id: 'guest_messages',
+    group: 'people',
+    heading: 'Tasks of strangers',
+    help: 'How many open tasks one stranger may have here, and how many messages in tasks that nobody took.',
+    fields: [
+      {
+        name: 'count',
+        label: 'For each stranger',
+        help: '0 takes nothing: only contacts reach you then.',
+        kind: 'number',
+        least: 0,
+        most: GUEST_MESSAGES_MAX,
+        unit: 'tasks',
+        member: 'guest_messages',
+        now: ({ status }) => status && String(status.guest_messages),
+        isNeeded: true,
+      },
+    ],
+    calls: 'hubRegister',
+    input: (values, { status }) => ({
+      url: status?.hub_url ?? '',
+      guest_messages: wholeOf(values, 'count'),
+    }),
+    shows: ({ status }) => status && ofStranger(status.guest_messages),
+    opens: () => 'Change',
+    yes: 'Keep this',
+    unless: ({ status }) => (status?.hub == null ? 'join a hub first' : undefined),
+    says: (_, values) => ofStranger(wholeOf(values, 'count')),
+    undo: (_, { status }) =>
+      status?.hub_url == null
+        ? undefined
+        : {
+            order: order('hubRegister', { url: status.hub_url, guest_messages: status.guest_messages }),
+            says: ofStranger(status.guest_messages),
+          },
   }),
   setting({
     id: 'contact_add',
