@@ -312,7 +312,7 @@ async function joinHub(
     hub_url: hub.url,
     hub_aid: hub.identity.aid,
     wire: hub.identity.wire,
-    sealed: hub.sealed,
+    sealed: hub.mail !== undefined,
     keys_status: reply.keysStatus,
     card_status: reply.cardStatus,
     ...present({ note, probation_until: reply.probationUntilMs, trial: reply.trial }),

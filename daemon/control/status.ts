@@ -68,7 +68,7 @@ export function statusView(ctx: Needs, parts: Parts): NodeStatus {
             aid: home.identity.aid,
             wire: home.identity.wire,
             state,
-            sealed: home.sealed,
+            sealed: home.mail !== undefined,
             ...present({ reason, kept_out: keptOut }),
             last_contact_at: home.lastContactAtMs ?? null,
             ...present({ pow_progress: powProgress, pow_left_ms: leftOfWork(ctx) }),

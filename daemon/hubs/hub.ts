@@ -186,12 +186,25 @@ export interface HubCredits {
   liability(signal: AbortSignal): Promise<Liability | undefined>
 }
 
+/** What a hub does for mail that is sealed end to end: envelopes, their handles, and the buckets that hide who is looked up. */
+export interface SealedMail {
+  send(delivery: Delivery): Promise<SendReply>
+  poll(options: { waitSeconds: number; afterId?: number; signal: AbortSignal }): Promise<PollReply>
+  ack(items: AckItem[]): Promise<void>
+  /** What went under a session is asked for where the hub knows who asks; anything else where it does not. */
+  deliveryStates(credential: Delivery['credential'], items: StatusItem[]): Promise<StatusReply[]>
+  bucket(hash: Uint8Array): Promise<BucketReply>
+  revoke(capabilityIds: Uint8Array[]): Promise<void>
+  /** The next first contact goes under a session of the newest key. */
+  dropSession(): void
+}
+
 /** One hub, one client: signed calls leave one after another with strictly rising times. */
 export interface HubClient {
   readonly url: string
   readonly identity: HubIdentity
-  /** Whether what travels through it is sealed end to end. */
-  readonly sealed: boolean
+  /** Its sealed mailboxes; undefined at a hub that reads what it carries. */
+  readonly mail: SealedMail | undefined
   readonly cardBinding: CardBinding
   /** Why the node talks to this hub no longer; undefined while it does. */
   readonly stopped: string | undefined
@@ -219,21 +232,13 @@ export interface HubClient {
   fetchCard(aid: string): Promise<string | undefined>
   /** The address that the hub gives itself. */
   publicUrl(): Promise<string | undefined>
-  send(delivery: Delivery): Promise<SendReply>
-  poll(options: { waitSeconds: number; afterId?: number; signal: AbortSignal }): Promise<PollReply>
-  ack(items: AckItem[]): Promise<void>
-  dropSession(): void
   /** Talks to this hub no longer, and says why. */
   halt(why: string): void
-  /** What went under a session is asked for where the hub knows who asks; anything else where it does not. */
-  deliveryStates(credential: Delivery['credential'], items: StatusItem[]): Promise<StatusReply[]>
-  bucket(hash: Uint8Array): Promise<BucketReply>
   readonly credits: HubCredits
   /** Until when this hub takes no reviews of this agent, as far as it said so. */
   readonly probationUntilMs: number | undefined
   /** Gives the hub's attestation. */
   uploadReview(upload: ReviewUpload): Promise<Uint8Array>
-  revoke(capabilityIds: Uint8Array[]): Promise<void>
   listAgents(query: {
     q?: string
     cap?: string

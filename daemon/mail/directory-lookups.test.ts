@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { KEY_SET_LIFE_MS } from '../../protocol/identity/keyset.ts'
 import { threadView } from '../control/views.ts'
-import type { HubClient } from '../hubs/hub.ts'
+import type { SealedMail } from '../hubs/hub.ts'
 import type { Interaction } from '../store/threads.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-type Bucket = HubClient['bucket']
+type Bucket = SealedMail['bucket']
 const RATE_LIMITED_MS = 20 * 60_000
 const UNSURE = /whether it lists the recipient is not known yet$/
 const silent: readonly (readonly [string, Bucket, RegExp])[] = [

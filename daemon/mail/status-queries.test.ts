@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { decodeAccess } from '../../protocol/mail/access.ts'
 import { CapabilityBody } from '../../protocol/mail/capability.ts'
-import type { HubClient } from '../hubs/hub.ts'
 import { say } from '../tasks/conversation.ts'
 import { textMessage } from '../tasks/messages.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
+import type { Script } from '../testing/scripted-hub.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -23,7 +23,7 @@ type Asked = { kind: 'session' | 'capability'; rids: string[] }
 function recorded(node: TestNode): { asked: Asked[]; credentialOf: Map<string, string> } {
   const asked: Asked[] = []
   const credentialOf = new Map<string, string>()
-  const script: Partial<HubClient> = {
+  const script: Script = {
     send: async delivery => {
       for await (const _ of delivery.content());
       const access = decodeAccess(delivery.access)

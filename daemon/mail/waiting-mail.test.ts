@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { CounterSignature } from '../../protocol/proof/receipt.ts'
-import type { HubClient, PolledEnvelope } from '../hubs/hub.ts'
+import type { PolledEnvelope, SealedMail } from '../hubs/hub.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { lookForHeads, watchForTwin } from './waiting-mail.ts'
 
@@ -41,7 +41,7 @@ const tasks = () => alice.ctx.store.all("SELECT 1 FROM interactions WHERE side =
 function pages(): (number | undefined)[] {
   const asked: (number | undefined)[] = []
   const mine = waiting()
-  const poll: HubClient['poll'] = async ({ afterId }) => {
+  const poll: SealedMail['poll'] = async ({ afterId }) => {
     asked.push(afterId)
     const left = mine.filter(({ id }) => id > (afterId ?? 0))
     const envelopes = left
@@ -100,7 +100,7 @@ test('a hub that fails is a failure of the look', async () => {
 
 test('a hub that promises more and gives nothing is asked once', async () => {
   let asked = 0
-  const poll: HubClient['poll'] = async () => {
+  const poll: SealedMail['poll'] = async () => {
     asked += 1
     if (asked > 3) throw new Error('asked for ever')
     return { envelopes: [], more: true, held: false, [Symbol.dispose]: () => {} }
@@ -122,7 +122,7 @@ test('a failure of this machine is not taken for mail that cannot be opened', as
 describe('another node of the same identity', () => {
   const watch = () => watchForTwin(alice.ctx, alice.hub, new AbortController().signal)
   /** A hub that holds a poll with a wait for so long, and says that it held it. */
-  const holding = (ms: number, held = true): HubClient['poll'] => {
+  const holding = (ms: number, held = true): SealedMail['poll'] => {
     return async ({ waitSeconds }) => {
       if (waitSeconds > 0) await new Promise(done => setTimeout(done, ms))
       return { envelopes: [], more: false, held: held && waitSeconds > 0, [Symbol.dispose]: () => {} }

@@ -140,7 +140,7 @@ export class Membership {
     await this.#askTime()
     identity.rotate(hub.last?.identity.aid, eventTime(this.#ctx, hub.last))
     settleKeyState(this.#ctx, hub.last)
-    hub.last?.dropSession()
+    hub.last?.mail?.dropSession()
     this.#wakeMail()
     const untold = await this.#tellHome(signal)
     await this.pushToFormer()

@@ -12,12 +12,14 @@ const IDS_PER_CALL_MAX = 1000
 /** Tells the hub what it does not know yet; true when its list was full and a new mailbox is due. */
 export async function sendRevocations(ctx: KeyStateNeeds, hub: HubClient): Promise<boolean> {
   const { store } = ctx
+  const { mail } = hub
+  if (mail === undefined) return false
   ctx.capabilities.clean()
   for (;;) {
     const ids = dueRevocations(store, IDS_PER_CALL_MAX)
     if (ids.length === 0) return false
     try {
-      await hub.revoke(ids)
+      await mail.revoke(ids)
     } catch (error) {
       if (!(error instanceof Refused && error.code === 'revocation_list_full')) throw error
       store.transaction(() => markNewMailbox(ctx), 'node.revoke')

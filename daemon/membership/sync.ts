@@ -154,7 +154,7 @@ export class Sync {
   #rotateForTime(home: HubClient): void {
     this.#ctx.identity.rotate(home.identity.aid, eventTime(this.#ctx, home))
     settleKeyState(this.#ctx, home)
-    home.dropSession()
+    home.mail?.dropSession()
   }
 
   #isAhead(home: HubClient): boolean {

@@ -17,7 +17,7 @@ import type {
 } from '../carrier/carrier.ts'
 import type { Ground } from '../context.ts'
 import { isUnreached, neverCounted, reasonOf } from '../hubs/failures.ts'
-import { type HubClient, HubStopped, type SendReply, type StatusReply } from '../hubs/hub.ts'
+import { type HubClient, HubStopped, type SealedMail, type SendReply, type StatusReply } from '../hubs/hub.ts'
 import { isHeld, type OutboxEntry, SESSION } from '../store/outbox.ts'
 import { ownReason } from '../store/reasons.ts'
 import { pauseOf, WaitingForKeys } from './awaited-keys.ts'
@@ -51,7 +51,7 @@ export function sealedCarriers(ground: Ground): Carriers {
   const carriers = new WeakMap<HubClient, Carrier>()
   return {
     over(hub) {
-      const carrier = carriers.get(hub) ?? new SealedCarrier(ctx, hub)
+      const carrier = carriers.get(hub) ?? new SealedCarrier(ctx, hub, mailOf(hub))
       carriers.set(hub, carrier)
       return carrier
     },
@@ -59,15 +59,23 @@ export function sealedCarriers(ground: Ground): Carriers {
   }
 }
 
+/** A wire that seals nothing has a carrier of its own. */
+function mailOf({ mail, url }: HubClient): SealedMail {
+  if (mail === undefined) throw new Error(`the hub ${url} carries no sealed mail`)
+  return mail
+}
+
 export class SealedCarrier implements Carrier {
   readonly #ctx: Needs
   readonly #hub: HubClient
+  readonly #mail: SealedMail
   readonly #mailbox: Mailbox
 
-  constructor(ctx: Needs, hub: HubClient) {
+  constructor(ctx: Needs, hub: HubClient, mail: SealedMail) {
     this.#ctx = ctx
     this.#hub = hub
-    this.#mailbox = new Mailbox(ctx, hub)
+    this.#mail = mail
+    this.#mailbox = new Mailbox(ctx, hub, mail)
   }
 
   async deliver(entry: OutboxEntry): Promise<Delivered> {
@@ -91,7 +99,7 @@ export class SealedCarrier implements Carrier {
     const id = entry.interaction === null ? undefined : threads.byKey(entry.interaction).id
     const { content, signal, end } = transfers.begin(entry.message, id, delivery)
     try {
-      return await this.#hub.send({ ...delivery, content, signal })
+      return await this.#mail.send({ ...delivery, content, signal })
     } finally {
       end()
     }
@@ -118,7 +126,7 @@ export class SealedCarrier implements Carrier {
       ...present({ viaHub: viaHub ?? undefined }),
     }))
     const credential = first.credential === SESSION ? 'session' : 'capability'
-    const replies = await this.#hub.deliveryStates(credential, items)
+    const replies = await this.#mail.deliveryStates(credential, items)
     return entries.map((entry, i) => this.#fateOf(entry, replies[i]))
   }
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
 import { incept } from '../../protocol/identity/kel.ts'
 import { agent } from '../../protocol/testing/agents.ts'
-import type { BucketReply, HubClient } from '../hubs/hub.ts'
+import type { BucketReply, HubClient, SealedMail } from '../hubs/hub.ts'
 import { PeerBook } from '../peers/peers.ts'
 import { openStore } from '../store/open.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
@@ -15,9 +15,9 @@ const seed = (n: number) => new Uint8Array(32).fill(n)
 const NOW = 1_800_000_000_000
 const log = incept({ seed: seed(10), nextSeed: seed(11), ts: NOW })
 
-function directoryOf(bucket: HubClient['bucket']): Directory {
+function directoryOf(bucket: SealedMail['bucket']): Directory {
   const identity = { aid: log.aid, wire: 3, log, bitsMax: 0 }
-  const hub = { home: { identity, bucket } as unknown as HubClient }
+  const hub = { home: { identity, mail: { bucket } } as unknown as HubClient }
   const store = openStore(mkdtempSync(join(tmpdir(), 'svc-directory-')))
   const now = () => NOW
   return new Directory({ store, now, hub, peers: new PeerBook(store, now, hub) })

@@ -9,7 +9,7 @@ import { directoryHash, openBox } from '../../protocol/identity/directory.ts'
 import type { Lookup, NotKnown } from '../carrier/lookup.ts'
 import type { Ground } from '../context.ts'
 import { isOwnFailure } from '../hubs/failures.ts'
-import type { BucketReply, HubClient } from '../hubs/hub.ts'
+import type { BucketReply, HubClient, SealedMail } from '../hubs/hub.ts'
 import { noteShown } from '../peers/contradictions.ts'
 import { isUnusable } from '../peers/peers.ts'
 
@@ -30,11 +30,11 @@ export class Directory {
   /** Looks an agent up at the home hub; throws what fails on this machine alone. */
   async lookup(aid: string, options: { fresh: boolean }): Promise<Lookup> {
     const hub = this.#ctx.hub.home
-    if (hub === undefined) return notKnown('no_hub')
+    if (hub?.mail === undefined) return notKnown('no_hub')
     const hash = directoryHash(aid)
     let bucket: Bucket
     try {
-      bucket = await this.#bucket(hub, hash, options.fresh)
+      bucket = await this.#bucket(hub.mail, hub.identity.bitsMax, hash, options.fresh)
     } catch (error) {
       if (isOwnFailure(error)) throw error
       return notKnown(error instanceof Refused ? 'refused' : 'unanswered', error)
@@ -60,13 +60,13 @@ export class Directory {
   }
 
   /** An incomplete answer is read once: whom it leaves out may be listed. */
-  async #bucket(hub: HubClient, hash: Uint8Array, fresh: boolean): Promise<Bucket> {
-    const name = `${hub.identity.bitsMax}:${Buffer.from(hash.subarray(0, 2)).toString('hex')}`
+  async #bucket(mail: SealedMail, bitsMax: number, hash: Uint8Array, fresh: boolean): Promise<Bucket> {
+    const name = `${bitsMax}:${Buffer.from(hash.subarray(0, 2)).toString('hex')}`
     const { now } = this.#ctx
     const cached = this.#buckets.get(name)
     if (!fresh && cached !== undefined && now() < cached.at + CACHED_MS)
       return { reply: cached.reply, isNew: false }
-    const reply = await hub.bucket(hash)
+    const reply = await mail.bucket(hash)
     if (reply.partial) return { reply, isNew: true }
     this.#buckets.set(name, { at: now(), reply })
     if (this.#buckets.size > CACHED_MAX) this.#buckets.delete(this.#buckets.keys().next().value as string)

@@ -15,7 +15,7 @@ import { nextTurn } from '../../protocol/timers.ts'
 import type { Arrived, Collected, Collecting, Credentials, Looked, Taker } from '../carrier/carrier.ts'
 import type { Ground } from '../context.ts'
 import { hubTime } from '../hubs/clocks.ts'
-import type { AckItem, HubClient, PolledEnvelope, PollReply } from '../hubs/hub.ts'
+import type { AckItem, HubClient, PolledEnvelope, PollReply, SealedMail } from '../hubs/hub.ts'
 import { learnHubKey } from '../hubs/log.ts'
 import { genuineGrants } from '../peers/stock.ts'
 import { faultPoint } from '../platform/faults.ts'
@@ -39,12 +39,14 @@ type Needs = Pick<
 export class Mailbox {
   readonly #ctx: Needs
   readonly #hub: HubClient
+  readonly #mail: SealedMail
   /** Envelopes that came damaged, by their number at the hub, and how often. */
   readonly #damaged = new Map<number, number>()
 
-  constructor(ctx: Needs, hub: HubClient) {
+  constructor(ctx: Needs, hub: HubClient, mail: SealedMail) {
     this.#ctx = ctx
     this.#hub = hub
+    this.#mail = mail
   }
 
   /** Works through one drain of the mailbox: the first answer held as asked, then until nothing is left. */
@@ -64,7 +66,7 @@ export class Mailbox {
         taken += 1
       }
       faultPoint('node.receive.before-ack')
-      await this.#hub.ack(acks)
+      await this.#mail.ack(acks)
       faultPoint('node.receive.after-ack')
       if (!reply.more) return { taken, held }
     }
@@ -86,7 +88,7 @@ export class Mailbox {
 
   #poll({ waitMs, signal, after }: Collecting & { after?: number | undefined }): Promise<PollReply> {
     const waitSeconds = Math.ceil(waitMs / 1000)
-    return this.#hub.poll({ waitSeconds, ...present({ afterId: after }), signal })
+    return this.#mail.poll({ waitSeconds, ...present({ afterId: after }), signal })
   }
 
   async #see(polled: PolledEnvelope, see: (arrived: Arrived) => void): Promise<void> {

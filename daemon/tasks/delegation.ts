@@ -86,7 +86,7 @@ export function commitTask(
     peer,
     side: 'sent',
     state: 'queued',
-    way: ctx.hub.last?.sealed === false ? 'open' : 'sealed',
+    way: ctx.hub.last !== undefined && ctx.hub.last.mail === undefined ? 'open' : 'sealed',
     capability,
     preview: text.slice(0, PREVIEW_CHARACTERS),
     commitment: requesterCommit,

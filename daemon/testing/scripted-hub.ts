@@ -15,6 +15,7 @@ import type {
   HubCredits,
   HubIdentity,
   PolledEnvelope,
+  SealedMail,
   StatusReply,
 } from '../hubs/hub.ts'
 import { type LedgerSnapshot, ScriptedLedger } from './scripted-credits.ts'
@@ -116,9 +117,11 @@ export class Post {
 export const refusedWith = (code: string, members: Record<string, unknown> = {}, retryAfterMs?: number) =>
   new Refused(403, { reason: code, error: `refused: ${code}`, ...members }, retryAfterMs)
 
-export class ScriptedHub implements HubClient {
+export type Script = Partial<HubClient & SealedMail>
+
+export class ScriptedHub implements HubClient, SealedMail {
   readonly url: string
-  readonly sealed = true
+  readonly mail: SealedMail = this
   readonly cardBinding = { path: '/send', binding: 'urn:test', extension: 'urn:test:agent', wire: WIRE }
   readonly identity: HubIdentity
   readonly credits: HubCredits
@@ -133,7 +136,7 @@ export class ScriptedHub implements HubClient {
   #post: Post
   #aid: string
   #now: () => number
-  #script: Partial<HubClient> = {}
+  #script: Script = {}
 
   constructor(post: Post, aid: string, now: () => number) {
     this.#post = post
@@ -149,15 +152,15 @@ export class ScriptedHub implements HubClient {
   }
 
   /** From now on these calls are answered so; an empty script answers as usual. */
-  answers(script: Partial<HubClient>): void {
+  answers(script: Script): void {
     this.#script = script
   }
 
-  get script(): Partial<HubClient> {
+  get script(): Script {
     return this.#script
   }
 
-  #say<T>(name: keyof HubClient, given: unknown[], usual: () => T): T {
+  #say<T>(name: keyof (HubClient & SealedMail), given: unknown[], usual: () => T): T {
     this.calls.push(name)
     const told = this.#script[name] as ((...given: unknown[]) => T) | undefined
     return told === undefined ? usual() : told(...given)
@@ -258,7 +261,7 @@ export class ScriptedHub implements HubClient {
     })
   }
 
-  poll(options: Parameters<HubClient['poll']>[0]): ReturnType<HubClient['poll']> {
+  poll(options: Parameters<SealedMail['poll']>[0]): ReturnType<SealedMail['poll']> {
     return this.#say('poll', [options], async () => {
       const { afterId = 0 } = options
       const mine = this.#post.carried.filter(one => one.to === this.#aid && one.id > afterId)
@@ -284,7 +287,7 @@ export class ScriptedHub implements HubClient {
 
   deliveryStates(
     credential: Delivery['credential'],
-    items: Parameters<HubClient['deliveryStates']>[1],
+    items: Parameters<SealedMail['deliveryStates']>[1],
   ): Promise<StatusReply[]> {
     return this.#say('deliveryStates', [credential, items], async () =>
       items.map(({ rid, handle }): StatusReply => {
@@ -296,7 +299,7 @@ export class ScriptedHub implements HubClient {
     )
   }
 
-  bucket(hash: Uint8Array): ReturnType<HubClient['bucket']> {
+  bucket(hash: Uint8Array): ReturnType<SealedMail['bucket']> {
     return this.#say('bucket', [hash], async () => {
       const found = [...this.#post.listed].filter(([aid]) => equal(directoryHash(aid), hash))
       const entries = found.map(([aid, { log, keySet, notice }]) => {

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CurrentHub } from '../../daemon/hubs/current.ts'
-import type { HubClient, StatusItem } from '../../daemon/hubs/hub.ts'
+import type { HubClient, SealedMail, StatusItem } from '../../daemon/hubs/hub.ts'
 import { Outbox } from '../../daemon/mail/outbox.ts'
 import { Relay } from '../../daemon/mail/relay.ts'
 import { expire } from '../../daemon/maintenance.ts'
@@ -142,7 +142,7 @@ describe('a sender', () => {
 })
 
 /** A hub as far as these questions need one; anything else fails. */
-const lineOf = (answers: Partial<HubClient>): HubClient => ({ stopped: undefined, ...answers }) as HubClient
+const lineOf = (mail: Partial<SealedMail>): HubClient => ({ stopped: undefined, mail }) as HubClient
 
 test('a question about deliveries names one recipient, 64 messages at most, and never overlaps another', async () => {
   const asked: StatusItem[][] = []

@@ -1,7 +1,7 @@
 /** What a thief of the identity key can still do once its owner has rotated: nothing. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Connections } from '../../daemon/hubs/http.ts'
-import type { HubClient } from '../../daemon/hubs/hub.ts'
+import type { HubClient, SealedMail } from '../../daemon/hubs/hub.ts'
 import { meetHub } from '../../daemon/hubs/open.ts'
 import { Publication } from '../../daemon/hubs/publication.ts'
 import type { Node } from '../../daemon/node.ts'
@@ -19,6 +19,7 @@ let connections: Connections
 /** What somebody copied of bob's `identity.kel` before he rotated; the next key lay elsewhere. */
 let stolen: { aid: string; seed: Uint8Array; log: VerifiedKel }
 let thief: HubClient
+let mail: SealedMail
 let oldTask: string
 
 beforeAll(async () => {
@@ -37,6 +38,7 @@ beforeAll(async () => {
     spoolFolder: lab.folder,
     publication: new Publication(),
   })
+  mail = thief.mail as SealedMail
   await bob.handlers.idRotate({}, never)
   await until('the hub has it', () => bob.ctx.identity.log.events.at(-1)?.witnesses.length === 1)
 })
@@ -51,11 +53,11 @@ describe('whoever has the key that was rotated away', () => {
   test('reads no mail, and registers, publishes and revokes nothing', async () => {
     const { log } = stolen
     const keySet = KeySet.encode(bob.ctx.keys.set as KeySet)
-    await expect(thief.poll({ waitSeconds: 0, signal: never })).rejects.toMatchObject({ code: 'key_retired' })
+    await expect(mail.poll({ waitSeconds: 0, signal: never })).rejects.toMatchObject({ code: 'key_retired' })
     await expect(thief.publishKeys(keySet, 0)).rejects.toMatchObject({ code: 'key_retired' })
     await expect(thief.register({ log })).rejects.toMatchObject({ code: 'kel_rollback' })
     await expect(thief.pushLog(log)).rejects.toMatchObject({ code: 'kel_rollback' })
-    await expect(thief.revoke([new Uint8Array(16)])).rejects.toMatchObject({ code: 'key_retired' })
+    await expect(mail.revoke([new Uint8Array(16)])).rejects.toMatchObject({ code: 'key_retired' })
     await expect(thief.deregister()).rejects.toMatchObject({ code: 'key_retired' })
     expect((await servedLog(lab.line.url, bob.aid))?.headDigest).toEqual(bob.ctx.identity.log.headDigest)
   })

@@ -25,6 +25,7 @@ import {
   type RegisterReply,
   type RegisterRequest,
   type ReviewUpload,
+  type SealedMail,
   type SendReply,
   type StatusItem,
   type StatusReply,
@@ -40,9 +41,9 @@ const BUCKET_PAGES_MAX = 64
 /** Envelopes up to this size leave in one piece: each write to a connection wakes the hub. */
 const WHOLE_BYTES_MAX = 64 * 1024
 
-export class Wire3Hub implements HubClient {
+export class Wire3Hub implements HubClient, SealedMail {
   readonly url: string
-  readonly sealed = true
+  readonly mail: SealedMail = this
   readonly cardBinding: CardBinding = {
     path: routes.relaySend.path,
     binding: 'urn:svc:relay:3',
