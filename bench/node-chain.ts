@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { publicKey } from '#crypto'
 import { openChain } from '../daemon/chain/chain.ts'
-import { CHECKPOINT } from '../daemon/chain/checkpoint.ts'
 import { openIdentity } from '../daemon/identity/identity.ts'
-import { forget } from '../daemon/store/memory.ts'
+import { keepLasting } from '../daemon/store/lasting.ts'
 import { openStore } from '../daemon/store/open.ts'
 import { labelledSign, labelledVerify } from '../protocol/crypto/hash.ts'
 import { GENESIS, recordLine, signRecord } from '../protocol/proof/evidence.ts'
@@ -45,7 +44,7 @@ async function opens(records: number, first: boolean): Promise<number[]> {
   writeChain(dir, store, identity, records)
   const ratios: number[] = []
   for (let i = 0; i < ROUNDS; i++) {
-    if (first) forget(store, CHECKPOINT)
+    if (first) keepLasting(store, { chainCheckpoint: null })
     const signatures = signatureTime(records)
     const started = performance.now()
     const chain = await openChain(dir, store, identity, { now: Date.now, timers: systemTimers })

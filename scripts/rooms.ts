@@ -366,7 +366,6 @@ export const rooms: Record<string, Room> = {
       'daemon/home',
       'daemon/store',
       'daemon/identity',
-      'daemon/chain',
     ],
   },
   'daemon/attachments': {

@@ -210,10 +210,15 @@ describe('files', () => {
 describe('tables of the node', () => {
   const writes = (table: string) =>
     new RegExp(`(?:INSERT (?:OR \\w+ )?INTO|REPLACE INTO|UPDATE|DELETE FROM)\\s+${table}\\b`)
-  const schema = read('daemon/store/schema.ts')
-  const tables = [...schema.matchAll(/CREATE TABLE (\w+)/g)].map(match => match[1] as string)
+  const schemas = ['daemon/store/schema.ts', 'daemon/store/schema-credits.ts']
+  const tables = [
+    ...schemas
+      .map(read)
+      .join('')
+      .matchAll(/CREATE TABLE (\w+)/g),
+  ].map(match => match[1] as string)
   // steps that change rows run before there is anything else
-  const steps = ['daemon/store/schema.ts', 'daemon/store/upgrades.ts']
+  const steps = [...schemas, 'daemon/store/upgrades.ts', 'daemon/store/from-memory.ts']
   const node = product.filter(path => path.startsWith('daemon/') && !steps.includes(path))
 
   test.each(tables)('%s is written in one file, which stands in daemon/store', table => {

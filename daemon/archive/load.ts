@@ -6,8 +6,6 @@ import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { shellWord } from '../../protocol/shell.ts'
-import { CHECKPOINT } from '../chain/checkpoint.ts'
-import { markRestored } from '../chain/restored.ts'
 import { readConfig } from '../home/config.ts'
 import { peekLog } from '../identity/identity.ts'
 import { requireReadableKeys } from '../identity/mailbox-keys.ts'
@@ -16,8 +14,9 @@ import { isOutOfRoom } from '../platform/room.ts'
 import { countA2aPushes, removeA2aPushes } from '../store/a2a.ts'
 import { markInFile } from '../store/chain.ts'
 import { doubtNumbers } from '../store/interactions.ts'
-import { forget } from '../store/memory.ts'
+import { keepLasting } from '../store/lasting.ts'
 import { openStore } from '../store/open.ts'
+import { markRestored } from '../store/restores.ts'
 import { quiet, startsOf } from './arriving.ts'
 import { ATTACHMENTS_FOLDER } from './save.ts'
 import {
@@ -133,7 +132,7 @@ function settle(
       // an exported directory has signed nothing since
       if (kind === 'backup') doubtNumbers(store)
       // the file of the chain is written anew from the store
-      forget(store, CHECKPOINT)
+      keepLasting(store, { chainCheckpoint: null })
       markInFile(store, 0)
       const records = store.get<{ n: number }>('SELECT coalesce(max(seq) + 1, 0) AS n FROM chain')?.n ?? 0
       return { records, pushes: withSettings ? countA2aPushes(store) : removeA2aPushes(store) }

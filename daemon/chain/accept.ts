@@ -1,22 +1,18 @@
 /** Going on from an older copy of a data directory, on the owner's word, because the newer one is lost. */
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import type { Environment } from '../home/home.ts'
 import { forgetHead } from '../home/kept-heads.ts'
 import { lockDirectory } from '../home/lock.ts'
 import { requireNotMoved } from '../home/moved.ts'
 import { openIdentity } from '../identity/identity.ts'
 import { doubtNumbers, newestIn } from '../store/interactions.ts'
-import { forget, recall, remember } from '../store/memory.ts'
+import { keepLasting, lasting } from '../store/lasting.ts'
 import { openStore, type Store } from '../store/open.ts'
+import { noteSettled, restoredAt } from '../store/restores.ts'
 import { ChainRefused } from './file.ts'
 import { loseHeads } from './old-copy.ts'
 import { forgetSecond, notePlace, noteTakenOver } from './place.ts'
-import { noteSettled, restoredAt } from './restored.ts'
-
-const ACCEPTED = 'old copy accepted'
-const SET_DUE = 'key set due above those of lost copies'
 
 type Outside = { now: () => number; random: (length: number) => Uint8Array }
 
@@ -29,8 +25,7 @@ export function acceptCopy(dir: string, env: Environment, outside: Outside): { a
   const now = outside.now()
   const identity = openIdentity(dir, outside)
   const store = undo.adopt(openStore(dir), opened => opened.close())
-  remember(store, ACCEPTED, utf8('yes'))
-  remember(store, SET_DUE, utf8('raise'))
+  keepLasting(store, { copyAccepted: 1, keySetDue: 'raise' })
   const madeAtMs = restoredAt(store) ?? newestIn(store)
   doubtNumbers(store)
   forgetSecond(store)
@@ -45,20 +40,16 @@ export function acceptCopy(dir: string, env: Environment, outside: Outside): { a
 }
 
 /** Whether a key set that a newer copy made may be outnumbered. */
-export const isCopyAccepted = (store: Store): boolean => recall(store, ACCEPTED) !== undefined
+export const isCopyAccepted = (store: Store): boolean => lasting(store, 'copyAccepted') === 1
 
 /** The hub holds nothing newer any more. */
-export const noteCaughtUp = (store: Store): void => forget(store, ACCEPTED)
+export const noteCaughtUp = (store: Store): void => keepLasting(store, { copyAccepted: 0 })
 
 /**
  * What of a key set that shows other copies that this one took over is still to be done, before anything of it leaves: it
  * is to be made, or made and to be published.
  */
-export function dueSet(store: Store): 'raise' | 'publish' | undefined {
-  const mark = recall(store, SET_DUE)
-  if (mark === undefined) return undefined
-  return fromUtf8(mark) === 'raise' ? 'raise' : 'publish'
-}
+export const dueSet = (store: Store): 'raise' | 'publish' | undefined => lasting(store, 'keySetDue')
 
-export const noteSetRaised = (store: Store): void => remember(store, SET_DUE, utf8('publish'))
-export const noteSetPublished = (store: Store): void => forget(store, SET_DUE)
+export const noteSetRaised = (store: Store): void => keepLasting(store, { keySetDue: 'publish' })
+export const noteSetPublished = (store: Store): void => keepLasting(store, { keySetDue: null })

@@ -14,7 +14,7 @@ import { decode } from '../../protocol/encoding/cbor.ts'
 import { ChainRecord } from '../../protocol/proof/evidence.ts'
 import { systemTimers } from '../../protocol/timers.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
-import { recall, remember } from '../store/memory.ts'
+import { keepLasting, lasting } from '../store/lasting.ts'
 import { openStore, type Store } from '../store/open.ts'
 import { failWrites } from '../testing/failing-store.ts'
 import { type Chain, openChain } from './chain.ts'
@@ -42,7 +42,7 @@ const lines = (file: string) => readFileSync(file, 'latin1').split('\n').filter(
 
 /** Number of records that the checkpoint speaks for. */
 function vouchedFor({ store }: Fixture): number {
-  const [body] = decode(recall(store, 'chain-checkpoint') as Uint8Array) as [Uint8Array]
+  const [body] = decode(lasting(store, 'chainCheckpoint') as Uint8Array) as [Uint8Array]
   return (decode(body) as [number])[0]
 }
 
@@ -218,9 +218,9 @@ describe('the evidence chain', () => {
   test('a checkpoint that this identity did not sign is no checkpoint', async () => {
     const of = await fixture(3)
     of.chain = await reopen(of)
-    const forged = recall(of.store, 'chain-checkpoint') as Uint8Array
+    const forged = lasting(of.store, 'chainCheckpoint') as Uint8Array
     forged[forged.length - 1] = (forged.at(-1) as number) ^ 1
-    remember(of.store, 'chain-checkpoint', forged)
+    keepLasting(of.store, { chainCheckpoint: forged })
     expect((await reopen(of)).length).toBe(3)
   })
 

@@ -16,11 +16,9 @@ import {
   recordSignatureHolds,
 } from '../../protocol/proof/evidence.ts'
 import type { Identity } from '../identity/identity.ts'
-import { recall, remember } from '../store/memory.ts'
+import { keepLasting, lasting } from '../store/lasting.ts'
 import type { Store } from '../store/open.ts'
 
-/** Where the store keeps it. */
-export const CHECKPOINT = 'chain-checkpoint'
 const CHECKPOINT_LABEL = 'svc-chain-checkpoint/v1'
 /** So many records of a running node are checked again, at most, after it was killed. */
 const WRITE_EVERY_RECORDS = 1024
@@ -30,7 +28,7 @@ export type Checkpoint = { count: number; digest: Uint8Array }
 
 /** The checkpoint of this identity; one that anybody else made is no checkpoint. */
 export function readCheckpoint(store: Store, identity: Identity): Checkpoint | undefined {
-  const stored = recall(store, CHECKPOINT)
+  const stored = lasting(store, 'chainCheckpoint')
   if (stored === undefined) return undefined
   try {
     const [body, kelSeq, signature] = decode(stored) as [Uint8Array, number, Uint8Array]
@@ -110,7 +108,7 @@ export class VerifiedPart {
     if (this.#count === this.#written) return
     const body = encode([this.#count, this.digest])
     const signature = labelledSign(CHECKPOINT_LABEL, this.#identity.seed, body)
-    remember(this.#store, CHECKPOINT, encode([body, this.#identity.log.seq, signature]))
+    keepLasting(this.#store, { chainCheckpoint: encode([body, this.#identity.log.seq, signature]) })
     this.#written = this.#count
   }
 }

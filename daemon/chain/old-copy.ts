@@ -4,17 +4,13 @@
  */
 
 import { equal } from '../../protocol/encoding/bytes.ts'
-import { decode, encode } from '../../protocol/encoding/cbor.ts'
 import { aidBytes, aidText } from '../../protocol/identity/aid.ts'
 import type { SignedHead } from '../../protocol/proof/held-head.ts'
-import { forget, recall, remember } from '../store/memory.ts'
+import { keepLasting, lasting } from '../store/lasting.ts'
 import type { Store } from '../store/open.ts'
 import type { Chain } from './chain.ts'
 
-/** The head of a correspondent that this chain contradicts. */
-const CONTRADICTED = 'head that a peer holds'
-/** Heads beyond this length, under this key state or an older one, were signed by a copy that is lost. */
-const LOST = 'heads of a lost copy'
+const NOT_CONTRADICTED = { contradictingPeer: null, contradictingLength: null, contradictingId: null }
 
 type HeadPlace = Pick<SignedHead, 'length' | 'id'>
 
@@ -41,30 +37,29 @@ export function sayHeldBy(name: string, chain: Chain, { length }: HeadPlace): st
 /** Whether a head that this identity signed shows a newer copy than this one. */
 export function isContradicted(chain: Chain, store: Store, head: SignedHead): boolean {
   if (chain.isQuarantined || isOn(chain, head)) return false
-  const lost = recall(store, LOST)
-  if (lost === undefined) return true
-  const [length, kelSeq] = decode(lost) as [number, number]
+  const length = lasting(store, 'lostBeyond')
+  const kelSeq = lasting(store, 'lostKelSeq')
+  if (length === undefined || kelSeq === undefined) return true
   return head.length <= length || head.kelSeq > kelSeq
 }
 
 export function rememberContradicted(store: Store, peer: string, { length, id }: HeadPlace): void {
-  remember(store, CONTRADICTED, encode([aidBytes(peer), length, id]))
+  keepLasting(store, { contradictingPeer: aidBytes(peer), contradictingLength: length, contradictingId: id })
 }
 
 /** Why this is an old copy, if a correspondent showed it one and the chain has not been completed since. */
 export function behindPeer(chain: Chain, store: Store, nameOf: (aid: string) => string): string | undefined {
-  const noted = recall(store, CONTRADICTED)
-  if (noted === undefined) return undefined
-  const [peer, length, id] = decode(noted) as [Uint8Array, number, Uint8Array]
+  const peer = lasting(store, 'contradictingPeer')
+  const length = lasting(store, 'contradictingLength')
+  const id = lasting(store, 'contradictingId')
+  if (peer === undefined || length === undefined || id === undefined) return undefined
   if (!isOn(chain, { length, id })) return sayHeldBy(nameOf(aidText(peer)), chain, { length, id })
-  forget(store, CONTRADICTED)
+  keepLasting(store, NOT_CONTRADICTED)
   return undefined
 }
 
 /** The newer copy is lost: what it signed beyond this length counts no more, as long as it was under a key up to this. */
 export function loseHeads(store: Store, length: number, kelSeq: number): void {
-  const before = recall(store, LOST)
-  const [least] = before === undefined ? [length] : (decode(before) as [number])
-  remember(store, LOST, encode([Math.min(least, length), kelSeq]))
-  forget(store, CONTRADICTED)
+  const least = lasting(store, 'lostBeyond') ?? length
+  keepLasting(store, { lostBeyond: Math.min(least, length), lostKelSeq: kelSeq, ...NOT_CONTRADICTED })
 }

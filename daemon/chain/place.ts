@@ -5,19 +5,13 @@
  */
 import * as fs from 'node:fs'
 import { hostname } from 'node:os'
-import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
-import { forget, recall, remember } from '../store/memory.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { fromJson, type Json, toJson } from '../store/columns.ts'
+import { keepLasting, lasting, type MachinePlace } from '../store/lasting.ts'
 import type { Store } from '../store/open.ts'
 
-const PLACE = 'place'
-const SECOND = 'second copy'
-const TWIN = 'copy seen'
-const TAKEN_OVER = 'taken over'
 /** How long a node tells of a copy, and of having taken over. */
 const TOLD_MS = 7 * 86_400_000
-
-/** The number of the folder tells a copy from the folder that it was made of. */
-export type MachinePlace = { machine: string; dir: string; folder: number }
 
 const placeOf = (dir: string): MachinePlace => {
   const real = fs.realpathSync(dir)
@@ -26,14 +20,12 @@ const placeOf = (dir: string): MachinePlace => {
 
 const sayPlace = ({ machine, dir }: MachinePlace): string => `${dir} on ${machine}`
 
-function read<T>(store: Store, name: string): T | undefined {
-  const mark = recall(store, name)
-  return mark === undefined ? undefined : (JSON.parse(fromUtf8(mark)) as T)
-}
+const read = <T>(text: Json<T> | undefined): T | undefined =>
+  text === undefined ? undefined : fromJson(text)
 
 /** Where this store was used before, when that was elsewhere. */
 export function previousPlace(store: Store, dir: string): MachinePlace | undefined {
-  const former = read<MachinePlace>(store, PLACE)
+  const former = read<MachinePlace>(lasting(store, 'place'))
   const now = placeOf(dir)
   const isHere =
     former === undefined ||
@@ -43,27 +35,27 @@ export function previousPlace(store: Store, dir: string): MachinePlace | undefin
 
 /** This directory is the one in use. */
 export function notePlace(store: Store, dir: string): void {
-  const now = JSON.stringify(placeOf(dir))
-  const former = recall(store, PLACE)
-  if (former === undefined || fromUtf8(former) !== now) remember(store, PLACE, utf8(now))
+  const now = toJson(placeOf(dir))
+  if (lasting(store, 'place') !== now) keepLasting(store, { place: now })
 }
 
 /** Why nothing is signed yet where a directory may be a copy. */
 export const sayElsewhere = (former: MachinePlace): string =>
   `this directory was in use at ${sayPlace(former)} before; nothing is signed until the hub has shown that no node of this identity runs there any more`
 
-type Second = { atMs: number; former: MachinePlace | undefined; here: MachinePlace }
+type Second = { atMs: number; former?: MachinePlace; here: MachinePlace }
 
 /** Found another node of this identity that was first; gives the sentence for it. */
 export function noteSecond(store: Store, dir: string, atMs: number): string {
-  const second: Second = { atMs, former: read<MachinePlace>(store, PLACE), here: placeOf(dir) }
-  remember(store, SECOND, utf8(JSON.stringify(second)))
+  const former = read<MachinePlace>(lasting(store, 'place'))
+  const second: Second = { atMs, ...present({ former }), here: placeOf(dir) }
+  keepLasting(store, { secondCopy: toJson(second) })
   return saySecond(second)
 }
 
 /** Why this directory is a second copy, when it was found to be one. */
 export function secondCopy(store: Store): string | undefined {
-  const second = read<Second>(store, SECOND)
+  const second = read<Second>(lasting(store, 'secondCopy'))
   return second === undefined ? undefined : saySecond(second)
 }
 
@@ -72,38 +64,34 @@ function saySecond({ atMs, former, here }: Second): string {
   return `this identity already runs ${first}, as was seen at ${timeOf(atMs)}, so this copy at ${sayPlace(here)} signs nothing; use the other one, or, only if that one is lost, stop this node and run svc evidence accept`
 }
 
-export const forgetSecond = (store: Store): void => forget(store, SECOND)
+export const forgetSecond = (store: Store): void => keepLasting(store, { secondCopy: null })
 
 /** Another copy tried to poll the mailbox. */
-export const noteTwin = (store: Store, atMs: number): void => remember(store, TWIN, utf8(String(atMs)))
+export const noteTwin = (store: Store, atMs: number): void => keepLasting(store, { copySeenAt: atMs })
 
 /** When another copy was last seen, which its owner may let take over at any time. */
-export function twinSeenAt(store: Store): number | undefined {
-  const mark = recall(store, TWIN)
-  return mark === undefined ? undefined : Number(fromUtf8(mark))
-}
+export const twinSeenAt = (store: Store): number | undefined => lasting(store, 'copySeenAt')
 
 /** Why nothing is signed yet where a copy was seen that may have taken over. */
 export const sayMayBeTakenOver = (seenMs: number): string =>
   `a copy of this node was started on another machine, last seen at ${timeOf(seenMs)}, and may have taken over since; nothing is signed until the hub has answered, which the node goes on asking`
 
-type TakenOver = { atMs: number; former: MachinePlace | undefined }
+type TakenOver = { atMs: number; former?: MachinePlace }
 
 /** By its owner's word this directory goes on in the place of every other copy. */
 export function noteTakenOver(store: Store, atMs: number): void {
-  const taken: TakenOver = { atMs, former: read<MachinePlace>(store, PLACE) }
-  remember(store, TAKEN_OVER, utf8(JSON.stringify(taken)))
-  forget(store, TWIN)
+  const former = read<MachinePlace>(lasting(store, 'place'))
+  keepLasting(store, { takenOver: toJson({ atMs, ...present({ former }) }), copySeenAt: null })
 }
 
 /** Whether every other copy gives way to this one. */
-export const hasTakenOver = (store: Store): boolean => recall(store, TAKEN_OVER) !== undefined
+export const hasTakenOver = (store: Store): boolean => lasting(store, 'takenOver') !== undefined
 
 /** What a node says of another copy that it noticed lately, and of having taken over. */
 export function copyWarnings(store: Store, now: number): string[] {
   const seenMs = twinSeenAt(store)
   const isSeen = seenMs !== undefined && now - seenMs <= TOLD_MS
-  const taken = read<TakenOver>(store, TAKEN_OVER)
+  const taken = read<TakenOver>(lasting(store, 'takenOver'))
   const isTold = taken !== undefined && now - taken.atMs <= TOLD_MS
   if (taken !== undefined && (isTold || isSeen))
     return [`${sayTakenOver(taken)}${isSeen ? `; another copy was seen at ${timeOf(seenMs)}` : ''}`]

@@ -3,11 +3,11 @@ import { knownReason } from '../../protocol/control/ledger.ts'
 import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { lastRestore } from '../chain/restored.ts'
 import type { Context } from '../context.ts'
 import { knownLostOrders, type LostOrder } from '../payments/lost-orders.ts'
 import { uncertainInteractions } from '../store/interactions.ts'
 import { type LostTask, lostTasks } from '../store/lost.ts'
+import { lastRestore } from '../store/restores.ts'
 
 type Needs = Pick<Context, 'store' | 'contacts' | 'hubNow'>
 

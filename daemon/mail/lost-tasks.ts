@@ -4,11 +4,11 @@ import { present } from '../../protocol/encoding/present.ts'
 import type { MessageBody } from '../../protocol/mail/message.ts'
 import { type DelegatedTask, NAMED_MAX, type Numbers } from '../../protocol/mail/numbers.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
-import { lastRestore } from '../chain/restored.ts'
 import type { Context } from '../context.ts'
 import { tasksSince } from '../store/interactions.ts'
 import { type LostTask, lostTasks, noteLost, takeUntold } from '../store/lost.ts'
 import { paymentOf } from '../store/payments.ts'
+import { lastRestore } from '../store/restores.ts'
 
 type Needs = Pick<Context, 'store' | 'threads' | 'contacts' | 'events' | 'now'>
 type Lost = Pick<LostTask, 'id' | 'side' | 'delegatedAt' | 'payment'>

@@ -14,13 +14,6 @@ import {
 } from '../../protocol/mail/numbers.ts'
 import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { MESSAGES_MAX } from '../../protocol/proof/receipt.ts'
-import {
-  answeredTo,
-  areContactsDue,
-  lastRestore,
-  noteAnswered,
-  noteContactsAsked,
-} from '../chain/restored.ts'
 import type { Context } from '../context.ts'
 import { isNumberOpen, uncertainInteractions } from '../store/interactions.ts'
 import {
@@ -32,6 +25,13 @@ import {
   writeDelivery,
 } from '../store/messages.ts'
 import { payeesOfOpenQuotes } from '../store/quotes.ts'
+import {
+  answeredTo,
+  areContactsDue,
+  lastRestore,
+  noteAnswered,
+  noteContactsAsked,
+} from '../store/restores.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { agreeIfDue, type ConversationNeeds } from '../tasks/conversation.ts'
 import { noteDelivered } from '../tasks/delivery.ts'

@@ -1,8 +1,7 @@
 /** What becomes of a message after an attempt: tried again, sent anew, or settled with a state that says why. */
-import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import type { Why } from '../carrier/carrier.ts'
 import type { Context } from '../context.ts'
-import { forget, recall, remember } from '../store/memory.ts'
+import { keepLasting, lasting } from '../store/lasting.ts'
 import { unknownSince } from '../store/messages.ts'
 import {
   countResending,
@@ -27,8 +26,6 @@ const RESENT_LATER_MS = 6 * 3_600_000
 /** What a hub may have lost is asked about within this time. */
 const DOUBTED_ASKED_MS = 10_000
 const DAYS = MESSAGE_DEADLINE_MS / 86_400_000
-/** When a message was last given up because its time was over. */
-const GIVEN_UP = 'last given up at'
 export const OVERDUE = `not known to have arrived within ${DAYS} days, after which it is tried no more`
 
 /** A number in [0, 1). */
@@ -78,17 +75,17 @@ export function endIfOverdue(ctx: Needs, entry: OutboxEntry): boolean {
   const now = ctx.now()
   if (now < entry.deadlineAt) return false
   finish(ctx, entry, 'unknown', OVERDUE)
-  remember(ctx.store, GIVEN_UP, utf8(String(now)))
+  keepLasting(ctx.store, { gaveUpAt: now })
   return true
 }
 
 /** A clock that ran ahead gave messages up before their time: once it is right they go again. */
 export function takeUpGivenUp(ctx: Pick<Needs, 'store' | 'threads' | 'now'>): void {
-  const mark = recall(ctx.store, GIVEN_UP)
+  const gaveUpAt = lasting(ctx.store, 'gaveUpAt')
   const now = ctx.now()
-  if (mark === undefined || Number(fromUtf8(mark)) <= now) return
+  if (gaveUpAt === undefined || gaveUpAt <= now) return
   for (const key of unknownSince(ctx.store, now - MESSAGE_DEADLINE_MS)) ctx.threads.queueAgain(key)
-  forget(ctx.store, GIVEN_UP)
+  keepLasting(ctx.store, { gaveUpAt: null })
 }
 
 /** Settles what is past its time and of which no hub will say more, as where there is none to ask. */

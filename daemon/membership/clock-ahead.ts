@@ -2,18 +2,16 @@
  * An identity that was made while the clock of its machine ran ahead: a hub takes no event from the future, and none
  * that follows could be earlier. One that nobody has seen is made anew; any other has to wait.
  */
-import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import { isAhead } from '../../protocol/identity/kel-times.ts'
 import type { Context } from '../context.ts'
 import { datedAhead } from '../hubs/clocks.ts'
 import { ClocksApart, type HubClient } from '../hubs/hub.ts'
 import { wasRegistered } from '../store/hubs.ts'
-import { recall, remember } from '../store/memory.ts'
+import { keepLasting, lasting } from '../store/lasting.ts'
 import { hasMessages } from '../store/messages.ts'
 
 type Needs = Pick<Context, 'identity' | 'keys' | 'store' | 'chain' | 'log' | 'now'>
 
-const ANEW = 'identity made anew'
 const SAID_FOR_MS = 7 * 86_400_000
 
 /** Asks a hub whether it would take this identity, which is made anew first where it can't be taken for its time. */
@@ -41,14 +39,13 @@ function makeAnew(ctx: Needs, hub: HubClient): void {
   const previous = identity.aid
   identity.renew(now)
   keys.startEpoch()
-  remember(store, ANEW, utf8(`${now} ${previous}`))
+  keepLasting(store, { anewFrom: previous, anewAt: now })
   log.warn({ previous, aid: identity.aid }, 'the identity was made anew')
 }
 
 /** What the owner should know of an identity that was replaced lately. */
 export function clockAheadWarning(ctx: Pick<Needs, 'identity' | 'store' | 'now'>): string | undefined {
-  const noted = recall(ctx.store, ANEW)
-  const [at, previous] = noted === undefined ? [] : fromUtf8(noted).split(' ')
-  if (ctx.now() - Number(at ?? 0) > SAID_FOR_MS) return undefined
+  const previous = lasting(ctx.store, 'anewFrom')
+  if (ctx.now() - (lasting(ctx.store, 'anewAt') ?? 0) > SAID_FOR_MS) return undefined
   return `this identity was made anew, because the clock of this machine ran ahead when it was first made and no hub had seen it; its AID is ${ctx.identity.aid}, no longer ${previous}`
 }

@@ -2,11 +2,10 @@
  * What a key event, a move or a new mailbox leaves to be done in the store. Each duty has a mark that is set before it
  * and taken away with it, so that whatever a crash interrupts is done at the next start, before anything is sent.
  */
-import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import type { Context } from '../context.ts'
 import { CLOCKS_APART_MAX_MS, clocksApart, hubTime } from '../hubs/clocks.ts'
 import type { HubClient } from '../hubs/hub.ts'
-import { forget, recall, remember } from '../store/memory.ts'
+import { keepLasting, lasting } from '../store/lasting.ts'
 import { allEntries } from '../store/outbox.ts'
 import { ownReason } from '../store/reasons.ts'
 import { announceMove, remakeReceipts } from './reseal.ts'
@@ -32,11 +31,6 @@ export type KeyStateNeeds = Pick<
  */
 const FOLLOWED_AHEAD_MAX_MS = 2 * 3_600_000
 
-/** Set while the mailbox of this node is to be replaced and its correspondents are to be told. */
-const NEW_MAILBOX = 'new mailbox due'
-/** Seq of the key event under which the outbox was last made ready. */
-const OUTBOX_SEQ = 'outbox made ready under'
-
 /** Time of a key event: that of the hub, as far as it is near our own. */
 export function eventTime(ctx: KeyStateNeeds, hub: HubClient | undefined): number {
   const now = ctx.now()
@@ -56,7 +50,7 @@ export function requireClock(ctx: KeyStateNeeds, hub: HubClient): void {
 
 /** Marks the mailbox for replacement; part of the transaction that makes it necessary. */
 export function markNewMailbox(ctx: KeyStateNeeds): void {
-  remember(ctx.store, NEW_MAILBOX, utf8('due'))
+  keepLasting(ctx.store, { mailboxDue: 1 })
 }
 
 /** Does what is still open: the rotation that names the home, the new mailbox, the outbox under the new key. */
@@ -68,9 +62,8 @@ export function settleKeyState(ctx: KeyStateNeeds, home: HubClient | undefined):
   }
   if (home !== undefined && identity.log.home !== home.identity.aid)
     identity.rotate(home.identity.aid, eventTime(ctx, home))
-  const isRenewed = recall(store, NEW_MAILBOX) !== undefined
-  const made = recall(store, OUTBOX_SEQ)
-  const isReady = made !== undefined && fromUtf8(made) === String(identity.log.seq)
+  const isRenewed = lasting(store, 'mailboxDue') === 1
+  const isReady = lasting(store, 'outboxKelSeq') === identity.log.seq
   if (isReady && !isRenewed) return
   if (isRenewed) keys.startEpoch()
   store.transaction(() => {
@@ -78,9 +71,8 @@ export function settleKeyState(ctx: KeyStateNeeds, home: HubClient | undefined):
     if (isRenewed) {
       capabilities.voidIssued()
       announceMove(ctx)
-      forget(store, NEW_MAILBOX)
     }
-    remember(store, OUTBOX_SEQ, utf8(String(identity.log.seq)))
+    keepLasting(store, { mailboxDue: 0, outboxKelSeq: identity.log.seq })
   }, 'node.key-state')
 }
 

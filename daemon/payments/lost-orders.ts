@@ -16,12 +16,12 @@ import {
   transactionOf,
 } from '../../protocol/proof/payment.ts'
 import { shellWord } from '../../protocol/shell.ts'
-import { type Restore, restores } from '../chain/restored.ts'
 import type { Context } from '../context.ts'
 import type { AccountEntry, HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import { namesStarting, recall, remember } from '../store/memory.ts'
 import { paymentById, paymentOf } from '../store/payments.ts'
+import { type Restore, restores } from '../store/restores.ts'
 import type { Interaction } from '../store/threads.ts'
 import { authorizedSince } from './own-records.ts'
 import { faultOf, quoteOfRow } from './receipts.ts'

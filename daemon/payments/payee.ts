@@ -6,7 +6,6 @@ import { buildEffect, Effect } from '../../protocol/proof/effect.ts'
 import { Authorization, transactionOf } from '../../protocol/proof/payment.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import { sleep } from '../../protocol/timers.ts'
-import { lastRestore } from '../chain/restored.ts'
 import { attemptEach, Loop } from '../platform/loop.ts'
 import {
   abandonedPayments,
@@ -26,6 +25,7 @@ import {
   paymentOf,
   reopenUnproven,
 } from '../store/payments.ts'
+import { lastRestore } from '../store/restores.ts'
 import type { Interaction } from '../store/threads.ts'
 import { type Accounts, homeOnly } from './accounts.ts'
 import { type HoldNeeds, Holds } from './holds.ts'

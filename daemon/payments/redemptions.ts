@@ -6,11 +6,11 @@
 import { toHex } from '../../protocol/encoding/bytes.ts'
 import { Authorization } from '../../protocol/proof/payment.ts'
 import { shellWord } from '../../protocol/shell.ts'
-import { lastRestore } from '../chain/restored.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import { namesStarting, recall } from '../store/memory.ts'
+import { lastRestore } from '../store/restores.ts'
 import { authorizedSince, redeemedBefore } from './own-records.ts'
 
 type Needs = Pick<Context, 'store' | 'chain' | 'hubNow' | 'random'>

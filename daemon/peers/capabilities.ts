@@ -4,7 +4,6 @@
  */
 import { publicKey } from '#crypto'
 import { ENVELOPE_BYTES_MAX } from '../../protocol/contract/limits.ts'
-import { utf8 } from '../../protocol/encoding/bytes.ts'
 import {
   CAPABILITIES_PER_MESSAGE_MAX,
   CAPABILITY_ID_BYTES,
@@ -34,7 +33,7 @@ import {
   trimHeld,
   voidAllIssued,
 } from '../store/capabilities.ts'
-import { recall, remember } from '../store/memory.ts'
+import { keepLasting, lasting } from '../store/lasting.ts'
 import type { Store } from '../store/open.ts'
 import { hurryHeld } from '../store/outbox.ts'
 import { camelRow } from '../store/rows.ts'
@@ -50,7 +49,6 @@ const DAY_MS = 86_400_000
 const LONG_MS = 10 * 60_000
 /** Earlier releases granted and issued such with a finer end, which no hub takes. */
 const ENDS_WITH_DAY = `expires_at % ${DAY_MS} = 0`
-const USES_DAY = 'capability-uses-day'
 
 export type HeldCapability = { id: Uint8Array; granted: GrantedCapability }
 export type CapabilityInputs = {
@@ -252,11 +250,10 @@ export class DeliveryCapabilities {
 
   /** Uses are counted for each UTC day. */
   #renewDailyUses(now: number): void {
-    const today = String(Math.floor(now / DAY_MS))
-    const stored = recall(this.#store, USES_DAY)
-    if (stored !== undefined && Buffer.from(stored).toString() === today) return
+    const today = Math.floor(now / DAY_MS)
+    if (lasting(this.#store, 'usesDay') === today) return
     renewUses(this.#store)
-    remember(this.#store, USES_DAY, utf8(today))
+    keepLasting(this.#store, { usesDay: today })
   }
 
   #issue(peer: string, now: number): GrantedCapability {

@@ -19,6 +19,14 @@ export const oneOf = <T extends string | number>(column: Column<string> | Column
 })
 export const orNull = <T>({ type }: Column<T>): Column<T | null> => ({ type, nullable: true })
 
+/** JSON text of a value of this type. */
+export type Json<T> = string & { readonly of?: T }
+/** Text that holds JSON. */
+export const json = <T>(): Column<Json<T>> => text
+/** What such a column holds. */
+export const toJson = <T>(value: T): Json<T> => JSON.stringify(value)
+export const fromJson = <T>(text: Json<T>): T => JSON.parse(text) as T
+
 /** A table: its name, and its columns as members in camel case. */
 export type Table = { readonly name: string; readonly columns: Readonly<Record<string, Column<unknown>>> }
 

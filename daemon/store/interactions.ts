@@ -260,3 +260,7 @@ export function tasksSince(
 /** When anything last happened in this store. */
 export const newestIn = (store: Store): number =>
   store.get<{ at: number | null }>('SELECT max(updated_at) AS at FROM interactions')?.at ?? 0
+
+/** Key of the newest interaction; 0 where there is none. */
+export const newestKey = (store: Store): number =>
+  store.get<{ key: number }>('SELECT coalesce(max(key), 0) AS key FROM interactions')?.key ?? 0

@@ -17,6 +17,7 @@ import {
 } from '../platform/sqlite.ts'
 import { foreignIn } from './foreign-schema.ts'
 import { schema } from './schema.ts'
+import { addUpgradeFunctions } from './upgrade-functions.ts'
 import { upgrades } from './upgrades.ts'
 
 export const STORE_SCHEMA = upgrades.length + 1
@@ -231,6 +232,7 @@ function migrate(database: Database, path: string): void {
   const version = schemaOf(database, path)
   if (version === STORE_SCHEMA) return
   if (version > 0) copyBefore(database, `${path}.schema-${version}`)
+  addUpgradeFunctions(database)
   transaction(database, () => {
     if (version === 0) database.exec(schema)
     else for (const step of upgrades.slice(version - 1)) database.exec(step)

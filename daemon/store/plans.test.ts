@@ -10,9 +10,11 @@ const SMALL: Readonly<Record<string, string>> = {
   contacts: 'kept by hand',
   hubs: 'those at which this identity was registered',
   idempotency: 'of thirty days, one row for each call that named a key',
+  lasting: 'one row',
   lost_tasks: 'what a restored node was told of, once',
   memory: 'one row for each thing of its kind; what belongs to a task goes with it',
   outbox: 'what has not arrived yet',
+  restores: 'the last eight',
   revocations: 'until they expire with what they revoke',
 }
 /** What is asked once in a while, or by a person who waits for it. */

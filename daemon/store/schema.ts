@@ -1,6 +1,7 @@
 /** Tables of the node's store as this build makes them in a new home; `upgrades.ts` brings an older store here. */
+import { creditsSchema } from './schema-credits.ts'
 
-export const schema = /* sql */ `
+const tables = /* sql */ `
 CREATE TABLE hubs (
   url TEXT PRIMARY KEY,
   aid TEXT NOT NULL,
@@ -249,63 +250,6 @@ CREATE TABLE ratings (
   comment TEXT NOT NULL
 ) STRICT;
 
--- What this node was told that a task of its own costs, and what became of it.
-CREATE TABLE quotes (
-  interaction INTEGER PRIMARY KEY REFERENCES interactions (key),
-  -- Who ordered beforehand that it shall be paid, and up to how much.
-  ordered_by TEXT CHECK (ordered_by IN ('person', 'agent')),
-  credits_max INTEGER,
-  state TEXT NOT NULL CHECK (state IN ('awaited', 'open', 'paid', 'refused')),
-  amount INTEGER,
-  network TEXT,
-  hold_seconds INTEGER,
-  settle_seconds INTEGER,
-  reason TEXT,
-  -- The task that was delegated anew, with the payment.
-  paid_as INTEGER REFERENCES interactions (key),
-  -- What is taken when the work is withdrawn after it began.
-  starts INTEGER,
-  -- The sentence of the provider, where it is another one than its terms make.
-  says TEXT,
-  -- Whether a person was shown the price.
-  shown INTEGER NOT NULL DEFAULT 0
-) STRICT;
-CREATE INDEX quotes_by_state ON quotes (state);
-
--- One payment for each paid task: what went out, and the spent set of what came in.
-CREATE TABLE payments (
-  interaction INTEGER PRIMARY KEY REFERENCES interactions (key),
-  side TEXT NOT NULL CHECK (side IN ('payer', 'payee')),
-  payment BLOB NOT NULL UNIQUE,
-  amount INTEGER NOT NULL,
-  network TEXT NOT NULL,
-  authorization BLOB NOT NULL,
-  salt BLOB NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('authorized', 'held', 'ending', 'ended', 'refused')),
-  at INTEGER NOT NULL,
-  hold_until INTEGER,
-  held_receipt BLOB,
-  end_order BLOB,
-  end_receipt BLOB,
-  -- What was done for it, before it is sent.
-  outcome BLOB,
-  outcome_private INTEGER NOT NULL DEFAULT 0,
-  -- Who ordered it; only of what went out.
-  ordered_by TEXT CHECK (ordered_by IN ('person', 'agent', 'node')),
-  -- Credits that moved in the end.
-  moved INTEGER,
-  reason TEXT,
-  -- What is taken when the work is withdrawn after it began, and when it did; only of what came in.
-  starts INTEGER,
-  began_at INTEGER,
-  -- Why the hub has not said what is waited for, how often it was asked in vain, and when it is asked again.
-  problem TEXT CHECK (problem IN ('unanswered', 'no_account', 'key_unknown',
-    'refused', 'hold_ended', 'hold_lost', 'bad_receipt', 'false_receipt', 'said_refused', 'still_held', 'unproven')),
-  tries INTEGER NOT NULL DEFAULT 0,
-  next_at INTEGER NOT NULL DEFAULT 0
-) STRICT;
-CREATE INDEX payments_by_state ON payments (side, state);
-
 -- Tasks that came over the A2A interface: agent is the AID that they are for, or empty for calls of this node itself.
 CREATE TABLE a2a_tasks (
   key INTEGER PRIMARY KEY,
@@ -381,5 +325,59 @@ CREATE INDEX chain_undrained ON chain (drained, seq) WHERE drained = 0;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE memory (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
 
+-- Single values of this node, in one row.
+CREATE TABLE lasting (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  -- How much of the evidence chain is verified, as its identity signed it.
+  chain_checkpoint BLOB,
+  -- When the archive was made that this store came from, until the hub was asked.
+  restored_from INTEGER,
+  -- The contacts have still to be asked what was lost.
+  contacts_due INTEGER NOT NULL DEFAULT 0,
+  -- The head of a correspondent that this chain contradicts.
+  contradicting_peer BLOB,
+  contradicting_length INTEGER,
+  contradicting_id BLOB,
+  -- Heads beyond this length, under this key state or an older one, were signed by a copy that is lost.
+  lost_beyond INTEGER,
+  lost_kel_seq INTEGER,
+  -- A key set that a newer copy made may be outnumbered.
+  copy_accepted INTEGER NOT NULL DEFAULT 0,
+  -- What of a key set above those of lost copies is still to be done.
+  key_set_due TEXT CHECK (key_set_due IN ('raise', 'publish')),
+  -- Where this store was last used, whether as a second copy, and in the place of which one it goes on.
+  place TEXT,
+  second_copy TEXT,
+  taken_over TEXT,
+  -- When another copy was last seen.
+  copy_seen_at INTEGER,
+  -- The mailbox is to be replaced.
+  mailbox_due INTEGER NOT NULL DEFAULT 0,
+  -- Seq of the key event under which the outbox was last made ready.
+  outbox_kel_seq INTEGER,
+  -- The identity that was made anew, and when.
+  anew_from TEXT,
+  anew_at INTEGER,
+  -- When a message was last given up.
+  gave_up_at INTEGER,
+  -- The day for which uses of capabilities are counted.
+  uses_day INTEGER
+) STRICT;
+
+-- Every restore of this store, the newest last.
+CREATE TABLE restores (
+  key INTEGER PRIMARY KEY,
+  made_at INTEGER NOT NULL,
+  settled_at INTEGER NOT NULL,
+  -- Key of the newest task that the store had.
+  last_task INTEGER
+) STRICT;
+
+-- When the newest question was asked what a peer holds that it has answered.
+CREATE TABLE numbers_answered (peer TEXT PRIMARY KEY, asked_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
 CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', content_rowid = 'key', prefix = '1');
 `
+
+/** Every table. */
+export const schema = tables + creditsSchema

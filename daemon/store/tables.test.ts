@@ -8,6 +8,7 @@ import { countersTable } from './counters.ts'
 import { hubsTable, wiresSeenTable } from './hubs.ts'
 import { idempotencyTable } from './idempotency.ts'
 import { interactionsTable } from './interactions.ts'
+import { lastingTable } from './lasting.ts'
 import { lostTasksTable } from './lost.ts'
 import { memoryTable } from './memory.ts'
 import { attachmentsTable, messagesTable } from './messages.ts'
@@ -17,6 +18,7 @@ import { paymentsTable } from './payments.ts'
 import { peersTable } from './peers.ts'
 import { quotesTable } from './quotes.ts'
 import { ratingsTable } from './ratings.ts'
+import { numbersAnsweredTable, restoresTable } from './restores.ts'
 import { reviewsTable } from './reviews.ts'
 import { seenTable } from './seen.ts'
 
@@ -46,6 +48,9 @@ const tables: readonly Table[] = [
   countersTable,
   lostTasksTable,
   memoryTable,
+  lastingTable,
+  restoresTable,
+  numbersAnsweredTable,
 ]
 
 type ColumnInfo = { name: string; type: string; notnull: number; pk: number }

@@ -1,4 +1,5 @@
 /** The way of a store that an earlier build left to the tables of this one. A released step is never edited. */
+import { fromMemory } from './from-memory.ts'
 
 /** Step n brings a store from schema n + 1 to schema n + 2; schema 1 is the first that was released. */
 export const upgrades: readonly string[] = [
@@ -263,4 +264,5 @@ CREATE INDEX interactions_by_side ON interactions (side, updated_at, key, archiv
 DROP INDEX interactions_by_state;
 CREATE INDEX interactions_by_state ON interactions (side, state, updated_at, key, archived_at);
 `,
+  fromMemory,
 ]

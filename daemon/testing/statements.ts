@@ -9,7 +9,11 @@ export const root = new URL('../..', import.meta.url).pathname
 /** Sources of the node, without its tests and what makes its tables. */
 export const sources = readdirSync(join(root, 'daemon'), { recursive: true, encoding: 'utf8' })
   .map(path => join(root, 'daemon', path))
-  .filter(path => /\.ts$/.test(path) && !/\.test\.ts$|\/testing|schema\.ts$|upgrades\.ts$/.test(path))
+  .filter(
+    path =>
+      /\.ts$/.test(path) &&
+      !/\.test\.ts$|\/testing|schema(?:-credits)?\.ts$|upgrades\.ts$|from-memory\.ts$/.test(path),
+  )
 
 /** What stands in a built statement where it is no constant: the most that it may be there, each way by itself. */
 const BUILT: Readonly<Record<string, readonly string[]>> = {
@@ -19,6 +23,7 @@ const BUILT: Readonly<Record<string, readonly string[]>> = {
     `side = ?1 AND ${HAS_WORDS} AND state = 'pending'`,
   ],
   "conditions.join(' AND ')": ['seq >= ? AND seq < ? AND type = ? AND instr(record, ?) > 0'],
+  'columnOf(member)': ['gave_up_at'],
   clause: ['state_at >= ?', 'state_at >= ? AND agent = ? AND context = ? AND state = ?'],
   "members.map(member => `${columnOf(member)} = ?`).join(', ')": ['state = ?, updated_at = ?'],
   "ofKinds.join(', ')": ['1, 2'],

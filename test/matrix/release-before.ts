@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type Database, openDatabase } from '../../daemon/platform/sqlite.ts'
 import { openStoreAlone, storePath } from '../../daemon/store/open.ts'
 import { upgrades } from '../../daemon/store/upgrades.ts'
+import { addFormerFunctions, fillMemory } from './former-memory.ts'
 import { putStore } from './warm-stores.ts'
 
 /** The schema that each release left. */
@@ -45,6 +46,7 @@ export function undoUpgrades(dir: string): void {
   const copy = `${path}.former`
   writeFileSync(copy, former.bytes)
   const database = openDatabase(copy, { isAlone: true })
+  addFormerFunctions(database)
   database.exec(`ATTACH '${path}' AS now; BEGIN; PRAGMA defer_foreign_keys = ON; ${former.copying}; COMMIT`)
   database.close()
   putStore(path, path, readFileSync(copy))
@@ -65,7 +67,7 @@ function formerStore(): Former {
     return `INSERT INTO main.${table} (${names.join(', ')}) SELECT ${values.join(', ')} FROM now.${table}`
   })
   database.close()
-  return { bytes: readFileSync(storePath(dir)), copying: [...copies, FILLED_ANEW].join('; ') }
+  return { bytes: readFileSync(storePath(dir)), copying: [...copies, FILLED_ANEW, ...fillMemory].join('; ') }
 }
 
 const tablesOf = (database: Database): string[] =>
@@ -82,9 +84,9 @@ const statementsOf = (step: string): string[] =>
     .map(one => one.trim())
     .filter(one => one !== '')
 
-/** Nothing for what fills a new column: it goes with the column, and the words that it was told by stand beside it. */
+/** Nothing for what fills a new column, or takes what it is filled with from where it was: it goes with the column, and the words that it was told by stand beside it. */
 function undone(statement: string): string | undefined {
-  if (/^(UPDATE|INSERT) /.test(statement)) return undefined
+  if (/^(UPDATE|INSERT|DELETE) /.test(statement)) return undefined
   const dropped = /^DROP (?:TABLE|INDEX) (\w+)/.exec(statement)?.[1]
   if (dropped !== undefined && MADE_ANEW[dropped] !== undefined) return MADE_ANEW[dropped]
   const column = /^ALTER TABLE (\w+) ADD COLUMN (\w+)/.exec(statement)

@@ -99,13 +99,15 @@ function openAt(path: string): Database {
     if (!isOpen) throw Object.assign(new Error('database is not open'), { code: 'ERR_INVALID_STATE' })
     return connection.database
   }
-  const opened: Pick<Database, 'isTransaction' | 'exec' | 'prepare' | 'close'> = {
+  const opened: Pick<Database, 'isTransaction' | 'exec' | 'function' | 'prepare' | 'close'> = {
     get isTransaction() {
       return use().isTransaction
     },
     exec(sql) {
       if (!WAITS.test(sql)) use().exec(sql)
     },
+    function: (name: string, ...run: unknown[]) =>
+      Reflect.apply(use().function, connection.database, [name, ...run]),
     prepare(sql) {
       const database = use()
       const statement = connection.prepared.get(sql) ?? database.prepare(sql)

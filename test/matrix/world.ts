@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { HubDoors } from '../../daemon/hubs/open.ts'
+import { keepLasting } from '../../daemon/store/lasting.ts'
 import { HOUR_MS, TestWorld } from '../../daemon/testing/node.ts'
 import { Post, type PostSnapshot, ScriptedHub } from '../../daemon/testing/scripted-hub.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
@@ -45,7 +46,7 @@ async function keepDirectory(side: Side): Promise<KeptFolder> {
   await side.stop()
   await side.node.close()
   const store = openWarm(side.node.dir)
-  store.run("DELETE FROM memory WHERE name = 'place'")
+  keepLasting(store, { place: null })
   store.close()
   rmSync(join(side.node.dir, 'run'), { recursive: true, force: true })
   return keptFolder(side.node.dir)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openIdentity } from '../../daemon/identity/identity.ts'
 import type { Node } from '../../daemon/node.ts'
-import { recall } from '../../daemon/store/memory.ts'
+import { lasting } from '../../daemon/store/lasting.ts'
 import { ACCESS_REFUSED } from '../../daemon/store/outbox.ts'
 import { startTestHub, type TestHub } from '../../hub/testing/hub.ts'
 import { type Intercept, interceptHub } from './intercepted-hub.ts'
@@ -199,7 +199,7 @@ describe('an unconfirmed receipt', () => {
     await lab.line.up()
     late.wake()
     await until('the hub knows it', () => late.ctx.keys.isConfirmed)
-    expect(recall(late.ctx.store, 'outbox made ready under')).toEqual(new Uint8Array(Buffer.from('2')))
+    expect(lasting(late.ctx.store, 'outboxKelSeq')).toBe(2)
     second.clock.advance(lab.hub.clock.now() - second.clock.now())
   })
 })
