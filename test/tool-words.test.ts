@@ -3,7 +3,7 @@
 /** What the tools say with own and with foreign words, by which numbers they name turns, and which calls they offer. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../daemon/node.ts'
-import { endAlarm, raiseAlarm } from '../daemon/store/alarms.ts'
+import { endAlarm, raiseAlarm } from '../daemon/store/hub-accounts.ts'
 import { callIn, plain, type Reply, toolsOn } from './tool-calls.ts'
 import { delegated, finished, type Lab, never, openPair, stateOf, until } from './two-nodes/world.ts'
 

@@ -4,23 +4,20 @@
  * a debit that was never signed, and an entry that is gone, are.
  */
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
-import { fromUtf8, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
-import { present } from '../../protocol/encoding/present.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { networkOf } from '../../protocol/proof/payment.ts'
 import type { Context } from '../context.ts'
 import type { AccountEntry, HubClient } from '../hubs/hub.ts'
-import { forget, recall, remember } from '../store/memory.ts'
-import { receivedPayments } from '../store/open-payments.ts'
-import { type PaymentRow, paymentById } from '../store/payments.ts'
 import {
   acceptedUntil,
-  acceptLosses,
-  endShown,
-  lostFault,
-  lostHolds,
-  orderedAgain,
-  reopenLost,
-} from './lost-holds.ts'
+  acceptShown,
+  type Comparison,
+  keepComparison,
+  lastComparison,
+} from '../store/hub-accounts.ts'
+import { receivedPayments } from '../store/open-payments.ts'
+import { acceptLosses, acceptLostEnds, type PaymentRow, paymentById } from '../store/payments.ts'
+import { endShown, lostFault, lostHolds, orderedAgain, reopenLost } from './lost-holds.ts'
 import { type LostOrder, lostOrders, unprovenFault } from './lost-orders.ts'
 import { type Authorized, authorizedSince, type Signed, signedSince } from './own-records.ts'
 import { mayLapse } from './unsettled-holds.ts'
@@ -29,15 +26,6 @@ type Needs = Pick<
   Context,
   'store' | 'chain' | 'threads' | 'identity' | 'hubNow' | 'log' | 'events' | 'wakers'
 >
-/** Up to where the entries of an account were added up; `sum` may be less where older ones were not shown. */
-type Checkpoint = {
-  seq: number
-  sum: number
-  atMs: number
-  /** Up to where a person went on with whatever was shown. */
-  acceptedSeq?: number
-}
-
 export type AccountView = {
   entries: AccountEntry[]
   /** Debits that this node did not sign. */
@@ -57,7 +45,7 @@ export type AccountView = {
   /** What the entries up to one come to at least. */
   sumAt(seq: number): number
   /** The next comparison goes on from here. */
-  checkpoint: Checkpoint
+  checkpoint: Comparison
 }
 
 /** A hub shows an account for 14 days; clocks may differ. */
@@ -68,36 +56,30 @@ const SIGNED_BEFORE_MS = 86_400_000
 const ENTRIES_MAX = 100_000
 const READS_MAX = 3
 
-const nameOf = (hub: string): string => `ledger of ${hub}`
-
-function read<T>({ store }: Pick<Needs, 'store'>, name: string): T | undefined {
-  const kept = recall(store, name)
-  return kept === undefined ? undefined : (JSON.parse(fromUtf8(kept)) as T)
-}
-
 export function keepCheckpoint(
   { store }: Pick<Needs, 'store'>,
   hub: string,
   { checkpoint }: AccountView,
 ): void {
-  remember(store, nameOf(hub), utf8(JSON.stringify(checkpoint)))
+  keepComparison(store, hub, checkpoint)
 }
 
 /** What the entries of an account came to at the last comparison. */
 export const owedBefore = (store: Context['store'], hub: string): number =>
-  read<Checkpoint>({ store }, nameOf(hub))?.sum ?? 0
+  lastComparison(store, hub)?.sum ?? 0
 
 /** A person goes on with what the hub shows of this account now, whatever was moved before. */
 export function acceptAccount({ store, hubNow }: Pick<Needs, 'store' | 'hubNow'>, hub: string): void {
-  forget(store, nameOf(hub))
-  acceptLosses(store, networkOf(hub), hubNow())
+  acceptShown(store, hub, hubNow())
+  acceptLosses(store, networkOf(hub))
+  acceptLostEnds(store, networkOf(hub))
 }
 
 /** Compares what a hub shows of this account with what is known of it here. */
 export async function compareAccount(ctx: Needs, hub: HubClient, signal: AbortSignal): Promise<AccountView> {
   const { aid } = hub.identity
   const nowMs = ctx.hubNow()
-  const acceptedMs = acceptedUntil(ctx.store, networkOf(aid))
+  const acceptedMs = acceptedUntil(ctx.store, aid)
   const sinceMs = Math.max(nowMs - WINDOW_MS, acceptedMs)
   const lost = await lostHolds(ctx, hub, signal)
   // before the hub is asked: what is moved meanwhile is not missed
@@ -117,9 +99,9 @@ export async function compareAccount(ctx: Needs, hub: HubClient, signal: AbortSi
   const again = reopenLost(ctx, received.filter(isGone))
   const shown = signed.filter(({ atMs }) => oldest === undefined || atMs > oldest.atMs)
   const restored = restoredFrom(entries, authorized, aid)
-  const isCutBefore = ({ seq }: Checkpoint) => seq < (oldest?.seq ?? 0)
-  const isLongAgo = ({ atMs }: Checkpoint) => atMs < nowMs - WINDOW_MS
-  const kept = read<Checkpoint>(ctx, nameOf(aid))
+  const isCutBefore = ({ seq }: Comparison) => seq < (oldest?.seq ?? 0)
+  const isLongAgo = ({ atMs }: Comparison) => atMs < nowMs - WINDOW_MS
+  const kept = lastComparison(ctx.store, aid)
   const base = kept === undefined || isLongAgo(kept) || isCutBefore(kept) ? { seq: 0, sum: 0 } : kept
   const from = kept === undefined && acceptedMs > 0 ? acceptedBase(ctx, entries, balance) : base
   const isAccepted = acceptedIn(entries, { acceptedMs, kept })
@@ -145,7 +127,7 @@ export async function compareAccount(ctx: Needs, hub: HubClient, signal: AbortSi
       seq: entries[0]?.seq ?? from.seq,
       sum,
       atMs: nowMs,
-      ...present({ acceptedSeq: isAccepted.upTo }),
+      acceptedSeq: isAccepted.upTo,
     },
   }
 }
@@ -156,7 +138,7 @@ export async function compareAccount(ctx: Needs, hub: HubClient, signal: AbortSi
  */
 function acceptedIn(
   entries: readonly AccountEntry[],
-  { acceptedMs, kept }: { acceptedMs: number; kept: Checkpoint | undefined },
+  { acceptedMs, kept }: { acceptedMs: number; kept: Comparison | undefined },
 ): { upTo: number | undefined; holds(entry: AccountEntry): boolean } {
   if (acceptedMs === 0) return { upTo: undefined, holds: () => false }
   const known = kept?.acceptedSeq ?? kept?.seq

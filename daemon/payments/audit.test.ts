@@ -3,12 +3,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { utf8 } from '../../protocol/encoding/bytes.ts'
 import { HubUnreachable } from '../hubs/hub.ts'
-import { alarmOf } from '../store/alarms.ts'
+import { alarmOf } from '../store/hub-accounts.ts'
+import { seenHeads } from '../store/supply-heads.ts'
 import { DAY_MS, HOUR_MS } from '../testing/node.ts'
 import { GRANTED, PaidWorld, type PayingNode } from '../testing/paying.ts'
 import { ScriptedSupply } from '../testing/scripted-supply.ts'
 import { Audit } from './audit.ts'
-import { noteHead, seenHeads } from './seen-heads.ts'
+import { noteHead } from './seen-heads.ts'
 
 let world: PaidWorld
 let alice: PayingNode

@@ -3,14 +3,7 @@
  * add up to, and the tree of the newest one counts this account. What can't be true stops payments in its credits.
  */
 import { cidText } from '../../protocol/crypto/hash.ts'
-import {
-  equal,
-  fromBase64url,
-  fromUtf8,
-  Malformed,
-  toBase64url,
-  utf8,
-} from '../../protocol/encoding/bytes.ts'
+import { equal, fromBase64url, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { ChainInvalid, ChainRecord, chainDid } from '../../protocol/proof/evidence.ts'
 import { leafOf, liabilityKey, pathFault } from '../../protocol/proof/liability.ts'
 import { CompactRange } from '../../protocol/proof/merkle.ts'
@@ -21,9 +14,15 @@ import type { Context } from '../context.ts'
 import { isOwnFailure } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { Loop } from '../platform/loop.ts'
-import { endAlarm, raiseAlarm } from '../store/alarms.ts'
-import { forget, recall, remember } from '../store/memory.ts'
-import { forgetWitnessed } from '../store/witnessed.ts'
+import {
+  endAlarm,
+  forgetSupplyRead,
+  forgetWitnessed,
+  keepSupplyRead,
+  lastSupplyRead,
+  raiseAlarm,
+} from '../store/hub-accounts.ts'
+import { forgetHeads, keepOnlyHead, seenHeads } from '../store/supply-heads.ts'
 import { type AccountView, acceptAccount, accountFault, compareAccount, keepCheckpoint } from './account.ts'
 import { type Accounts, homeOnly } from './accounts.ts'
 import { askCosigned, type Cosignatures, cosignersOf, requireCosigned } from './cosigned.ts'
@@ -31,7 +30,7 @@ import type { LostOrder } from './lost-orders.ts'
 import { maySign } from './may-sign.ts'
 import { noteAnswer, watchedNetworks } from './previous-accounts.ts'
 import { noteKeyState } from './receipts.ts'
-import { forgetHeads, HEAD_SEEN, keepOnlyHead, seenHeads } from './seen-heads.ts'
+import { HEAD_SEEN } from './seen-heads.ts'
 import { askWitnesses, noteWitnessed, requireAsLong, requireWitnessed, type Witnessed } from './witnesses.ts'
 
 type Needs = Pick<
@@ -97,9 +96,6 @@ type Reading = {
 type Tree = { whole: CompactRange; atPlace: readonly Uint8Array[] } | undefined
 type Kept = { place: SupplyPlace; tree: CompactRange | undefined }
 
-type KeptPlace = Omit<SupplyPlace, 'head'> & { head: string; roots?: string[] }
-
-const placeName = (hub: string): string => `supply of ${hub}`
 export class Audit {
   readonly #ctx: Needs
   readonly #accounts: KnownAccounts
@@ -180,7 +176,7 @@ export class Audit {
   accept(hub: string): void {
     this.#ctx.store.transaction(() => {
       endAlarm(this.#ctx.store, hub)
-      forget(this.#ctx.store, placeName(hub))
+      forgetSupplyRead(this.#ctx.store, hub)
       forgetHeads(this.#ctx.store, hub)
       forgetWitnessed(this.#ctx.store, hub)
       acceptAccount(this.#ctx, hub)
@@ -298,8 +294,7 @@ export class Audit {
     const { store, chain, hubNow } = this.#ctx
     const { length, head, issued, retired } = reader.place
     const roots = tree?.atPlace.map(root => toBase64url(root))
-    const place = JSON.stringify({ length, head: toBase64url(head), issued, retired, roots })
-    remember(store, placeName(hub), utf8(place))
+    keepSupplyRead(store, hub, { length, head, issued, retired, roots })
     const seen = reader.head
     keepOnlyHead(store, hub, [seen.length - 1, seen.head])
     const headId = cidText(seen.head)
@@ -323,9 +318,9 @@ export class Audit {
 
   /** Where the last reading ended; undefined where a head before that was seen since. */
   #placeAt(hub: string, places: readonly number[]): Kept | undefined {
-    const kept = recall(this.#ctx.store, placeName(hub))
+    const kept = lastSupplyRead(this.#ctx.store, hub)
     if (kept === undefined) return undefined
-    const { head, roots, ...place } = JSON.parse(fromUtf8(kept)) as KeptPlace
+    const { roots, ...place } = kept
     const isBehind = places.some(seq => seq < place.length)
     const tree =
       roots &&
@@ -334,7 +329,7 @@ export class Audit {
         roots.map(root => fromBase64url(root)),
       )
     if (isBehind || (tree === undefined && cosignersOf(this.#ctx).length > 0)) return undefined
-    return { place: { ...place, head: fromBase64url(head) }, tree }
+    return { place, tree }
   }
 }
 

@@ -3,14 +3,12 @@
  * into the evidence chain as the proof, and its credits are neither paid nor taken until a person says so.
  */
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import { hubOfNetwork, networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
-import { alarmOf, raiseAlarm } from '../store/alarms.ts'
-import { recall, remember } from '../store/memory.ts'
+import { acceptedUntil, alarmOf, raiseAlarm } from '../store/hub-accounts.ts'
 import { heldForUs } from '../store/open-payments.ts'
-import { acceptLostEnds, markEnded, noteProblem, type PaymentRow, reopenEnd } from '../store/payments.ts'
+import { markEnded, noteProblem, type PaymentRow, reopenEnd } from '../store/payments.ts'
 import { quoteOfRow, receiptFault } from './receipts.ts'
 
 type Noting = Pick<Context, 'store' | 'chain' | 'threads' | 'log' | 'events'>
@@ -62,8 +60,7 @@ export async function lostHolds(ctx: Asking, hub: HubClient, signal: AbortSignal
     const isLost = row.state === 'ending' ? row.problem === 'hold_lost' : await isGone(ctx, hub, row, signal)
     if (isLost) lost.push(row)
   }
-  const accepted = acceptedLosses(ctx.store, network)
-  return lost.filter(row => !accepted.has(cidText(row.payment)) && !isAccepted(ctx.store, row))
+  return lost.filter(row => row.lossAccepted === 0 && !isAccepted(ctx.store, row))
 }
 
 async function isGone(ctx: Asking, hub: HubClient, row: PaymentRow, signal: AbortSignal): Promise<boolean> {
@@ -121,29 +118,7 @@ export function endShown({ store }: Pick<Context, 'store'>, rows: readonly Payme
   }, 'node.payment')
 }
 
-const acceptedName = (network: string): string => `ledger accepted of ${hubOfNetwork(network)}`
-
-/** Until when a person has accepted what a hub shows, whatever it signed before; 0 for never. */
-export function acceptedUntil(store: Context['store'], network: string): number {
-  const kept = recall(store, acceptedName(network))
-  return kept === undefined ? 0 : Number(JSON.parse(fromUtf8(kept)))
-}
-
 /** Whether a person went on with its hub after that had signed it. */
 export const isAccepted = (store: Context['store'], row: PaymentRow): boolean =>
-  SettlementReceipt.decode(proofOf(row)).body.settledAt <= acceptedUntil(store, row.network)
-
-const nameOf = (network: string): string => `lost holds accepted of ${network}`
-
-function acceptedLosses(store: Context['store'], network: string): Set<string> {
-  const kept = recall(store, nameOf(network))
-  return new Set(kept === undefined ? [] : (JSON.parse(fromUtf8(kept)) as string[]))
-}
-
-/** A person goes on with a hub in spite of the holds that it lost so far. */
-export function acceptLosses(store: Context['store'], network: string, untilMs: number): void {
-  remember(store, acceptedName(network), utf8(JSON.stringify(untilMs)))
-  const lost = heldForUs(store, network).filter(({ problem }) => problem === 'hold_lost')
-  remember(store, nameOf(network), utf8(JSON.stringify(lost.map(({ payment }) => cidText(payment)))))
-  acceptLostEnds(store, network)
-}
+  SettlementReceipt.decode(proofOf(row)).body.settledAt <=
+  acceptedUntil(store, hubOfNetwork(row.network) ?? '')

@@ -4,12 +4,12 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import { Authorization, networkOf, transactionOf } from '../../protocol/proof/payment.ts'
 import { restoredView, restoreWarnings } from '../control/restored.ts'
 import { HubUnreachable } from '../hubs/hub.ts'
-import { paymentOf } from '../store/payments.ts'
+import { givenBack, paymentOf } from '../store/payments.ts'
 import { HOUR_MS, type TestNode } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { accountFault, compareAccount } from './account.ts'
 import { knownLostOrders, requireRefundsKnown } from './lost-orders.ts'
-import { givenBack, prepareRefund, settleRefund } from './refunds.ts'
+import { prepareRefund, settleRefund } from './refunds.ts'
 
 const PART = 2
 const RANDOM = new Uint8Array(16).fill(7)

@@ -4,7 +4,7 @@
  * time for which it shows none may be as honest, or not: nobody can tell, so a person decides.
  */
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { equal, fromBase64, fromUtf8, Malformed, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
+import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
 import {
@@ -19,7 +19,13 @@ import { shellWord } from '../../protocol/shell.ts'
 import type { Context } from '../context.ts'
 import type { AccountEntry, HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
-import { namesStarting, recall, remember } from '../store/memory.ts'
+import {
+  keepLostOrder,
+  type LostOrderRow,
+  lostOrderRow,
+  lostOrderRows,
+  noteLostOrderEnd,
+} from '../store/lost-orders.ts'
 import { paymentById, paymentOf } from '../store/payments.ts'
 import { type Restore, restores } from '../store/restores.ts'
 import type { Interaction } from '../store/threads.ts'
@@ -47,16 +53,6 @@ export type LostOrder = {
   /** What its payee took of the hold, once the hub has signed how that ended. */
   moved?: number
 }
-type Kept = {
-  seq: number
-  atMs: number
-  reason: string
-  counterparty?: string | undefined
-  authorization: string
-  moved?: number
-}
-
-const LOST = 'signed by a lost copy '
 /** What happened this long before an archive was made may be missing in it, as clocks differ; and after it went on. */
 const CLOCKS_MS = 3_600_000
 /** A hub moves nothing by an order that is over, but for the clocks of two. */
@@ -88,7 +84,7 @@ export async function lostOrders(
   const open = entries.filter(
     ({ delta, atMs, transaction = '' }) => delta < 0 && atMs > sinceMs && !own.has(transaction),
   )
-  if (open.some(({ transaction = '' }) => keptOf(ctx.store, transaction) === undefined))
+  if (open.some(({ transaction = '' }) => lostOrderRow(ctx.store, transaction) === undefined))
     await learn(ctx, hub, open, { sinceMs, signal })
   await takeUpRefunds(ctx, hub, signal)
   await learnEnds(ctx, hub, signal)
@@ -107,10 +103,10 @@ export async function lostOrders(
 /** Asks how holds that a lost copy ordered have ended: the account of their payer does not say it. */
 async function learnEnds(ctx: Needs, hub: Asked, signal: AbortSignal): Promise<void> {
   const network = networkOf(hub.identity.aid)
-  for (const transaction of openLostHolds(ctx.store, network).slice(0, ENDS_ASKED_MAX)) {
-    const kept = keptOf(ctx.store, transaction)
-    if (kept === undefined) continue
-    const encoded = fromBase64(kept.authorization)
+  for (const { id: transaction, authorization: encoded } of openHolds(ctx.store, network).slice(
+    0,
+    ENDS_ASKED_MAX,
+  )) {
     const said = await hub.credits.endOf(encoded, quoteOfRow({ authorization: encoded }), signal)
     if ('refused' in said || said.end === undefined) continue
     const { captured, returned } = settlementKinds
@@ -123,22 +119,18 @@ async function learnEnds(ctx: Needs, hub: Asked, signal: AbortSignal): Promise<v
     const { kind, amount } = SettlementReceipt.decode(said.end).body
     const moved = kind === captured ? amount : 0
     ctx.store.transaction(() => {
-      remember(ctx.store, `${LOST}${transaction}`, utf8(JSON.stringify({ ...kept, moved })))
+      noteLostOrderEnd(ctx.store, transaction, moved)
       ctx.store.afterCommit(() => ctx.events.emit('hub'))
     }, 'node.audit')
   }
 }
 
-/** Transactions of holds that lost copies ordered in the credits of a hub, and of whose end it has signed nothing. */
-export function openLostHolds(store: Context['store'], network: string): string[] {
-  return namesStarting(store, LOST).flatMap(name => {
-    const transaction = name.slice(LOST.length)
-    const kept = keptOf(store, transaction)
-    if (kept === undefined || kept.moved !== undefined) return []
-    const { network: of, holdUntil } = Authorization.decode(fromBase64(kept.authorization)).body
-    return of === network && holdUntil !== undefined ? [transaction] : []
+/** Holds that lost copies ordered in the credits of a hub, and of whose end it has signed nothing. */
+export const openHolds = (store: Context['store'], network: string): LostOrderRow[] =>
+  lostOrderRows(store).filter(({ authorization, moved }) => {
+    const { network: of, holdUntil } = Authorization.decode(authorization).body
+    return moved === null && of === network && holdUntil !== undefined
   })
-}
 
 /** Debits that are known to be ordered: each order is for one, the oldest of its amount. */
 function signedDebits(
@@ -148,15 +140,14 @@ function signedDebits(
   const found = new Map<string, AccountEntry>()
   for (const entry of entries.toReversed()) {
     const { transaction = '', delta } = entry
-    const kept = keptOf(store, transaction)
+    const kept = lostOrderRow(store, transaction)
     if (kept !== undefined && amountOf(kept) === -delta && !found.has(transaction))
       found.set(transaction, entry)
   }
   return new Set(found.values())
 }
 
-const amountOf = ({ authorization }: Kept): number =>
-  Authorization.decode(fromBase64(authorization)).body.amount
+const amountOf = ({ authorization }: LostOrderRow): number => Authorization.decode(authorization).body.amount
 
 /** Keeps what this identity can be seen to have signed. */
 async function learn(
@@ -168,11 +159,10 @@ async function learn(
   const shown = await credits.authorizationsSince(sinceMs, signal)
   ctx.store.transaction(() => {
     for (const entry of open) {
-      const { seq, transaction = '', atMs, reason, counterparty } = entry
-      const encoded = shown.get(transaction)
-      if (encoded === undefined || !isOwn(ctx, networkOf(aid), entry, encoded)) continue
-      const kept: Kept = { seq, atMs, reason, counterparty, authorization: toBase64(encoded) }
-      remember(ctx.store, `${LOST}${transaction}`, utf8(JSON.stringify(kept)))
+      const { seq, transaction: id = '', atMs: at, reason, counterparty = null } = entry
+      const authorization = shown.get(id)
+      if (authorization === undefined || !isOwn(ctx, networkOf(aid), entry, authorization)) continue
+      keepLostOrder(ctx.store, { id, seq, at, reason, counterparty, authorization })
     }
     ctx.store.afterCommit(() => ctx.events.emit('hub'))
   }, 'node.audit')
@@ -209,23 +199,20 @@ function isOwn(
   }
 }
 
-function keptOf(store: Context['store'], transaction: string): Kept | undefined {
-  const kept = recall(store, `${LOST}${transaction}`)
-  return kept === undefined ? undefined : (JSON.parse(fromUtf8(kept)) as Kept)
-}
-
 /** What hubs have shown to be signed by a lost copy, the newest first, while they are asked about it. */
 export function knownLostOrders({ store, hubNow }: Pick<Needs, 'store' | 'hubNow'>): LostOrder[] {
-  return namesStarting(store, LOST)
-    .flatMap(name => {
-      const transaction = name.slice(LOST.length)
-      const kept = keptOf(store, transaction)
-      if (kept === undefined || kept.atMs < hubNow() - SHOWN_MS) return []
-      const { seq, atMs, counterparty, reason, moved } = kept
-      const amount = amountOf(kept)
-      const order = { state: 'signed' as const, seq, transaction, amount, atMs, counterparty, reason }
-      return [{ ...order, ...present({ moved }) }]
-    })
+  return lostOrderRows(store)
+    .filter(({ at }) => at >= hubNow() - SHOWN_MS)
+    .map(row => ({
+      state: 'signed' as const,
+      seq: row.seq,
+      transaction: row.id,
+      amount: amountOf(row),
+      atMs: row.at,
+      counterparty: row.counterparty ?? undefined,
+      reason: row.reason,
+      ...present({ moved: row.moved ?? undefined }),
+    }))
     .sort((a, b) => b.atMs - a.atMs)
 }
 
@@ -234,10 +221,10 @@ export function lostHoldSaid(
   store: Context['store'],
   transaction: string,
 ): { payment: 'held' | 'taken' | 'returned'; paid?: number } | undefined {
-  const kept = keptOf(store, transaction)
+  const kept = lostOrderRow(store, transaction)
   if (kept?.reason !== 'held') return undefined
   const { moved } = kept
-  if (moved === undefined) return { payment: 'held' }
+  if (moved === null) return { payment: 'held' }
   return moved === 0 ? { payment: 'returned' } : { payment: 'taken', paid: moved }
 }
 
@@ -250,10 +237,7 @@ export const unprovenFault = ({ amount, transaction, atMs, counterparty }: LostO
 /** Counts refunds that a lost copy ordered as given back, once their task is known here. */
 async function takeUpRefunds(ctx: Needs, hub: Asked, signal: AbortSignal): Promise<void> {
   const network = networkOf(hub.identity.aid)
-  for (const name of namesStarting(ctx.store, LOST)) {
-    const kept = keptOf(ctx.store, name.slice(LOST.length))
-    if (kept === undefined) continue
-    const encoded = fromBase64(kept.authorization)
+  for (const { authorization: encoded } of lostOrderRows(ctx.store)) {
     const { refundOf, network: of } = Authorization.decode(encoded).body
     const row = refundOf && paymentById(ctx.store, refundOf)
     if (row?.side !== 'payee' || of !== network || isNoted(ctx.store, encoded)) continue
@@ -289,10 +273,9 @@ export async function requireRefundsKnown(
 
 /** Whether a lost copy ordered to give this task's payment back, and its hub has shown no receipt of it. */
 function isUncounted({ store }: Pick<Needs, 'store'>, transaction: string, { key }: Interaction): boolean {
-  const kept = keptOf(store, transaction)
+  const kept = lostOrderRow(store, transaction)
   const payment = paymentOf(store, key)?.payment
   if (kept === undefined || payment === undefined) return false
-  const encoded = fromBase64(kept.authorization)
-  const { refundOf } = Authorization.decode(encoded).body
-  return refundOf !== undefined && equal(refundOf, payment) && !isNoted(store, encoded)
+  const { refundOf } = Authorization.decode(kept.authorization).body
+  return refundOf !== undefined && equal(refundOf, payment) && !isNoted(store, kept.authorization)
 }

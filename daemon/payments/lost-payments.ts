@@ -4,15 +4,14 @@
  * paid is paid once more by a person alone.
  */
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { AUTHORIZATION_LIFE_MAX_MS, hubOfNetwork, networkOf } from '../../protocol/proof/payment.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
+import { keepLostAsked, lostAskedOf, unprovenSince } from '../store/hub-accounts.ts'
 import { isNumberOpen } from '../store/interactions.ts'
 import { lostTasks } from '../store/lost.ts'
-import { namesStarting, recall, remember } from '../store/memory.ts'
 import { firstGiven, spentSince } from '../store/open-payments.ts'
 import { paymentById } from '../store/payments.ts'
 import type { QuoteRow } from '../store/quotes.ts'
@@ -25,7 +24,7 @@ import {
   type LostOrderNeeds,
   lostOrders,
   missingSince,
-  openLostHolds,
+  openHolds,
 } from './lost-orders.ts'
 
 type Needs = Pick<Context, 'store' | 'hubNow'>
@@ -46,17 +45,13 @@ export type LostPayment = {
 /** `hub`, `peer`: what they know is not known here yet · `paid`: it may have been paid for. */
 export type Doubt = { state: 'hub' | 'peer' } | { state: 'paid'; payments: readonly LostPayment[] }
 
-type AskedOf = { settledMs: number; atMs: number; unproven: LostOrder[] }
-
-const ASKED = 'lost orders asked of '
 /** What an order of a lost copy can still move is looked at so often. */
 const AGAIN_MS = 3_600_000
 /** An order may be carried out so long after the restore. */
 const LATE_MS = AUTHORIZATION_LIFE_MAX_MS + 3_600_000
 
-function askedOf({ store }: Pick<Needs, 'store'>, hub: string): AskedOf | undefined {
-  const kept = recall(store, `${ASKED}${hub}`)
-  const asked = kept === undefined ? undefined : (JSON.parse(fromUtf8(kept)) as AskedOf)
+function askedOf({ store }: Pick<Needs, 'store'>, hub: string): ReturnType<typeof lostAskedOf> {
+  const asked = lostAskedOf(store, hub)
   // a backup may have been made after the question of an earlier restore
   return asked?.settledMs === lastRestore(store)?.settledMs ? asked : undefined
 }
@@ -66,8 +61,7 @@ export function lostAskedInMs(ctx: Needs, hub: string): number | undefined {
   if (missingSince(ctx) === undefined) return undefined
   const asked = askedOf(ctx, hub)
   if (asked === undefined) return 0
-  const isOver =
-    asked.atMs > asked.settledMs + LATE_MS && openLostHolds(ctx.store, networkOf(hub)).length === 0
+  const isOver = asked.atMs > asked.settledMs + LATE_MS && openHolds(ctx.store, networkOf(hub)).length === 0
   return isOver ? undefined : Math.max(0, Math.min(AGAIN_MS, asked.atMs + AGAIN_MS - ctx.hubNow()))
 }
 
@@ -77,10 +71,13 @@ export async function askForLost(ctx: LostOrderNeeds, hub: Asked, signal: AbortS
   if (settledMs === undefined) return
   const atMs = ctx.hubNow()
   const orders = await lostOrders(ctx, hub, await hub.credits.entriesAfter(0, signal), signal)
-  const unproven = orders.filter(({ state }) => state === 'unproven')
+  const unproven = orders
+    .filter(({ state }) => state === 'unproven')
+    .map(({ seq, transaction: id, amount, atMs: at, counterparty = null, reason }) => {
+      return { seq, id, amount, at, counterparty, reason }
+    })
   ctx.store.transaction(() => {
-    const asked: AskedOf = { settledMs, atMs, unproven }
-    remember(ctx.store, `${ASKED}${hub.identity.aid}`, utf8(JSON.stringify(asked)))
+    keepLostAsked(ctx.store, hub.identity.aid, { settledMs, atMs, unproven })
     ctx.store.afterCommit(() => ctx.wakers.spending.wake())
   }, 'node.audit')
 }
@@ -108,14 +105,22 @@ function mayBePaid({ store }: Needs, { key, startedAt }: Interaction): boolean {
 const isPayment = ({ reason, moved }: LostOrder): boolean =>
   reason !== 'refund' && reason !== 'redemption' && moved !== 0
 
+/** Debits since the last restore for which their hubs showed no order. */
+function unprovenHere({ store }: Pick<Needs, 'store'>): LostOrder[] {
+  const settledMs = lastRestore(store)?.settledMs
+  if (settledMs === undefined) return []
+  return unprovenSince(store, settledMs).map(({ seq, id, amount, at, counterparty, reason }) => {
+    const order = { seq, transaction: id, amount, atMs: at, counterparty: counterparty ?? undefined, reason }
+    return { state: 'unproven', ...order }
+  })
+}
+
 /** Every payment that lost copies made, as far as hubs show it, without what came back. */
 function lostOutgoing(ctx: Needs): LostOrder[] {
   const known = knownLostOrders(ctx)
   const shown = new Set(known.map(({ transaction }) => transaction))
-  const unproven = namesStarting(ctx.store, ASKED).flatMap(
-    name => askedOf(ctx, name.slice(ASKED.length))?.unproven ?? [],
-  )
-  return [...known, ...unproven.filter(({ transaction }) => !shown.has(transaction))].filter(isPayment)
+  const unproven = unprovenHere(ctx).filter(({ transaction }) => !shown.has(transaction))
+  return [...known, ...unproven].filter(isPayment)
 }
 
 /** What lost copies paid to an agent, by what hubs show and by its own word. */

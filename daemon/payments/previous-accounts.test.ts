@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { networkOf } from '../../protocol/proof/payment.ts'
 import { warningsOf } from '../control/warnings.ts'
-import { raiseAlarm } from '../store/alarms.ts'
+import { raiseAlarm } from '../store/hub-accounts.ts'
 import { writeHome } from '../store/hubs.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'

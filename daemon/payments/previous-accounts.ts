@@ -1,9 +1,8 @@
 /** Accounts at hubs that this node left: which are still compared, and which of them refuse to show it theirs. */
 import { Refused } from '../../protocol/contract/client.ts'
-import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import { networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
 import type { Context } from '../context.ts'
-import { forget, namesStarting, recall, remember } from '../store/memory.ts'
+import { noteRefusal, refusals } from '../store/hub-accounts.ts'
 import { endedPayments, openNetworks } from '../store/open-payments.ts'
 import { owedBefore } from './account.ts'
 
@@ -14,7 +13,6 @@ type Previous = { identity: { aid: string }; url: string }
 const TAKEN_MS = 14 * 86_400_000
 /** The work may last as long as a hold. */
 const WORK_MS = 31 * 86_400_000
-const REFUSED = 'account refused by '
 
 /** Networks of hubs that are no home any more, where something is open, was taken lately, or was left. */
 export function watchedNetworks({ store, hub, hubNow }: Needs, previous: readonly Previous[]): string[] {
@@ -34,14 +32,10 @@ export function noteAnswer(
   { identity, url }: Previous,
   error?: unknown,
 ): void {
-  const name = `${REFUSED}${identity.aid}`
-  if (error instanceof Refused) remember(store, name, utf8(JSON.stringify({ url, code: error.code })))
-  else if (error === undefined) forget(store, name)
+  if (error instanceof Refused) noteRefusal(store, identity.aid, { url, code: error.code })
+  else if (error === undefined) noteRefusal(store, identity.aid, undefined)
 }
 
 /** Hubs that refused to show this node its account when they were asked last, with the code of that. */
 export const refusingHubs = ({ store }: Pick<Needs, 'store'>): { url: string; code: string }[] =>
-  namesStarting(store, REFUSED).flatMap(name => {
-    const kept = recall(store, name)
-    return kept === undefined ? [] : [JSON.parse(fromUtf8(kept)) as { url: string; code: string }]
-  })
+  refusals(store)

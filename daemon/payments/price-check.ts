@@ -8,7 +8,7 @@ import { buildEffect, type Effect } from '../../protocol/proof/effect.ts'
 import { Authorization, networkOf, purposeOf } from '../../protocol/proof/payment.ts'
 import { type Quote, quoteText } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
-import { alarmOf } from '../store/alarms.ts'
+import { alarmOf } from '../store/hub-accounts.ts'
 import { isLocal } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
 

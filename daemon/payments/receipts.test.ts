@@ -1,9 +1,9 @@
 /** A receipt of a hub proves its payment, or it is said why not. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { AUTHORIZATION_LIFE_MAX_MS, Authorization, settlementKinds } from '../../protocol/proof/payment.ts'
+import { seenHeads } from '../store/supply-heads.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { askForReceipts, faultOf, noteKeyState, quoteOfRow, receiptFault } from './receipts.ts'
-import { seenHeads } from './seen-heads.ts'
 
 let world: PaidWorld
 let alice: PayingNode

@@ -1,5 +1,5 @@
 /** Judging what a hub signed about a payment, with its newest key history. */
-import { fromUtf8, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import {
   AUTHORIZATION_LIFE_MAX_MS,
@@ -13,7 +13,7 @@ import type { Quote } from '../../protocol/proof/quote.ts'
 import { settlementFault } from '../../protocol/proof/settlement.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
-import { recall, remember } from '../store/memory.ts'
+import { hubKeySeenAt, noteHubKeySeen } from '../store/hub-keys-seen.ts'
 import { silentPayments } from '../store/open-payments.ts'
 import { keepReceipts, markRefused, type PaymentRow } from '../store/payments.ts'
 import { noteHead } from './seen-heads.ts'
@@ -26,19 +26,14 @@ type Expected = {
   askedAtMs?: number
 }
 
-const keyName = (hub: string, seq: number): string => `key ${seq} of ${hub}`
-
 /** Remembers when a key state of a hub was first seen here. */
 export function noteKeyState({ store, hubNow }: Noting, { aid, seq }: { aid: string; seq: number }): void {
-  if (recall(store, keyName(aid, seq)) === undefined)
-    remember(store, keyName(aid, seq), utf8(String(hubNow())))
+  noteHubKeySeen(store, aid, seq, hubNow)
 }
 
 /** A key state that was never noted here is none that anything was asked for before. */
-function keyStateSince({ store }: Noting, hub: string, seq: number): number {
-  const noted = recall(store, keyName(hub, seq))
-  return noted === undefined ? 0 : Number(fromUtf8(noted))
-}
+const keyStateSince = ({ store }: Noting, hub: string, seq: number): number =>
+  hubKeySeenAt(store, hub, seq) ?? 0
 
 /** Why a receipt does not prove its payment; a hub that rotated its key since is asked for its history first. */
 export async function faultOf(

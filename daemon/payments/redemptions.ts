@@ -9,14 +9,12 @@ import { shellWord } from '../../protocol/shell.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
-import { namesStarting, recall } from '../store/memory.ts'
+import { openRedemptions, redemptionAsked } from '../store/redemptions.ts'
 import { lastRestore } from '../store/restores.ts'
 import { authorizedSince, redeemedBefore } from './own-records.ts'
 
 type Needs = Pick<Context, 'store' | 'chain' | 'hubNow' | 'random'>
 
-/** By amount and reference: what was signed, until the hub has proven that it carried it out. */
-const REDEMPTION = 'redemption '
 /** References that the node makes where its person gives none. */
 const OWN_REFERENCE = /^svc-[0-9a-f]{16}$/
 const REFERENCE_BYTES = 8
@@ -27,9 +25,6 @@ const CLOCKS_MS = 3_600_000
 const REPEATED_WITHIN_MS = 10 * 60_000
 /** A day after it ended, one that nobody asked for again is no longer spoken of. */
 const SPOKEN_OF_MS = 86_400_000
-
-export const redemptionName = (amount: number, reference: string): string =>
-  `${REDEMPTION}${amount} ${reference}`
 
 /** Redemptions of which the hub has proven nothing, by what asks again. */
 export function pendingRedemptions({ store, now }: Pick<Context, 'store' | 'now'>) {
@@ -42,18 +37,16 @@ export function openAt(
   amount: number,
   reference: string,
 ): string | undefined {
-  const encoded = recall(store, redemptionName(amount, reference))
+  const encoded = redemptionAsked(store, { amount, reference })
   return encoded && Authorization.decode(encoded).body.network
 }
 
-function signed(store: Context['store']) {
-  return namesStarting(store, REDEMPTION).flatMap(name => {
-    const encoded = recall(store, name)
-    if (encoded === undefined) return []
-    const { amount, notAfter } = Authorization.decode(encoded).body
-    return [{ amount, reference: name.slice(redemptionName(amount, '').length), notAfter }]
-  })
-}
+const signed = (store: Context['store']) =>
+  openRedemptions(store).map(({ amount, reference, authorization }) => ({
+    amount,
+    reference,
+    notAfter: Authorization.decode(authorization).body.notAfter,
+  }))
 
 type Asked = { amount: number; reference?: string | undefined; again?: boolean | undefined }
 
@@ -61,7 +54,7 @@ type Asked = { amount: number; reference?: string | undefined; again?: boolean |
 export function referenceFor(ctx: Needs, { amount, reference, again = false }: Asked): string {
   const anew = reference ?? `svc-${toHex(ctx.random(REFERENCE_BYTES))}`
   if (again) return anew
-  const isOpen = recall(ctx.store, redemptionName(amount, anew)) !== undefined
+  const isOpen = redemptionAsked(ctx.store, { amount, reference: anew }) !== undefined
   // the same is asked for again, and is done once
   if (isOpen) return anew
   if (reference === undefined) requireNoneOpen(ctx, amount)

@@ -1,10 +1,11 @@
 /** A refund of which nothing was heard is asked for until the hub says what became of it, before another one is signed. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Authorization } from '../../protocol/proof/payment.ts'
+import { givenBack } from '../store/payments.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import {
-  givenBack,
   pendingRefunds,
   prepareRefund,
   settleRefund,

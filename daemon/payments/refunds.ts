@@ -2,8 +2,8 @@
  * Credits that a provider gives back after it took them: an authorization that names the payment. Whoever has it may have the
  * hub settle it, so it travels to the requester where the task still takes words, and both sides ask the hub.
  */
-import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
-import { equal, fromUtf8, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import {
   AUTHORIZATION_LIFE_MAX_MS,
@@ -15,8 +15,9 @@ import {
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
-import { forget, namesStarting, recall, remember } from '../store/memory.ts'
-import { type PaymentRow, paymentById, paymentOf } from '../store/payments.ts'
+import { toldRefunds, waitingRefunds } from '../store/open-payments.ts'
+import { addGivenBack, keepRefund, keepRefundTold, type PaymentRow, paymentOf } from '../store/payments.ts'
+import { isRefundNoted, noteRefund } from '../store/refunds.ts'
 import type { Interaction } from '../store/threads.ts'
 import { withNewestKey } from './accounts.ts'
 import { faultOf } from './receipts.ts'
@@ -36,20 +37,8 @@ const NONCE_BYTES = 16
 const TOLERANCE_MS = 4 * 60_000
 const SETTLE_SECONDS = 300
 const REASON_CHARACTERS_MAX = 300
-/** By the payment: what this side signed to give back, and what the hub has moved; with its requester also by the refund. */
-const GIVEN = 'refund of '
-const givenName = (payment: Uint8Array): string => `${GIVEN}${cidText(payment)}`
-const doneName = (payment: Uint8Array): string => `refunded ${cidText(payment)}`
-/** By the task: what came from its provider, until the hub has said what became of it. */
-const TAKEN = 'refund for '
 
 export type PreparedRefund = { row: PaymentRow; encoded: Uint8Array; amount: number; isNew: boolean }
-
-/** What was given back of a payment, on either side. */
-export function givenBack(store: Context['store'], payment: Uint8Array): number {
-  const done = recall(store, doneName(payment))
-  return done === undefined ? 0 : Number(fromUtf8(done))
-}
 
 /** The authorization that gives a payment back, signed once; runs inside a transaction. */
 export function prepareRefund(
@@ -63,12 +52,12 @@ export function prepareRefund(
   const taken = row?.side === 'payee' && row.state === 'ended' ? (row.moved ?? 0) : 0
   if (row === undefined || taken === 0)
     return refuse('wrong_state', 'no credits were taken for this task', `svc thread ${interaction.id}`)
-  if (recall(store, doneName(row.payment)) !== undefined)
+  if (row.refunded !== null)
     return refuse('wrong_state', 'credits of this task were given back already', 'svc balance')
   const amount = asked ?? taken
   if (amount > taken)
     return refuse('bad_request', `only ${taken} credits were taken for this task; give back at most that`)
-  const held = recall(store, givenName(row.payment))
+  const held = row.refund ?? undefined
   const before = held && Authorization.decode(held)
   if (before !== undefined && !isRenewed && before.body.amount !== amount && !isOver(ctx, before))
     return refuse('wrong_state', `giving back ${before.body.amount} credits is under way; repeat that amount`)
@@ -88,7 +77,7 @@ export function prepareRefund(
     refundOf: row.payment,
   })
   const encoded = Authorization.encode(authorization)
-  remember(store, givenName(row.payment), encoded)
+  keepRefund(store, interaction.key, encoded)
   chain.append('svc.payment.authorized', {
     interaction_id: interaction.id,
     authorization_id: cidText(transactionOf(authorization)),
@@ -121,8 +110,8 @@ export async function settleRefund(
   if ('says' in settled)
     return refuse('hub_refused', `the hub gave nothing back: ${settled.says}`, 'svc balance')
   ctx.store.transaction(() => {
-    if (recall(ctx.store, doneName(row.payment)) !== undefined) return
-    remember(ctx.store, doneName(row.payment), utf8(String(settled.amount)))
+    if ((paymentOf(ctx.store, interaction.key)?.refunded ?? null) !== null) return
+    addGivenBack(ctx.store, row.payment, settled.amount)
     record(ctx, interaction, settled)
   }, 'node.payment')
   const { verified, transaction } = settled
@@ -152,8 +141,8 @@ export function takeRefund(
     body.holdUntil === undefined &&
     body.refundOf !== undefined &&
     equal(body.refundOf, row.payment)
-  if (!isOfThis || recall(store, doneName(transactionIn(encoded))) !== undefined) return
-  remember(store, `${TAKEN}${interaction.key}`, encoded)
+  if (!isOfThis || isNoted(store, encoded)) return
+  keepRefundTold(store, interaction.key, encoded)
   store.afterCommit(() => wakers.spending.wake())
 }
 
@@ -168,40 +157,27 @@ function bodyOf(encoded: Uint8Array): Authorization['body'] | undefined {
 
 const transactionIn = (encoded: Uint8Array): Uint8Array => transactionOf(Authorization.decode(encoded))
 
-/** What providers gave back and no hub has moved yet. */
-function takenIn({ store }: Pick<Needs, 'store'>): { name: string; encoded: Uint8Array; network: string }[] {
-  return namesStarting(store, TAKEN).flatMap(name => {
-    const encoded = recall(store, name)
-    return encoded === undefined
-      ? []
-      : [{ name, encoded, network: Authorization.decode(encoded).body.network }]
-  })
-}
-
-export const takenNetworks = (ctx: Pick<Needs, 'store'>): string[] =>
-  takenIn(ctx).map(({ network }) => network)
+/** In whose credits providers gave something back and no hub has moved it yet. */
+export const takenNetworks = ({ store }: Pick<Needs, 'store'>): string[] =>
+  toldRefunds(store).map(({ network }) => network)
 
 /** Tasks of which this node signed to give something back, and the hub has not moved it. */
-export function pendingRefunds({ store }: Pick<Needs, 'store'>): PaymentRow[] {
-  return namesStarting(store, GIVEN).flatMap(name => {
-    const row = paymentById(store, parseCid(name.slice(GIVEN.length)))
-    return row === undefined || recall(store, doneName(row.payment)) !== undefined ? [] : [row]
-  })
-}
+export const pendingRefunds = ({ store }: Pick<Needs, 'store'>): PaymentRow[] => waitingRefunds(store)
 
 /** Asks a hub for what providers gave back; what it does not move is asked for until its time is over. */
 export async function settleTaken(ctx: Needs, home: HubClient, signal: AbortSignal): Promise<void> {
   const own = networkOf(home.identity.aid)
-  for (const { name, encoded } of takenIn(ctx).filter(({ network }) => network === own)) {
+  for (const { interaction: key, refundTold: encoded, network } of toldRefunds(ctx.store)) {
+    if (network !== own) continue
     if (signal.aborted) return
     const { notAfter } = Authorization.decode(encoded).body
-    const interaction = ctx.threads.byKey(Number(name.slice(TAKEN.length)))
+    const interaction = ctx.threads.byKey(key)
     const settled = await ask(ctx, home, interaction, encoded, signal)
     ctx.store.transaction(() => {
-      if (!('says' in settled) || ctx.hubNow() > notAfter + TOLERANCE_MS) forget(ctx.store, name)
+      if (!('says' in settled) || ctx.hubNow() > notAfter + TOLERANCE_MS) keepRefundTold(ctx.store, key, null)
       if ('says' in settled) return
-      remember(ctx.store, doneName(transactionIn(encoded)), utf8(String(settled.amount)))
-      if (settled.verified) addGivenBack(ctx.store, encoded, settled.amount)
+      noteRefund(ctx.store, { id: transactionIn(encoded), amount: settled.amount })
+      if (settled.verified) countBack(ctx.store, encoded, settled.amount)
       record(ctx, interaction, settled)
     }, 'node.payment')
     if ('says' in settled) ctx.log.warn({ says: settled.says }, 'the hub refused a refund')
@@ -210,7 +186,7 @@ export async function settleTaken(ctx: Needs, home: HubClient, signal: AbortSign
 
 /** Whether what became of a refund stands here. */
 export const isNoted = (store: Context['store'], encoded: Uint8Array): boolean =>
-  recall(store, doneName(transactionIn(encoded))) !== undefined
+  isRefundNoted(store, transactionIn(encoded))
 
 /**
  * Counts a refund that its hub shows and this node has no record of: the hub gives its receipt to whoever repeats it. One
@@ -230,16 +206,16 @@ export async function takeUpRefund(
   }
   ctx.store.transaction(() => {
     if (isNoted(ctx.store, encoded)) return
-    remember(ctx.store, doneName(transactionIn(encoded)), utf8(String(settled.amount)))
-    addGivenBack(ctx.store, encoded, settled.amount)
+    noteRefund(ctx.store, { id: transactionIn(encoded), amount: settled.amount })
+    countBack(ctx.store, encoded, settled.amount)
     record(ctx, interaction, settled)
   }, 'node.payment')
 }
 
-function addGivenBack(store: Context['store'], encoded: Uint8Array, amount: number): void {
+function countBack(store: Context['store'], encoded: Uint8Array, amount: number): void {
   const { refundOf } = Authorization.decode(encoded).body
   if (refundOf === undefined) throw new Error('this authorization gives nothing back')
-  remember(store, doneName(refundOf), utf8(String(givenBack(store, refundOf) + amount)))
+  addGivenBack(store, refundOf, amount)
 }
 
 type Asked = Pick<HubClient, 'credits' | 'identity' | 'refresh' | 'pushLog'>

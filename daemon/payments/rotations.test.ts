@@ -1,11 +1,12 @@
 /** What was signed to be sent later is signed anew when its key goes, and done once. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Authorization, transactionOf } from '../../protocol/proof/payment.ts'
-import { recall } from '../store/memory.ts'
+import { givenBack } from '../store/payments.ts'
+import { redemptionAsked } from '../store/redemptions.ts'
 import { acceptEnd, proposeEnd } from '../tasks/conversation.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import type { Fault } from '../testing/scripted-credits.ts'
-import { givenBack, prepareRefund, settleRefund } from './refunds.ts'
+import { prepareRefund, settleRefund } from './refunds.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -103,7 +104,7 @@ const waiting: Record<string, Waiting> = {
     async goOn() {
       const done = await alice.wallet.redeem(alice.node.hub, 7, 'bill 1', soon())
       expect(done).toMatchObject({ amount: 7, verified: true })
-      expect(recall(alice.node.ctx.store, 'redemption 7 bill 1')).toBeUndefined()
+      expect(redemptionAsked(alice.node.ctx.store, { amount: 7, reference: 'bill 1' })).toBeUndefined()
     },
     ends: [GRANTED - 7, 0],
   },

@@ -10,7 +10,7 @@ import {
   settlementKinds,
 } from '../../protocol/proof/payment.ts'
 import { paymentView } from '../control/payments.ts'
-import { alarmOf } from '../store/alarms.ts'
+import { alarmOf } from '../store/hub-accounts.ts'
 import { noteRefusalSaid } from '../store/payments.ts'
 import { cancel } from '../tasks/conversation.ts'
 import { delegateTask } from '../tasks/delegation.ts'

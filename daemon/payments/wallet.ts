@@ -19,12 +19,12 @@ import { paymentPayload } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
-import { forget, recall, remember } from '../store/memory.ts'
 import { heldForUs, unprovenOut } from '../store/open-payments.ts'
+import { endRedemption, keepRedemption, redemptionAsked } from '../store/redemptions.ts'
 import { type Accounts, homeOnly, withNewestKey } from './accounts.ts'
 import { type HoldNeeds, Holds } from './holds.ts'
 import { askForReceipts, faultOf } from './receipts.ts'
-import { openAt, redemptionName } from './redemptions.ts'
+import { openAt } from './redemptions.ts'
 import { askHowHoldsEnded } from './unsettled-holds.ts'
 
 type Needs = HoldNeeds & Pick<Context, 'random'>
@@ -89,9 +89,8 @@ export class Wallet {
   /** Gives credits back to the hub, which pays out against the reference; the same again asks for the same redemption. */
   async redeem(home: HubClient, amount: number, reference: string, signal: AbortSignal) {
     const { store, chain } = this.#ctx
-    const name = redemptionName(amount, reference)
-    const terms = { amount, reference, name }
-    const before = recall(store, name)
+    const terms = { amount, reference }
+    const before = redemptionAsked(store, terms)
     const openIn = openAt(this.#ctx, amount, reference)
     if (openIn !== undefined && openIn !== networkOf(home.identity.aid))
       return refuse(
@@ -122,7 +121,7 @@ export class Wallet {
     }
     const authId = cidText(transactionOf(authorization))
     store.transaction(() => {
-      forget(store, name)
+      endRedemption(store, terms)
       chain.append('svc.credit.redeemed', {
         amount,
         reference,
@@ -169,7 +168,7 @@ export class Wallet {
     }))
   }
 
-  #prepare(home: HubClient, given: { amount: number; reference: string; name: string }): Uint8Array {
+  #prepare(home: HubClient, given: { amount: number; reference: string }): Uint8Array {
     const { store } = this.#ctx
     return store.transaction(() => {
       const network = networkOf(home.identity.aid)
@@ -177,7 +176,7 @@ export class Wallet {
       const { amount } = given
       const authorization = this.#sign({ payTo: home.identity.aid, amount, network, purpose })
       const encoded = Authorization.encode(authorization)
-      remember(store, given.name, encoded)
+      keepRedemption(store, { ...given, authorization: encoded })
       this.#record(authorization, '')
       return encoded
     }, 'node.pay')

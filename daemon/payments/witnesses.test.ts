@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { chainDid } from '../../protocol/proof/evidence.ts'
 import type { ShownStatement } from '../hubs/hub.ts'
-import { witnessedOf } from '../store/witnessed.ts'
+import { witnessedOf } from '../store/hub-accounts.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode } from '../testing/paying.ts'
 import { ScriptedSupply } from '../testing/scripted-supply.ts'

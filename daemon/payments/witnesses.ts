@@ -3,14 +3,14 @@
  * is evidence of two histories; and a hub whose witnesses are all silent is no longer watched.
  */
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { equal, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { decodeKel, KelInvalid, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { chainDid } from '../../protocol/proof/evidence.ts'
 import { SupplyFault } from '../../protocol/proof/supply-reader.ts'
 import { statementHolds, type WitnessBody, WitnessStatement } from '../../protocol/proof/witness.ts'
 import type { Context } from '../context.ts'
 import type { HubClient, ShownStatement } from '../hubs/hub.ts'
-import { keepWitnessed, witnessedOf } from '../store/witnessed.ts'
+import { keepWitnessed, witnessedOf } from '../store/hub-accounts.ts'
 
 const WITNESS_FRESH_MS = 48 * 3_600_000
 /** One witness has one for each of 14 days, and a hub 64 witnesses. */
@@ -35,7 +35,8 @@ export async function askWitnesses(
     return log !== undefined && isOfThis && statementHolds(log, statement) ? [statement.body] : []
   })
   const agreed = new Map(witnessedOf(store, aid)?.agreed)
-  return { all, open: all.filter(({ seq, headId }) => agreed.get(seq) !== toBase64url(headId)) }
+  const isAgreed = (seq: number, id: Uint8Array) => equal(agreed.get(seq) ?? Uint8Array.of(), id)
+  return { all, open: all.filter(({ seq, headId }) => !isAgreed(seq, headId)) }
 }
 
 function logsOf(shown: readonly ShownStatement[]): Map<string, VerifiedKel> {
@@ -99,8 +100,6 @@ export function noteWitnessed(
   const said = [...all.map(({ observedAt }) => observedAt), ...cosignedMs]
   const times = said.map(ms => Math.min(ms, nowMs))
   const lastMs = Math.max(before?.lastMs ?? 0, ...times)
-  const agreed = all
-    .slice(0, AGREED_MAX)
-    .map(({ seq, headId }): [number, string] => [seq, toBase64url(headId)])
+  const agreed = all.slice(0, AGREED_MAX).map(({ seq, headId }) => [seq, headId] as const)
   keepWitnessed(store, hub, { lastMs, isStale: nowMs - lastMs > WITNESS_FRESH_MS, agreed })
 }

@@ -73,6 +73,141 @@ INSERT INTO restores (made_at, settled_at, last_task)
 CREATE TABLE numbers_answered (peer TEXT PRIMARY KEY, asked_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO numbers_answered SELECT substr(name, 21), CAST(CAST(value AS TEXT) AS INTEGER) FROM memory
   WHERE substr(name, 1, 20) = 'numbers answered by ';
+
+-- Refunds stand beside their payments; those that are known by their own id alone count once.
+ALTER TABLE payments ADD COLUMN refund BLOB;
+ALTER TABLE payments ADD COLUMN refund_told BLOB;
+ALTER TABLE payments ADD COLUMN refunded INTEGER;
+ALTER TABLE payments ADD COLUMN loss_accepted INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX payments_refund_waiting ON payments (interaction) WHERE refund IS NOT NULL AND refunded IS NULL;
+CREATE INDEX payments_told_waiting ON payments (interaction) WHERE refund_told IS NOT NULL;
+UPDATE payments SET refund = m.value FROM memory AS m
+  WHERE payments.payment = cid_bytes(rest(m.name, 'refund of '));
+UPDATE payments SET refund_told = m.value FROM memory AS m
+  WHERE payments.interaction = CAST(rest(m.name, 'refund for ') AS INTEGER);
+UPDATE payments SET refunded = CAST(CAST(m.value AS TEXT) AS INTEGER) FROM memory AS m
+  WHERE payments.payment = cid_bytes(rest(m.name, 'refunded '));
+UPDATE payments SET loss_accepted = 1 WHERE payment IN (SELECT cid_bytes(lost.value)
+  FROM memory AS m JOIN json_each(CAST(m.value AS TEXT)) AS lost WHERE rest(m.name, 'lost holds accepted of ') IS NOT NULL);
+-- Refunds that a hub has moved, by their own id: each counts once.
+CREATE TABLE refunds (id BLOB PRIMARY KEY, amount INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO refunds SELECT cid_bytes(rest(m.name, 'refunded ')), CAST(CAST(m.value AS TEXT) AS INTEGER) FROM memory AS m
+  WHERE rest(m.name, 'refunded ') IS NOT NULL
+    AND cid_bytes(rest(m.name, 'refunded ')) NOT IN (SELECT payment FROM payments);
+
+-- What was signed to be redeemed, until the hub has proven that it carried it out.
+CREATE TABLE redemptions (
+  amount INTEGER NOT NULL,
+  reference TEXT NOT NULL,
+  authorization BLOB NOT NULL,
+  PRIMARY KEY (amount, reference)
+) STRICT, WITHOUT ROWID;
+INSERT INTO redemptions SELECT CAST(word AS INTEGER), substr(word, instr(word, ' ') + 1), value
+  FROM (SELECT rest(name, 'redemption ') AS word, value FROM memory) WHERE word IS NOT NULL;
+
+-- What a copy that is lost signed, as hubs show it, by the id of its payment.
+CREATE TABLE lost_orders (
+  id TEXT PRIMARY KEY,
+  seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  counterparty TEXT,
+  authorization BLOB NOT NULL,
+  moved INTEGER
+) STRICT, WITHOUT ROWID;
+INSERT INTO lost_orders SELECT rest(m.name, 'signed by a lost copy '), json_extract(CAST(m.value AS TEXT), '$.seq'), json_extract(CAST(m.value AS TEXT), '$.atMs'), json_extract(CAST(m.value AS TEXT), '$.reason'),
+  json_extract(CAST(m.value AS TEXT), '$.counterparty'), from_base64(json_extract(CAST(m.value AS TEXT), '$.authorization')), json_extract(CAST(m.value AS TEXT), '$.moved')
+  FROM memory AS m WHERE rest(m.name, 'signed by a lost copy ') IS NOT NULL;
+
+-- What is known of the accounts at hubs, and of the credits of each.
+CREATE TABLE hub_accounts (
+  hub TEXT PRIMARY KEY,
+  alarm TEXT,
+  compared_seq INTEGER,
+  compared_sum INTEGER,
+  compared_at INTEGER,
+  accepted_seq INTEGER,
+  accepted_until INTEGER,
+  refused_url TEXT,
+  refused_code TEXT,
+  supply_length INTEGER,
+  supply_head BLOB,
+  supply_issued INTEGER,
+  supply_retired INTEGER,
+  supply_roots TEXT,
+  witnessed_at INTEGER,
+  witness_stale INTEGER NOT NULL DEFAULT 0,
+  lost_asked_at INTEGER,
+  lost_settled_at INTEGER
+) STRICT, WITHOUT ROWID;
+INSERT INTO hub_accounts (hub) SELECT DISTINCT hub FROM (SELECT coalesce(rest(name, 'alarm about '),
+  rest(name, 'ledger of '), rest(name, 'ledger accepted of '), rest(name, 'account refused by '), rest(name, 'supply of '),
+  rest(name, 'witnesses of '), rest(name, 'lost orders asked of ')) AS hub FROM memory) WHERE hub IS NOT NULL;
+UPDATE hub_accounts SET alarm = CAST(m.value AS TEXT) FROM memory AS m WHERE hub = rest(m.name, 'alarm about ');
+UPDATE hub_accounts SET compared_seq = json_extract(CAST(m.value AS TEXT), '$.seq'), compared_sum = json_extract(CAST(m.value AS TEXT), '$.sum'), compared_at = json_extract(CAST(m.value AS TEXT), '$.atMs'),
+  accepted_seq = json_extract(CAST(m.value AS TEXT), '$.acceptedSeq') FROM memory AS m WHERE hub = rest(m.name, 'ledger of ');
+UPDATE hub_accounts SET accepted_until = CAST(CAST(m.value AS TEXT) AS INTEGER) FROM memory AS m WHERE hub = rest(m.name, 'ledger accepted of ');
+UPDATE hub_accounts SET refused_url = json_extract(CAST(m.value AS TEXT), '$.url'), refused_code = json_extract(CAST(m.value AS TEXT), '$.code') FROM memory AS m
+  WHERE hub = rest(m.name, 'account refused by ');
+UPDATE hub_accounts SET supply_length = json_extract(CAST(m.value AS TEXT), '$.length'), supply_head = from_base64url(json_extract(CAST(m.value AS TEXT), '$.head')),
+  supply_issued = json_extract(CAST(m.value AS TEXT), '$.issued'), supply_retired = json_extract(CAST(m.value AS TEXT), '$.retired'), supply_roots = json_extract(CAST(m.value AS TEXT), '$.roots')
+  FROM memory AS m WHERE hub = rest(m.name, 'supply of ');
+UPDATE hub_accounts SET witnessed_at = json_extract(CAST(m.value AS TEXT), '$.lastMs'), witness_stale = json_extract(CAST(m.value AS TEXT), '$.isStale')
+  FROM memory AS m WHERE hub = rest(m.name, 'witnesses of ');
+UPDATE hub_accounts SET lost_asked_at = json_extract(CAST(m.value AS TEXT), '$.atMs'), lost_settled_at = json_extract(CAST(m.value AS TEXT), '$.settledMs')
+  FROM memory AS m WHERE hub = rest(m.name, 'lost orders asked of ');
+
+-- Debits of the time that was lost for which a hub shows nothing that was signed.
+CREATE TABLE unproven_debits (
+  hub TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  amount INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  counterparty TEXT,
+  reason TEXT NOT NULL,
+  PRIMARY KEY (hub, seq)
+) STRICT, WITHOUT ROWID;
+INSERT INTO unproven_debits SELECT rest(m.name, 'lost orders asked of '), json_extract(debit.value, '$.seq'),
+  json_extract(debit.value, '$.transaction'), json_extract(debit.value, '$.amount'), json_extract(debit.value, '$.atMs'),
+  json_extract(debit.value, '$.counterparty'), json_extract(debit.value, '$.reason')
+  FROM memory AS m JOIN json_each(CAST(m.value AS TEXT), '$.unproven') AS debit WHERE rest(m.name, 'lost orders asked of ') IS NOT NULL;
+-- Records of supply chains that stood there as they were witnessed.
+CREATE TABLE witnessed_records (
+  hub TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  id BLOB NOT NULL,
+  PRIMARY KEY (hub, seq)
+) STRICT, WITHOUT ROWID;
+INSERT OR REPLACE INTO witnessed_records SELECT rest(m.name, 'witnesses of '), json_extract(record.value, '$[0]'),
+  from_base64url(json_extract(record.value, '$[1]')) FROM memory AS m JOIN json_each(CAST(m.value AS TEXT), '$.agreed') AS record
+  WHERE rest(m.name, 'witnesses of ') IS NOT NULL;
+-- Heads of supply chains as receipts and audits showed them, past which no audit has read.
+CREATE TABLE supply_heads (
+  key INTEGER PRIMARY KEY,
+  hub TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  id BLOB NOT NULL,
+  UNIQUE (hub, seq)
+) STRICT;
+INSERT INTO supply_heads (hub, seq, id) SELECT rest(m.name, 'supply heads of '), json_extract(head.value, '$[0]'),
+  from_base64url(json_extract(head.value, '$[1]')) FROM memory AS m JOIN json_each(CAST(m.value AS TEXT)) AS head
+  WHERE rest(m.name, 'supply heads of ') IS NOT NULL ORDER BY m.name, head.key;
+-- When a key state of a hub was first seen here.
+CREATE TABLE hub_keys_seen (
+  hub TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  PRIMARY KEY (hub, seq)
+) STRICT, WITHOUT ROWID;
+INSERT INTO hub_keys_seen SELECT substr(word, instr(word, ' of ') + 4), CAST(word AS INTEGER),
+  CAST(CAST(value AS TEXT) AS INTEGER) FROM (SELECT rest(name, 'key ') AS word, value FROM memory)
+  WHERE word GLOB '[0-9]* of *';
+DELETE FROM memory WHERE coalesce(rest(name, 'refund of '), rest(name, 'refund for '), rest(name, 'refunded '),
+  rest(name, 'redemption '), rest(name, 'signed by a lost copy '), rest(name, 'lost orders asked of '),
+  rest(name, 'alarm about '), rest(name, 'ledger of '), rest(name, 'ledger accepted of '),
+  rest(name, 'lost holds accepted of '), rest(name, 'account refused by '), rest(name, 'supply of '),
+  rest(name, 'witnesses of '), rest(name, 'supply heads of ')) IS NOT NULL OR name GLOB 'key [0-9]* of *';
 DELETE FROM memory WHERE name IN ('chain-checkpoint', 'restored from an archive', 'contacts to ask after a restore',
   'head that a peer holds', 'heads of a lost copy', 'old copy accepted', 'key set due above those of lost copies', 'place',
   'second copy', 'taken over', 'copy seen', 'new mailbox due', 'outbox made ready under', 'identity made anew',

@@ -232,3 +232,13 @@ export const wasPaidBefore = (store: Store, interaction: number): boolean =>
      WHERE p.side = 'payer' AND p.state <> 'refused' AND NOT (p.state = 'ended' AND p.moved = 0) LIMIT 1`,
     interaction,
   ) !== undefined
+
+/** Payments of which this node signed to give something back, and no hub has moved it. */
+export const waitingRefunds = (store: Store): PaymentRow[] =>
+  camelRows(
+    store.all('SELECT * FROM payments WHERE refund IS NOT NULL AND refunded IS NULL ORDER BY interaction'),
+  )
+
+/** Payments that their payees gave back, by an order of which no hub has said what became. */
+export const toldRefunds = (store: Store): (PaymentRow & { refundTold: Uint8Array })[] =>
+  camelRows(store.all('SELECT * FROM payments WHERE refund_told IS NOT NULL ORDER BY interaction'))

@@ -35,6 +35,14 @@ export const paymentsTable = {
     /** Questions to the hub in vain, and when the next one is due. */
     tries: integer,
     nextAt: integer,
+    /** What this payee signed to give back. */
+    refund: orNull(blob),
+    /** What its payee sent to give it back, until a hub has said what became of that. */
+    refundTold: orNull(blob),
+    /** Credits that hubs have moved back. */
+    refunded: orNull(integer),
+    /** A person went on although its hub had lost it. */
+    lossAccepted: flag,
   },
 } as const
 export type PaymentRow = RowOf<typeof paymentsTable>
@@ -240,6 +248,15 @@ export function reopenEnd(store: Store, interaction: number): void {
   )
 }
 
+/** A person goes on although a hub has lost these holds of a payee. */
+export function acceptLosses(store: Store, network: string): void {
+  store.run(
+    `UPDATE payments SET loss_accepted = state IN ('held', 'ending') AND problem IS 'hold_lost'
+     WHERE side = 'payee' AND network = ?`,
+    network,
+  )
+}
+
 /** A person goes on although a hub has lost what it had given to this payee: nothing is asked any more. */
 export function acceptLostEnds(store: Store, network: string): void {
   store.run(
@@ -272,4 +289,23 @@ export function takeUpPayments(store: Store, now: number, furthest: number): voi
     now,
     furthest,
   )
+}
+
+/** Keeps what this payee signed to give back, in the place of what it had signed before. */
+export function keepRefund(store: Store, interaction: number, refund: Uint8Array): void {
+  store.run('UPDATE payments SET refund = ? WHERE interaction = ?', refund, interaction)
+}
+
+/** Keeps what the payee sent to give a payment back; null: a hub has said what became of it, or its time is over. */
+export function keepRefundTold(store: Store, interaction: number, refund: Uint8Array | null): void {
+  store.run('UPDATE payments SET refund_told = ? WHERE interaction = ?', refund, interaction)
+}
+
+/** What was given back of a payment, on either side. */
+export const givenBack = (store: Store, payment: Uint8Array): number =>
+  paymentById(store, payment)?.refunded ?? 0
+
+/** A hub has moved this much more of it back. */
+export function addGivenBack(store: Store, payment: Uint8Array, amount: number): void {
+  store.run('UPDATE payments SET refunded = coalesce(refunded, 0) + ? WHERE payment = ?', amount, payment)
 }

@@ -8,14 +8,18 @@ const SMALL: Readonly<Record<string, string>> = {
   capabilities_held: 'at most a batch of each correspondent, each for days',
   capabilities_issued: 'at most a batch for each correspondent, each for days',
   contacts: 'kept by hand',
+  hub_accounts: 'one row for each hub at which there is an account',
   hubs: 'those at which this identity was registered',
   idempotency: 'of thirty days, one row for each call that named a key',
   lasting: 'one row',
+  lost_orders: 'what a lost copy signed, once',
   lost_tasks: 'what a restored node was told of, once',
   memory: 'one row for each thing of its kind; what belongs to a task goes with it',
   outbox: 'what has not arrived yet',
+  redemptions: 'until a hub has proven them',
   restores: 'the last eight',
   revocations: 'until they expire with what they revoke',
+  unproven_debits: 'what a lost copy may have signed, once',
 }
 /** What is asked once in a while, or by a person who waits for it. */
 const RARELY = [

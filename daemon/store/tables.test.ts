@@ -5,11 +5,14 @@ import { chainTable } from './chain.ts'
 import { columnOf, type Table } from './columns.ts'
 import { contactsTable } from './contacts.ts'
 import { countersTable } from './counters.ts'
+import { hubAccountsTable, unprovenDebitsTable, witnessedRecordsTable } from './hub-accounts.ts'
+import { hubKeysSeenTable } from './hub-keys-seen.ts'
 import { hubsTable, wiresSeenTable } from './hubs.ts'
 import { idempotencyTable } from './idempotency.ts'
 import { interactionsTable } from './interactions.ts'
 import { lastingTable } from './lasting.ts'
 import { lostTasksTable } from './lost.ts'
+import { lostOrdersTable } from './lost-orders.ts'
 import { memoryTable } from './memory.ts'
 import { attachmentsTable, messagesTable } from './messages.ts'
 import { openStoreAt } from './open.ts'
@@ -18,9 +21,12 @@ import { paymentsTable } from './payments.ts'
 import { peersTable } from './peers.ts'
 import { quotesTable } from './quotes.ts'
 import { ratingsTable } from './ratings.ts'
+import { redemptionsTable } from './redemptions.ts'
+import { refundsTable } from './refunds.ts'
 import { numbersAnsweredTable, restoresTable } from './restores.ts'
 import { reviewsTable } from './reviews.ts'
 import { seenTable } from './seen.ts'
+import { supplyHeadsTable } from './supply-heads.ts'
 
 const tables: readonly Table[] = [
   hubsTable,
@@ -51,6 +57,14 @@ const tables: readonly Table[] = [
   lastingTable,
   restoresTable,
   numbersAnsweredTable,
+  refundsTable,
+  redemptionsTable,
+  lostOrdersTable,
+  hubAccountsTable,
+  witnessedRecordsTable,
+  unprovenDebitsTable,
+  supplyHeadsTable,
+  hubKeysSeenTable,
 ]
 
 type ColumnInfo = { name: string; type: string; notnull: number; pk: number }

@@ -24,6 +24,7 @@ const BUILT: Readonly<Record<string, readonly string[]>> = {
   ],
   "conditions.join(' AND ')": ['seq >= ? AND seq < ? AND type = ? AND instr(record, ?) > 0'],
   'columnOf(member)': ['gave_up_at'],
+  columns: ['alarm, compared_seq'],
   clause: ['state_at >= ?', 'state_at >= ? AND agent = ? AND context = ? AND state = ?'],
   "members.map(member => `${columnOf(member)} = ?`).join(', ')": ['state = ?, updated_at = ?'],
   "ofKinds.join(', ')": ['1, 2'],

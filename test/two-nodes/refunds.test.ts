@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
 import { takeRefund } from '../../daemon/payments/refunds.ts'
-import { namesStarting, recall } from '../../daemon/store/memory.ts'
+import { toldRefunds } from '../../daemon/store/open-payments.ts'
 import { paymentOf } from '../../daemon/store/payments.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { Authorization, transactionOf } from '../../protocol/proof/payment.ts'
@@ -108,7 +108,7 @@ describe('a provider gives back', () => {
     const interaction = alice.ctx.threads.findById(id)
     const row = payment(alice, id)
     if (interaction === undefined || row === undefined) throw new Error('no payment')
-    const waiting = () => namesStarting(alice.ctx.store, 'refund for ')
+    const waiting = () => toldRefunds(alice.ctx.store)
     const body = {
       v: 1 as const,
       payer: bob.aid,
@@ -133,7 +133,7 @@ describe('a provider gives back', () => {
     ]
     for (const encoded of wrong) takeRefund(alice.ctx, interaction, encoded)
     expect(waiting()).toEqual([])
-    const again = recall(bob.ctx.store, `refund of ${cidText(row.payment)}`) as Uint8Array
+    const again = payment(bob, id)?.refund as Uint8Array
     expect(cidText(transactionOf(Authorization.decode(again)))).toBe(given.transaction)
     takeRefund(alice.ctx, interaction, again)
     expect(waiting()).toEqual([])
