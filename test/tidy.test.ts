@@ -210,7 +210,7 @@ describe('files', () => {
 describe('tables of the node', () => {
   const writes = (table: string) =>
     new RegExp(`(?:INSERT (?:OR \\w+ )?INTO|REPLACE INTO|UPDATE|DELETE FROM)\\s+${table}\\b`)
-  const schemas = ['daemon/store/schema.ts', 'daemon/store/schema-credits.ts']
+  const schemas = tracked.filter(path => /^daemon\/store\/schema(?:-\w+)?\.ts$/.test(path))
   const tables = [
     ...schemas
       .map(read)

@@ -7,12 +7,11 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { Refused } from '../../protocol/contract/client.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
-import { decode, encode } from '../../protocol/encoding/cbor.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import type { PowTask } from '../../protocol/identity/pow.ts'
 import type { Timers } from '../../protocol/timers.ts'
-import { forget, recall, remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
+import { dropSolution, keepSolution, solutionFor } from '../store/pow-solutions.ts'
 import { HubStopped, type PowChallenge, type PowSolution } from './hub.ts'
 import type { PowMessage, PowOrder } from './pow-worker.ts'
 
@@ -36,21 +35,21 @@ export class PowSolver {
 
   /** A solution found earlier that the hub still takes. */
   kept(hub: string): PowSolution | undefined {
-    const stored = recall(this.#store, `pow:${hub}`)
+    const stored = solutionFor(this.#store, hub)
     if (stored === undefined) return undefined
-    const [seed, nonce, notAfterMs] = decode(stored) as [Uint8Array, Uint8Array, number]
-    if (this.#now() + SAFETY_MS < notAfterMs) return { seed, nonce }
+    const { seed, nonce, notAfter } = stored
+    if (this.#now() + SAFETY_MS < notAfter) return { seed, nonce }
     this.forget(hub)
     return undefined
   }
 
   /** Keeps a solution until the hub took it or its time is over. */
   keep(hub: string, { seed, nonce }: PowSolution, notAfterMs: number): void {
-    remember(this.#store, `pow:${hub}`, encode([seed, nonce, notAfterMs]))
+    keepSolution(this.#store, hub, { seed, nonce, notAfter: notAfterMs })
   }
 
   forget(hub: string): void {
-    forget(this.#store, `pow:${hub}`)
+    dropSolution(this.#store, hub)
   }
 
   /** Searches until found, cancelled, or past the challenge's life. */

@@ -1,13 +1,12 @@
 /**
  * Named notes that allowed callers share: read, written where nobody else has written in the meantime, listed, and waited
- * for. They are few and short, and stand in the store as one value.
+ * for. They are few and short.
  */
-import * as z from 'zod'
-import { fromUtf8, utf8, utf8Length } from '../../protocol/encoding/bytes.ts'
+import { utf8Length } from '../../protocol/encoding/bytes.ts'
 import { isPlainText } from '../../protocol/encoding/plain-text.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import type { BlackboardConfig } from '../home/module-config.ts'
-import { recall, remember } from '../store/memory.ts'
+import { allNotes, keepNote } from '../store/notes.ts'
 import {
   type Arguments,
   type CallOutcome,
@@ -21,12 +20,8 @@ import {
 } from './provider.ts'
 
 const WAIT_S_MAX = 30
-/** Where the store keeps them. */
-const NOTES = 'blackboard'
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
-const Note = z.strictObject({ version: z.int().min(1), text: z.string() })
-const Notes = z.record(z.string(), Note)
-type Note = z.infer<typeof Note>
+type Note = { version: number; text: string }
 
 export const module: Module | undefined = {
   name: 'blackboard',
@@ -46,9 +41,7 @@ class Blackboard {
     this.#store = store
     this.#timers = timers
     this.#config = config
-    const stored = recall(store, NOTES)
-    const notes = Notes.parse(JSON.parse(stored === undefined ? '{}' : fromUtf8(stored)))
-    this.#notes = new Map(Object.entries(notes))
+    this.#notes = new Map(allNotes(store).map(({ name, ...note }) => [name, note]))
   }
 
   providers(): Provider[] {
@@ -105,8 +98,7 @@ class Blackboard {
     if (held === undefined && this.#notes.size >= this.#config.notes)
       throw new ProviderFailed(`there is room for ${this.#config.notes} notes`)
     const note = { version: version + 1, text }
-    const all = new Map(this.#notes).set(name, note)
-    remember(this.#store, NOTES, utf8(JSON.stringify(Object.fromEntries(all))))
+    keepNote(this.#store, { name, ...note })
     this.#notes.set(name, note)
     this.#written.resolve()
     this.#written = Promise.withResolvers()

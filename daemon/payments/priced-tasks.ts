@@ -6,8 +6,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
-import { isLocal } from '../store/interactions.ts'
-import { forget, recall, remember } from '../store/memory.ts'
+import { isLocal, keepOpenPrice, openPriceOf } from '../store/interactions.ts'
 import { holdBack } from '../store/outbox.ts'
 import { keepOrder, type PaymentRow, paymentOf } from '../store/payments.ts'
 import type { Interaction, Message, Outgoing } from '../store/threads.ts'
@@ -17,23 +16,16 @@ type Needs = Pick<Context, 'identity' | 'store' | 'threads' | 'wakers' | 'now' |
 
 const TAKEN_WITHIN_MS = 60_000
 
-/** Stands while a task is not paid for: what it costs, as it was when it came. */
-export const PRICED_MARK = 'priced task '
-const markOf = ({ id }: Interaction): string => `${PRICED_MARK}${id}`
-
-export function notePrice({ store }: Pick<Needs, 'store'>, interaction: Interaction, amount: number): void {
-  remember(store, markOf(interaction), Buffer.from(String(amount)))
-}
+/** Keeps what a task costs while it is not paid for, as it was when it came. */
+export const notePrice = ({ store }: Pick<Needs, 'store'>, { key }: Interaction, amount: number): void =>
+  keepOpenPrice(store, key, amount)
 
 /** What this task costs before anybody answers it; undefined where it costs nothing, or is paid for. */
-export function openPrice({ store }: Pick<Needs, 'store'>, interaction: Interaction): number | undefined {
-  const noted = recall(store, markOf(interaction))
-  return noted === undefined ? undefined : Number(Buffer.from(noted).toString())
-}
+export const openPrice = ({ store }: Pick<Needs, 'store'>, { key }: Interaction): number | undefined =>
+  openPriceOf(store, key)
 
-export function dropPrice({ store }: Pick<Needs, 'store'>, interaction: Interaction): void {
-  forget(store, markOf(interaction))
-}
+export const dropPrice = ({ store }: Pick<Needs, 'store'>, { key }: Interaction): void =>
+  keepOpenPrice(store, key, null)
 
 /** Queues words of this side; the first ones of a task that is paid for take its credits. Runs inside a transaction. */
 export function queuePricedAnswer(

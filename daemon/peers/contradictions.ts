@@ -8,19 +8,16 @@ import type { DirectoryEntry } from '../../protocol/identity/directory.ts'
 import { compareKel, type KeyEvent, kelItem, keyAt, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { witnessedAt } from '../../protocol/identity/kel-witness.ts'
 import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
+import { contradicted, dropContradiction, keepContradiction } from '../store/contradictions.ts'
 import { count, counted } from '../store/counters.ts'
-import { forget, namesStarting, recall, remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
 
 const FORKS_COUNTED = 'peer_forks'
-const FORK = 'fork:'
-const CUT = 'cut:'
-const NOTICE = 'notice:'
 
 /** Two valid events for one place: whoever has the keys signed both. */
 export function noteFork(store: Store, aid: string, held: KeyEvent, shown: KeyEvent): void {
   count(store, FORKS_COUNTED)
-  remember(store, `${FORK}${aid}`, encode(kelItem.write([held, shown]) as CborValue))
+  keepContradiction(store, 'fork', aid, encode(kelItem.write([held, shown]) as CborValue))
 }
 
 /**
@@ -34,14 +31,14 @@ export function noteShown(
   { held, entry }: { held: VerifiedKel | undefined; entry: Pick<DirectoryEntry, 'kel' | 'notice'> },
 ): void {
   const isCut = held !== undefined && isOlderThanWitnessed(held, entry.kel, hub)
-  keep(store, `${CUT}${aid}`, isCut ? encode(kelItem.write([...entry.kel]) as CborValue) : undefined)
+  keep(store, 'cut', aid, isCut ? encode(kelItem.write([...entry.kel]) as CborValue) : undefined)
   const differs = held !== undefined && !isCut && noticeDiffers(entry.notice, held, entry.kel, hub)
-  keep(store, `${NOTICE}${aid}`, differs && entry.notice ? KeyStateNotice.encode(entry.notice) : undefined)
+  keep(store, 'notice', aid, differs && entry.notice ? KeyStateNotice.encode(entry.notice) : undefined)
 }
 
-function keep(store: Store, name: string, proof: Uint8Array | undefined): void {
-  if (proof !== undefined) remember(store, name, proof)
-  else if (recall(store, name) !== undefined) forget(store, name)
+function keep(store: Store, kind: 'cut' | 'notice', aid: string, proof: Uint8Array | undefined): void {
+  if (proof !== undefined) keepContradiction(store, kind, aid, proof)
+  else dropContradiction(store, kind, aid)
 }
 
 function isOlderThanWitnessed(held: VerifiedKel, shown: readonly KeyEvent[], hub: VerifiedKel): boolean {
@@ -67,21 +64,24 @@ function noticeDiffers(
 /** One sentence for each agent whose keys were shown in two ways; `nameOf` says how the owner calls it. */
 export function contradictionWarnings(store: Store, nameOf: (aid: string) => string): string[] {
   const forks = counted(store, FORKS_COUNTED)
-  const of = (prefix: string) => namesStarting(store, prefix).map(name => nameOf(name.slice(prefix.length)))
-  const named = of(FORK)
+  const named = contradicted(store, 'fork').map(nameOf)
   return [
     ...(forks > 0 && named.length === 0 ? ['a peer showed two contradictory key histories'] : []),
     ...named.map(
       who =>
         `${who} has two key histories that contradict each other, both signed with its keys: somebody else has these keys, or a backup was put back; the one seen first is kept, and nothing under the other is believed`,
     ),
-    ...of(CUT).map(
-      who =>
-        `the hub shows an older key history of ${who} than the one that it had signed before: it hides a rotation from others, or came back from a backup; the newer one is kept`,
-    ),
-    ...of(NOTICE).map(
-      who =>
-        `the hub signed another key state of ${who} than it shows, so others may be shown another one; compare with ${who} on another way`,
-    ),
+    ...contradicted(store, 'cut')
+      .map(nameOf)
+      .map(
+        who =>
+          `the hub shows an older key history of ${who} than the one that it had signed before: it hides a rotation from others, or came back from a backup; the newer one is kept`,
+      ),
+    ...contradicted(store, 'notice')
+      .map(nameOf)
+      .map(
+        who =>
+          `the hub signed another key state of ${who} than it shows, so others may be shown another one; compare with ${who} on another way`,
+      ),
   ]
 }

@@ -6,6 +6,8 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import { toBase64, toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { type CborValue, encode } from '../../protocol/encoding/cbor.ts'
 import { type Database, openDatabase } from '../platform/sqlite.ts'
+import { autoReplies, autoReplyRuns } from './auto-replies.ts'
+import { contradicted } from './contradictions.ts'
 import { fromMemory } from './from-memory.ts'
 import {
   acceptedUntil,
@@ -19,11 +21,14 @@ import {
   witnessedOf,
 } from './hub-accounts.ts'
 import { hubKeySeenAt } from './hub-keys-seen.ts'
+import { findInteractionById } from './interactions.ts'
 import { lasting } from './lasting.ts'
 import { lostOrderRows } from './lost-orders.ts'
+import { allNotes } from './notes.ts'
 import { openStoreAt, type Store } from './open.ts'
 import { toldRefunds, waitingRefunds } from './open-payments.ts'
 import { givenBack, paymentOf } from './payments.ts'
+import { solutionFor } from './pow-solutions.ts'
 import { openRedemptions } from './redemptions.ts'
 import { isRefundNoted } from './refunds.ts'
 import { answeredTo, areContactsDue, lastRestore, restoredAt, restores } from './restores.ts'
@@ -133,7 +138,7 @@ const NETWORK = 'hub:svcx:hub'
 function addPayments(database: Database): void {
   const task =
     database.prepare(`INSERT INTO interactions (key, id, delegator, peer, side, state, preview, request_cid,
-    started_at, updated_at, deadline_at) VALUES (?1, 'i' || ?1, 'd', 'p', ?2, 'ended', '', '', 1, 1, 1)`)
+    started_at, updated_at, deadline_at) VALUES (?1, 'i' || CAST(?1 AS INTEGER), 'd', 'p', ?2, 'ended', '', '', 1, 1, 1)`)
   const pay =
     database.prepare(`INSERT INTO payments (interaction, side, payment, amount, network, authorization, salt, state,
     at) VALUES (?, ?, ?, 5, '${NETWORK}', x'00', x'00', 'ended', 1)`)
@@ -255,6 +260,54 @@ test('what an older home knows of hubs stays: alarms, comparisons, audits, witne
   expect([hubKeySeenAt(store, 'svcx:hub', 12), hubKeySeenAt(store, 'svcx:hub', 1)]).toEqual([
     1_700_000_000_006,
     undefined,
+  ])
+  store.close()
+})
+
+test('marks of tasks of an older home stand in their rows', () => {
+  const values = { 'priced task i101': utf8('5'), 'running call i103': utf8('time') }
+  const store = opened(values, addPayments)
+  const marks = ['i101', 'i102', 'i103'].map(id => findInteractionById(store, id))
+  expect(marks.map(row => [row?.openPrice, row?.callBegun])).toEqual([
+    [5, 0],
+    [null, 0],
+    [null, 1],
+  ])
+  store.close()
+})
+
+test('contradictions, solutions, notes and runs of an older home stay', () => {
+  const runs = [2, 1].map(at => ({ interaction_id: `i${at}`, at, event: 'answered', ms: 3 }))
+  const store = opened({
+    'fork:svcx:bob': bytes(71, 8),
+    'cut:svcx:carol': bytes(72, 8),
+    'notice:svcx:dave': bytes(73, 8),
+    'pow:svcx:hub': cbor(bytes(74), bytes(75, 8), 1_700_000_000_007),
+    blackboard: json({ plan: { version: 2, text: 'a b' }, 'to.do': { version: 1, text: '' } }),
+    'answers of the auto-reply': json([{ ...runs[0], cost: '0.01 USD' }, runs[1]]),
+    'runs of the auto-reply': json([
+      { peer: 'svcx:bob', at: 1, ms: 0 },
+      { peer: 'svcx:carol', at: 2, ms: 9 },
+    ]),
+  })
+  const kinds = ['fork', 'cut', 'notice'] as const
+  expect(kinds.map(kind => contradicted(store, kind))).toEqual([['svcx:bob'], ['svcx:carol'], ['svcx:dave']])
+  expect(solutionFor(store, 'svcx:hub')).toEqual({
+    seed: bytes(74),
+    nonce: bytes(75, 8),
+    notAfter: 1_700_000_000_007,
+  })
+  expect(allNotes(store)).toEqual([
+    { name: 'plan', version: 2, text: 'a b' },
+    { name: 'to.do', version: 1, text: '' },
+  ])
+  expect(autoReplies(store)).toEqual([
+    { interactionId: 'i2', at: 2, event: 'answered', ms: 3, cost: '0.01 USD' },
+    { interactionId: 'i1', at: 1, event: 'answered', ms: 3, cost: null },
+  ])
+  expect(autoReplyRuns(store)).toEqual([
+    { peer: 'svcx:bob', at: 1, ms: 0 },
+    { peer: 'svcx:carol', at: 2, ms: 9 },
   ])
   store.close()
 })

@@ -203,13 +203,64 @@ CREATE TABLE hub_keys_seen (
 INSERT INTO hub_keys_seen SELECT substr(word, instr(word, ' of ') + 4), CAST(word AS INTEGER),
   CAST(CAST(value AS TEXT) AS INTEGER) FROM (SELECT rest(name, 'key ') AS word, value FROM memory)
   WHERE word GLOB '[0-9]* of *';
-DELETE FROM memory WHERE coalesce(rest(name, 'refund of '), rest(name, 'refund for '), rest(name, 'refunded '),
-  rest(name, 'redemption '), rest(name, 'signed by a lost copy '), rest(name, 'lost orders asked of '),
-  rest(name, 'alarm about '), rest(name, 'ledger of '), rest(name, 'ledger accepted of '),
-  rest(name, 'lost holds accepted of '), rest(name, 'account refused by '), rest(name, 'supply of '),
-  rest(name, 'witnesses of '), rest(name, 'supply heads of ')) IS NOT NULL OR name GLOB 'key [0-9]* of *';
-DELETE FROM memory WHERE name IN ('chain-checkpoint', 'restored from an archive', 'contacts to ask after a restore',
-  'head that a peer holds', 'heads of a lost copy', 'old copy accepted', 'key set due above those of lost copies', 'place',
-  'second copy', 'taken over', 'copy seen', 'new mailbox due', 'outbox made ready under', 'identity made anew',
-  'last given up at', 'capability-uses-day', 'last restore', 'restores') OR substr(name, 1, 20) = 'numbers answered by ';
+
+-- What calls and tasks in words wait for.
+ALTER TABLE interactions ADD COLUMN open_price INTEGER;
+ALTER TABLE interactions ADD COLUMN call_begun INTEGER NOT NULL DEFAULT 0;
+UPDATE interactions SET open_price = CAST(CAST(m.value AS TEXT) AS INTEGER) FROM memory AS m
+  WHERE interactions.id = rest(m.name, 'priced task ') AND side = 'received';
+UPDATE interactions SET call_begun = 1 FROM memory AS m
+  WHERE interactions.id = rest(m.name, 'running call ') AND side = 'received';
+
+-- What hubs show of the keys of agents in two ways: forked, cut off, or otherwise than they sign; the proof of each.
+CREATE TABLE contradictions (
+  kind TEXT NOT NULL CHECK (kind IN ('fork', 'cut', 'notice')),
+  aid TEXT NOT NULL,
+  proof BLOB NOT NULL,
+  PRIMARY KEY (kind, aid)
+) STRICT, WITHOUT ROWID;
+INSERT INTO contradictions SELECT 'fork', rest(name, 'fork:'), value FROM memory WHERE rest(name, 'fork:') IS NOT NULL;
+INSERT INTO contradictions SELECT 'cut', rest(name, 'cut:'), value FROM memory WHERE rest(name, 'cut:') IS NOT NULL;
+INSERT INTO contradictions SELECT 'notice', rest(name, 'notice:'), value FROM memory
+  WHERE rest(name, 'notice:') IS NOT NULL;
+
+-- Proof of work that was found, until its hub took it or its time is over.
+CREATE TABLE pow_solutions (
+  hub TEXT PRIMARY KEY,
+  seed BLOB NOT NULL,
+  nonce BLOB NOT NULL,
+  not_after INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO pow_solutions SELECT rest(name, 'pow:'), cbor_item(value, 0), cbor_item(value, 1), cbor_item(value, 2)
+  FROM memory WHERE rest(name, 'pow:') IS NOT NULL;
+
+-- Notes of the blackboard.
+CREATE TABLE notes (name TEXT PRIMARY KEY, version INTEGER NOT NULL, text TEXT NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO notes SELECT note.key, json_extract(note.value, '$.version'), json_extract(note.value, '$.text')
+  FROM memory AS m JOIN json_each(CAST(m.value AS TEXT)) AS note WHERE m.name = 'blackboard';
+
+-- The last answers of the auto-reply, the newest last; and all of its runs within the hour, for its limits.
+CREATE TABLE auto_replies (
+  key INTEGER PRIMARY KEY,
+  interaction_id TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  event TEXT NOT NULL CHECK (event IN ('answered', 'failed')),
+  ms INTEGER NOT NULL,
+  cost TEXT
+) STRICT;
+CREATE TABLE auto_reply_runs (
+  key INTEGER PRIMARY KEY,
+  peer TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  ms INTEGER NOT NULL
+) STRICT;
+INSERT INTO auto_replies (interaction_id, at, event, ms, cost) SELECT json_extract(run.value, '$.interaction_id'),
+  json_extract(run.value, '$.at'), json_extract(run.value, '$.event'), json_extract(run.value, '$.ms'),
+  json_extract(run.value, '$.cost') FROM memory AS m JOIN json_each(CAST(m.value AS TEXT)) AS run
+  WHERE m.name = 'answers of the auto-reply' ORDER BY run.key DESC;
+INSERT INTO auto_reply_runs (peer, at, ms) SELECT json_extract(run.value, '$.peer'), json_extract(run.value, '$.at'),
+  json_extract(run.value, '$.ms') FROM memory AS m JOIN json_each(CAST(m.value AS TEXT)) AS run
+  WHERE m.name = 'runs of the auto-reply' ORDER BY run.key;
+
+DROP TABLE memory;
 `

@@ -77,6 +77,10 @@ export const interactionsTable = {
     anewAs: orNull(integer),
     /** Its `updatedAt` when it was taken out of the lists; see {@link isArchived}. */
     archivedAt: orNull(integer),
+    /** What a task in words costs while it is not paid for, as it was when it came. */
+    openPrice: orNull(integer),
+    /** The run of a call has begun, and is not made a second time. */
+    callBegun: flag,
   },
 } as const
 export type Interaction = RowOf<typeof interactionsTable>
@@ -264,3 +268,39 @@ export const newestIn = (store: Store): number =>
 /** Key of the newest interaction; 0 where there is none. */
 export const newestKey = (store: Store): number =>
   store.get<{ key: number }>('SELECT coalesce(max(key), 0) AS key FROM interactions')?.key ?? 0
+
+/** What a task costs before anybody answers it; undefined where it costs nothing, or is paid for. */
+export const openPriceOf = (store: Store, key: number): number | undefined =>
+  store.get<{ price: number | null }>('SELECT open_price AS price FROM interactions WHERE key = ?', key)
+    ?.price ?? undefined
+
+/** Keeps what a task costs; null: it is paid for, or answered. That is no change of the interaction. */
+export function keepOpenPrice(store: Store, key: number, price: number | null): void {
+  store.run('UPDATE interactions SET open_price = ?2 WHERE key = ?1 AND open_price IS NOT ?2', key, price)
+}
+
+/** Marks that the run of a call begins, or that its answer is kept; that is no change of the interaction. */
+export function markCallBegun(store: Store, key: number, isBegun: boolean): void {
+  const begun = isBegun ? 1 : 0
+  store.run('UPDATE interactions SET call_begun = ?2 WHERE key = ?1 AND call_begun <> ?2', key, begun)
+}
+
+/**
+ * Received calls that no agent answers, and tasks in words that are not paid for, without a word of ours so far, also not
+ * of a copy that is lost, and of which an answer arrives: a few of each peer, so that none holds up others.
+ */
+export function waitingCalls(store: Store): Interaction[] {
+  const found = store.all<{ key: number }>(
+    `SELECT key FROM (
+       SELECT key, row_number() OVER (PARTITION BY peer ORDER BY key) AS rank FROM interactions
+       WHERE side = 'received' AND numbered = 0 AND own_last IS NULL AND ${NUMBERS_KNOWN}
+         AND lost_by_peer_at IS NULL
+         AND state IN ('open', 'end_proposed') AND (state = 'open' OR end_by = 'peer')
+         AND ((capability IS NOT NULL AND auto_reply = 0) OR open_price IS NOT NULL)
+     ) WHERE rank <= 8 ORDER BY rank, key LIMIT 256`,
+  )
+  return interactionsAt(
+    store,
+    found.map(({ key }) => key),
+  )
+}

@@ -5,6 +5,8 @@ import { openStoreAt, type Store } from './open.ts'
 
 /** Tables that are read whole, and why each stays small. */
 const SMALL: Readonly<Record<string, string>> = {
+  auto_replies: 'the last two hundred',
+  auto_reply_runs: 'those of an hour',
   capabilities_held: 'at most a batch of each correspondent, each for days',
   capabilities_issued: 'at most a batch for each correspondent, each for days',
   contacts: 'kept by hand',
@@ -14,7 +16,7 @@ const SMALL: Readonly<Record<string, string>> = {
   lasting: 'one row',
   lost_orders: 'what a lost copy signed, once',
   lost_tasks: 'what a restored node was told of, once',
-  memory: 'one row for each thing of its kind; what belongs to a task goes with it',
+  notes: 'as many as its configuration allows',
   outbox: 'what has not arrived yet',
   redemptions: 'until a hub has proven them',
   restores: 'the last eight',

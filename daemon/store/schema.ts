@@ -1,5 +1,6 @@
 /** Tables of the node's store as this build makes them in a new home; `upgrades.ts` brings an older store here. */
 import { creditsSchema } from './schema-credits.ts'
+import { lastingSchema } from './schema-lasting.ts'
 
 const tables = /* sql */ `
 CREATE TABLE hubs (
@@ -115,6 +116,10 @@ CREATE TABLE interactions (
   way TEXT NOT NULL DEFAULT 'sealed' CHECK (way IN ('local', 'sealed', 'open')),
   -- The updated_at at which it was taken out of the lists: whatever happens in it brings it back.
   archived_at INTEGER,
+  -- What a task in words costs while it is not paid for, as it was when it came.
+  open_price INTEGER,
+  -- The run of a call has begun, and is not made a second time.
+  call_begun INTEGER NOT NULL DEFAULT 0,
   UNIQUE (delegator, id)
 ) STRICT;
 CREATE INDEX interactions_by_side ON interactions (side, updated_at, key, archived_at);
@@ -323,61 +328,9 @@ CREATE INDEX chain_by_type ON chain (type, seq);
 CREATE INDEX chain_undrained ON chain (drained, seq) WHERE drained = 0;
 
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE memory (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
-
--- Single values of this node, in one row.
-CREATE TABLE lasting (
-  one INTEGER PRIMARY KEY CHECK (one = 1),
-  -- How much of the evidence chain is verified, as its identity signed it.
-  chain_checkpoint BLOB,
-  -- When the archive was made that this store came from, until the hub was asked.
-  restored_from INTEGER,
-  -- The contacts have still to be asked what was lost.
-  contacts_due INTEGER NOT NULL DEFAULT 0,
-  -- The head of a correspondent that this chain contradicts.
-  contradicting_peer BLOB,
-  contradicting_length INTEGER,
-  contradicting_id BLOB,
-  -- Heads beyond this length, under this key state or an older one, were signed by a copy that is lost.
-  lost_beyond INTEGER,
-  lost_kel_seq INTEGER,
-  -- A key set that a newer copy made may be outnumbered.
-  copy_accepted INTEGER NOT NULL DEFAULT 0,
-  -- What of a key set above those of lost copies is still to be done.
-  key_set_due TEXT CHECK (key_set_due IN ('raise', 'publish')),
-  -- Where this store was last used, whether as a second copy, and in the place of which one it goes on.
-  place TEXT,
-  second_copy TEXT,
-  taken_over TEXT,
-  -- When another copy was last seen.
-  copy_seen_at INTEGER,
-  -- The mailbox is to be replaced.
-  mailbox_due INTEGER NOT NULL DEFAULT 0,
-  -- Seq of the key event under which the outbox was last made ready.
-  outbox_kel_seq INTEGER,
-  -- The identity that was made anew, and when.
-  anew_from TEXT,
-  anew_at INTEGER,
-  -- When a message was last given up.
-  gave_up_at INTEGER,
-  -- The day for which uses of capabilities are counted.
-  uses_day INTEGER
-) STRICT;
-
--- Every restore of this store, the newest last.
-CREATE TABLE restores (
-  key INTEGER PRIMARY KEY,
-  made_at INTEGER NOT NULL,
-  settled_at INTEGER NOT NULL,
-  -- Key of the newest task that the store had.
-  last_task INTEGER
-) STRICT;
-
--- When the newest question was asked what a peer holds that it has answered.
-CREATE TABLE numbers_answered (peer TEXT PRIMARY KEY, asked_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
 CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', content_rowid = 'key', prefix = '1');
 `
 
 /** Every table. */
-export const schema = tables + creditsSchema
+export const schema = tables + creditsSchema + lastingSchema

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { a2aEventsTable, a2aMessagesTable, a2aPushesTable, a2aTasksTable } from './a2a.ts'
+import { autoRepliesTable, autoReplyRunsTable } from './auto-replies.ts'
 import { heldTable, issuedTable, revocationsTable } from './capabilities.ts'
 import { chainTable } from './chain.ts'
 import { columnOf, type Table } from './columns.ts'
 import { contactsTable } from './contacts.ts'
+import { contradictionsTable } from './contradictions.ts'
 import { countersTable } from './counters.ts'
 import { hubAccountsTable, unprovenDebitsTable, witnessedRecordsTable } from './hub-accounts.ts'
 import { hubKeysSeenTable } from './hub-keys-seen.ts'
@@ -13,12 +15,13 @@ import { interactionsTable } from './interactions.ts'
 import { lastingTable } from './lasting.ts'
 import { lostTasksTable } from './lost.ts'
 import { lostOrdersTable } from './lost-orders.ts'
-import { memoryTable } from './memory.ts'
 import { attachmentsTable, messagesTable } from './messages.ts'
+import { notesTable } from './notes.ts'
 import { openStoreAt } from './open.ts'
 import { outboxTable } from './outbox.ts'
 import { paymentsTable } from './payments.ts'
 import { peersTable } from './peers.ts'
+import { powSolutionsTable } from './pow-solutions.ts'
 import { quotesTable } from './quotes.ts'
 import { ratingsTable } from './ratings.ts'
 import { redemptionsTable } from './redemptions.ts'
@@ -53,7 +56,6 @@ const tables: readonly Table[] = [
   chainTable,
   countersTable,
   lostTasksTable,
-  memoryTable,
   lastingTable,
   restoresTable,
   numbersAnsweredTable,
@@ -65,6 +67,11 @@ const tables: readonly Table[] = [
   unprovenDebitsTable,
   supplyHeadsTable,
   hubKeysSeenTable,
+  contradictionsTable,
+  powSolutionsTable,
+  notesTable,
+  autoRepliesTable,
+  autoReplyRunsTable,
 ]
 
 type ColumnInfo = { name: string; type: string; notnull: number; pk: number }

@@ -1,9 +1,8 @@
 /** The last runs of the auto-reply, also those of an earlier start: how long each took, and what it cost where the backend says so. */
 import type { Run, WaitingThread } from '../../autoreply/answering.ts'
-import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { recall, remember } from '../store/memory.ts'
+import { autoReplies, autoReplyRuns, keepAutoReply, keepAutoReplyRuns } from '../store/auto-replies.ts'
 import type { Store } from '../store/open.ts'
 
 export const RUNS_KEPT_MAX = 200
@@ -17,11 +16,8 @@ export type AutoReplyRun = {
   cost?: string
 }
 
-const SHOWN = 'answers of the auto-reply'
-
 export class AutoReplyRuns {
   readonly #store: Store
-  #kept: AutoReplyRun[] | undefined
 
   constructor(store: Store) {
     this.#store = store
@@ -29,45 +25,33 @@ export class AutoReplyRuns {
 
   /** The newest first. */
   get list(): AutoReplyRun[] {
-    if (this.#kept === undefined) {
-      const kept = recall(this.#store, SHOWN)
-      this.#kept = kept === undefined ? [] : (JSON.parse(fromUtf8(kept)) as AutoReplyRun[])
-    }
-    return this.#kept
+    return autoReplies(this.#store).map(({ interactionId: interaction_id, at, event, ms, cost }) => ({
+      interaction_id,
+      at,
+      event,
+      ms,
+      ...present({ cost: cost ?? undefined }),
+    }))
   }
 
   /** Keeps what the loop reports of a run; what else it reports is none. */
   note(
     event: string,
-    thread: Pick<WaitingThread, 'interactionId'>,
+    { interactionId }: Pick<WaitingThread, 'interactionId'>,
     at: number,
     detail: Record<string, unknown>,
   ) {
     if (event !== 'answered' && event !== 'failed') return
-    const { ms, cost } = detail
-    const words = typeof cost === 'string' ? plainLine(cost, COST_CHARACTERS_MAX) : undefined
-    const run = {
-      interaction_id: thread.interactionId,
-      at,
-      event,
-      ms: Number(ms),
-      ...present({ cost: words }),
-    } as const
-    const next = [run, ...this.list].slice(0, RUNS_KEPT_MAX)
-    this.#kept = next
-    this.#store.unflushed(() => remember(this.#store, SHOWN, utf8(JSON.stringify(next))), 'node.auto-runs')
+    const cost = typeof detail['cost'] === 'string' ? plainLine(detail['cost'], COST_CHARACTERS_MAX) : null
+    const reply = { interactionId, at, event, ms: Number(detail['ms']), cost } as const
+    this.#store.unflushed(() => keepAutoReply(this.#store, reply, RUNS_KEPT_MAX), 'node.auto-runs')
   }
 }
 
-const KEPT = 'runs of the auto-reply'
-
 /** Runs of the last hour, for the limits of the loop that comes next. */
-export function runsKept(store: Store): Run[] {
-  const kept = recall(store, KEPT)
-  return kept === undefined ? [] : (JSON.parse(fromUtf8(kept)) as Run[])
-}
+export const runsKept = (store: Store): Run[] => autoReplyRuns(store)
 
 /** Without a flush of its own: what a power cut takes of it is a run that may come once more. */
 export function keepRuns(store: Store, runs: readonly Run[]): void {
-  store.unflushed(() => remember(store, KEPT, utf8(JSON.stringify(runs))), 'node.auto-runs')
+  store.unflushed(() => keepAutoReplyRuns(store, runs), 'node.auto-runs')
 }

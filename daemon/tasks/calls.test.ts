@@ -17,7 +17,7 @@ import { TASK } from '../../protocol/proof/quote.ts'
 import { type CallOutcome, type CapabilityCall, type Provider, runProvider } from '../modules/provider.ts'
 import { Payee } from '../payments/payee.ts'
 import { openPrice } from '../payments/priced-tasks.ts'
-import { recall, remember } from '../store/memory.ts'
+import { markCallBegun } from '../store/interactions.ts'
 import { paymentOf } from '../store/payments.ts'
 import type { Message } from '../store/threads.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
@@ -110,7 +110,7 @@ const document = ({ kind, payload }: Message): Record<string, unknown> => {
   return 'document' in decoded ? JSON.parse(fromUtf8(decoded.document)) : {}
 }
 const answerOf = (id: string) => document(answersOf(id)[0] as Message)
-const markOf = (id: string) => recall(bob.ctx.store, `running call ${id}`)
+const isBegun = (id: string) => bob.thread(id).callBegun === 1
 const again = () => {
   calls = new Calls(bob.ctx, modules(), payee)
   calls.start()
@@ -122,7 +122,7 @@ describe('a call', () => {
     const id = await called()
     await begun(1)
     expect(running[0]).toMatchObject({ capability: COUNT, args: { text: 'a b c' }, caller: alice.aid })
-    expect(markOf(id)).toEqual(utf8(COUNT))
+    expect(isBegun(id)).toBe(true)
     await aTurn()
     expect(running).toHaveLength(1)
     running[0]?.end()
@@ -130,7 +130,7 @@ describe('a call', () => {
     expect(answersOf(id)).toHaveLength(1)
     expect(answerOf(id)).toMatchObject({ status: 'OK', metrics: { words: 3 } })
     expect(bob.thread(id)).toMatchObject({ state: 'end_proposed', endBy: 'me' })
-    expect(markOf(id)).toBeUndefined()
+    expect(isBegun(id)).toBe(false)
   })
 
   test('keeps what a private provider observed out of the evidence', async () => {
@@ -183,7 +183,7 @@ describe('a call', () => {
     leave(id)
     await world.settle()
     running[0]?.end()
-    await expect.poll(() => [bob.thread(id).state, markOf(id)], SOON).toEqual([state, undefined])
+    await expect.poll(() => [bob.thread(id).state, isBegun(id)], SOON).toEqual([state, false])
     expect(answersOf(id)).toEqual([])
   })
 
@@ -193,7 +193,7 @@ describe('a call', () => {
     await begun(1)
     bob.say(id, 'three, I counted them')
     running[0]?.end()
-    await expect.poll(() => markOf(id), SOON).toBeUndefined()
+    await expect.poll(() => isBegun(id), SOON).toBe(false)
     expect(answersOf(id).map(({ text }) => text)).toEqual(['three, I counted them'])
     expect(bob.thread(id).state).toBe('open')
   })
@@ -250,7 +250,7 @@ describe('of calls that wait', () => {
   test('that the node stopped is told so after a restore only where no copy that is lost has answered', async () => {
     const [answered, open] = [await called(), await called({ text: 'd e' })]
     for (const id of [answered, open])
-      bob.within(() => remember(bob.ctx.store, `running call ${id}`, new Uint8Array(1)))
+      bob.within(() => markCallBegun(bob.ctx.store, bob.thread(id).key, true))
     const archive = world.archive(bob)
     const made = world.clock.ms
     bob.within(() =>
@@ -438,7 +438,7 @@ describe('a call that has a price', () => {
     const stopping = calls.stop()
     running[0]?.end()
     await stopping
-    bob.ctx.store.run('DELETE FROM memory WHERE name = ?', `running call ${id}`)
+    markCallBegun(bob.ctx.store, bob.thread(id).key, false)
     prices = {}
     served = {}
     again()
@@ -457,7 +457,7 @@ describe('a call that has a price', () => {
     running[0]?.end()
     await stopping
     again()
-    expect(markOf(id)).toBeUndefined()
+    expect(isBegun(id)).toBe(false)
     await over(id)
     expect(asked).toEqual(['hold', 'release'])
     expect(answerOf(id)).toMatchObject({ status: 'FAILED', message: /the node stopped/ })

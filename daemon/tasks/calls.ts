@@ -2,7 +2,6 @@
  * Calls of capabilities that this node serves: each that may run is run once, and answered with its effect. A mark in the
  * store stands before a run, so that a call which a crash cut short is not made a second time.
  */
-import { utf8 } from '../../protocol/encoding/bytes.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { parseRequestDocument } from '../../protocol/proof/documents.ts'
 import { buildEffect } from '../../protocol/proof/effect.ts'
@@ -12,10 +11,9 @@ import type { Modules } from '../modules/modules.ts'
 import type { Provider } from '../modules/provider.ts'
 import type { PaidAnswer, Payee } from '../payments/payee.ts'
 import { notTakenEffect, quoteFor, whyNotTaken } from '../payments/price-check.ts'
-import { dropPrice, openPrice, PRICED_MARK } from '../payments/priced-tasks.ts'
+import { dropPrice, openPrice } from '../payments/priced-tasks.ts'
 import { Loop } from '../platform/loop.ts'
-import { NUMBERS_KNOWN, uncertainInteractions } from '../store/interactions.ts'
-import { forget, recall, remember } from '../store/memory.ts'
+import { markCallBegun, uncertainInteractions, waitingCalls } from '../store/interactions.ts'
 import { paymentOf } from '../store/payments.ts'
 import { ANSWER_DEADLINE_MS, type Interaction } from '../store/threads.ts'
 import { acceptEnd, type ConversationNeeds } from './conversation.ts'
@@ -31,20 +29,6 @@ const PER_PEER_MAX = 2
 const LOOK_MS = 3_600_000
 const RETRY_MS = 10_000
 const STOPPED = 'the node stopped while this ran; whether it took effect is not known'
-/**
- * Received calls that no agent answers, and tasks in words that are not paid for, without a word of ours so far, also not
- * of a copy that is lost, and of which an answer arrives: a few of each peer, so that none holds up others.
- */
-const WAITING_SQL = `SELECT key FROM (
-  SELECT key, row_number() OVER (PARTITION BY peer ORDER BY key) AS rank FROM interactions AS i
-  WHERE side = 'received' AND numbered = 0 AND own_last IS NULL AND ${NUMBERS_KNOWN}
-    AND lost_by_peer_at IS NULL
-    AND state IN ('open', 'end_proposed') AND (state = 'open' OR end_by = 'peer')
-    AND ((capability IS NOT NULL AND auto_reply = 0)
-      OR EXISTS (SELECT 1 FROM memory WHERE name = '${PRICED_MARK}' || i.id))
-) WHERE rank <= 8 ORDER BY rank, key LIMIT 256`
-
-const markOf = ({ id }: Interaction): string => `running call ${id}`
 
 export class Calls {
   readonly #ctx: Needs
@@ -75,7 +59,7 @@ export class Calls {
   start(): void {
     const { store } = this.#ctx
     for (const interaction of [...this.#waiting(), ...uncertainInteractions(store)])
-      if (recall(store, markOf(interaction)) !== undefined) this.#cutShort.add(interaction.key)
+      if (interaction.callBegun === 1) this.#cutShort.add(interaction.key)
     this.#sayCutShort()
     this.#loop.start()
   }
@@ -90,7 +74,8 @@ export class Calls {
   /** Of what was paid for, the credits go back before it is told. */
   #sayStopped(interaction: Interaction): void {
     const answer = { effect: buildEffect({ status: 'FAILED', message: STOPPED }) }
-    if (this.#payee?.keep(interaction, answer) === true) forget(this.#ctx.store, markOf(interaction))
+    if (this.#payee?.keep(interaction, answer) === true)
+      markCallBegun(this.#ctx.store, interaction.key, false)
     else this.#answer(interaction, answer)
   }
 
@@ -119,8 +104,7 @@ export class Calls {
   }
 
   #waiting(): Interaction[] {
-    const { store, threads } = this.#ctx
-    return store.all<{ key: number }>(WAITING_SQL).map(({ key }) => threads.byKey(key))
+    return waitingCalls(this.#ctx.store)
   }
 
   async #run(interaction: Interaction): Promise<void> {
@@ -159,7 +143,7 @@ export class Calls {
     const { store } = this.#ctx
     const capability = interaction.capability ?? ''
     if (provider === undefined) return { effect: notServed(capability) }
-    remember(store, markOf(interaction), utf8(capability))
+    markCallBegun(store, interaction.key, true)
     const call = { capability, args: this.#argumentsOf(interaction), caller: interaction.peer }
     const effect = await this.#modules.run(provider, { ...call, signal: this.#loop.signal })
     return this.#loop.signal.aborted ? undefined : { effect, isPrivate: provider.isPrivate === true }
@@ -227,7 +211,7 @@ export class Calls {
     const { store, threads } = this.#ctx
     store.transaction(() => {
       const interaction = threads.byKey(key)
-      forget(store, markOf(interaction))
+      markCallBegun(store, key, false)
       dropPrice(this.#ctx, interaction)
       if (interaction.numbered > 0) return
       if (interaction.state === 'open') answerWithEffect(this.#ctx, interaction, effect, parts)

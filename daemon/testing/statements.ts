@@ -12,7 +12,7 @@ export const sources = readdirSync(join(root, 'daemon'), { recursive: true, enco
   .filter(
     path =>
       /\.ts$/.test(path) &&
-      !/\.test\.ts$|\/testing|schema(?:-credits)?\.ts$|upgrades\.ts$|from-memory\.ts$/.test(path),
+      !/\.test\.ts$|\/testing|schema(?:-\w+)?\.ts$|upgrades\.ts$|from-memory\.ts$/.test(path),
   )
 
 /** What stands in a built statement where it is no constant: the most that it may be there, each way by itself. */

@@ -54,6 +54,17 @@ const ROWS: readonly string[] = [
      FROM now.hub_accounts AS a WHERE lost_asked_at IS NOT NULL`,
   `SELECT 'supply heads of ' || hub, as_text(json_group_array(json_array(seq, as_base64url(id))))
      FROM (SELECT * FROM now.supply_heads ORDER BY key) GROUP BY hub`,
+  "SELECT 'priced task ' || id, as_text(open_price) FROM now.interactions",
+  "SELECT 'running call ' || id, as_text(capability) FROM now.interactions WHERE call_begun",
+  "SELECT kind || ':' || aid, proof FROM now.contradictions",
+  "SELECT 'pow:' || hub, as_cbor(seed, nonce, not_after) FROM now.pow_solutions",
+  `SELECT 'blackboard', as_text(json_group_object(name, json_object('version', version, 'text', text))) FROM now.notes
+     HAVING count(*) > 0`,
+  `SELECT 'answers of the auto-reply', as_text(json_group_array(json_patch('{}', json_object('interaction_id', interaction_id,
+     'at', at, 'event', event, 'ms', ms, 'cost', cost)))) FROM (SELECT * FROM now.auto_replies ORDER BY key DESC)
+     HAVING count(*) > 0`,
+  `SELECT 'runs of the auto-reply', as_text(json_group_array(json_object('peer', peer, 'at', at, 'ms', ms)))
+     FROM (SELECT * FROM now.auto_reply_runs ORDER BY key) HAVING count(*) > 0`,
   "SELECT 'key ' || seq || ' of ' || hub, as_text(at) FROM now.hub_keys_seen",
 ]
 

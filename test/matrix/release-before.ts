@@ -25,6 +25,7 @@ export const isUpgraded = (dir: string): boolean => existsSync(`${storePath(dir)
 const MADE_ANEW: Readonly<Record<string, string>> = {
   interactions_by_side: 'CREATE INDEX interactions_by_side ON interactions (side, updated_at)',
   interactions_by_state: 'CREATE INDEX interactions_by_state ON interactions (side, state, updated_at)',
+  memory: 'CREATE TABLE memory (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID',
   messages_text: `CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', content_rowid = 'key')`,
 }
 /** What is not kept any more, as that release had it, and what it was. */
@@ -60,12 +61,14 @@ function formerStore(): Former {
   for (const step of upgrades.slice(RELEASED_SCHEMA - 1).reverse())
     for (const statement of statementsOf(step).reverse()) database.exec(undone(statement) ?? '')
   database.exec(`PRAGMA user_version = ${RELEASED_SCHEMA}`)
-  const copies = tablesOf(database).map(table => {
-    const columns = database.prepare('SELECT name FROM pragma_table_info(?)').all(table)
-    const names = columns.map(({ name }) => String(name))
-    const values = names.map(name => DROPPED[`${table}.${name}`]?.was ?? name)
-    return `INSERT INTO main.${table} (${names.join(', ')}) SELECT ${values.join(', ')} FROM now.${table}`
-  })
+  const copies = tablesOf(database)
+    .filter(table => table !== 'memory')
+    .map(table => {
+      const columns = database.prepare('SELECT name FROM pragma_table_info(?)').all(table)
+      const names = columns.map(({ name }) => String(name))
+      const values = names.map(name => DROPPED[`${table}.${name}`]?.was ?? name)
+      return `INSERT INTO main.${table} (${names.join(', ')}) SELECT ${values.join(', ')} FROM now.${table}`
+    })
   database.close()
   return { bytes: readFileSync(storePath(dir)), copying: [...copies, FILLED_ANEW, ...fillMemory].join('; ') }
 }
