@@ -3,16 +3,18 @@ import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
 import { module as payments } from '#x402'
 import { buildInfo } from '../protocol/build-info.ts'
+import type { OperationInput } from '../protocol/control/operations.ts'
 import { toBase64, toBase64url, toHex } from '../protocol/encoding/bytes.ts'
 import { systemNow, systemTimers, type Timers } from '../protocol/timers.ts'
 import { A2aInterface } from './a2a/interface.ts'
+import { A2aSettings } from './a2a/settings.ts'
 import type { Context, Ground } from './context.ts'
 import { ControlAddress } from './control/address.ts'
 import { builtPage, type ConsoleParts } from './control/console.ts'
 import { FreshHosts } from './control/fresh-hosts.ts'
-import type { Handlers } from './control/handlers.ts'
+import type { Handlers, TaskOperations } from './control/handlers.ts'
 import { callsOf } from './control/invoke.ts'
-import { operationsOf } from './control/operations.ts'
+import { openedTasks, operationsOf } from './control/operations.ts'
 import { PageSessions } from './control/page-sessions.ts'
 import { ControlServer } from './control/server.ts'
 import { Tickets } from './control/tickets.ts'
@@ -172,21 +174,22 @@ async function assemble(
   const outbox = new Outbox(ctx)
   const reviews = new ReviewUploads(ctx)
   const token = ensureToken(ctx.dir, random)
-  declareSecrets(publication, ctx, token)
+  const a2aSettings = new A2aSettings(ctx.dir, ctx.settings, random)
+  declareSecrets(publication, ctx, { token, a2aSettings })
   const { payee, ...paying } = paymentsOf(ctx, membership)
-  const autoReply = new AutoReply(ctx, options.env, () => [token, ...a2a.secrets])
+  const autoReply = new AutoReply(ctx, options.env, () => [token, ...a2aSettings.secrets])
   const control = new ControlAddress()
   const opening = { control, tickets: new Tickets(now, random), hosts: new FreshHosts(now, random) }
   const lifetime = new AbortController()
   const wake = () => wakeAll(wakers)
-  const a2a = openedA2a(ctx, { modules, publication }, () => handlers)
+  const tasks = openedTasks(ctx, { token, reviews, payer: paying.payer })
+  const a2a = openedA2a(ctx, modules, a2aSettings, tasks)
   const handlers: Handlers = operationsOf(ctx, {
     membership,
     sync,
     autoReply,
-    reviews,
+    tasks,
     ...opening,
-    token,
     publication,
     modules,
     ...paying,
@@ -272,31 +275,37 @@ const watchStore = (
     end()
   })
 
-/** The A2A interface, which calls the operations of the node as its other clients do. */
+/** The A2A interface, which calls the operations on tasks as other clients of the node do. */
 function openedA2a(
   ctx: Context,
-  { modules, publication }: { modules: Modules; publication: Publication },
-  handlers: () => Handlers,
+  modules: Modules,
+  settings: A2aSettings,
+  handlers: TaskOperations,
 ): A2aInterface {
-  const call = () => callsOf({ handlers: handlers(), ctx })
-  const a2a = new A2aInterface(
-    { ...ctx, modules },
-    {
-      delegate: given => call()('delegate', given),
-      message: given => call()('message', given),
-      end: given => call()('end', given),
-      cancel: given => call()('cancel', given),
-    },
-    payments !== undefined,
-  )
-  publication.declare('the A2A token', () => a2a.secrets)
-  return a2a
+  const call = callsOf({ handlers, ctx })
+  const operations = {
+    delegate: (given: OperationInput<'delegate'>) => call('delegate', given),
+    message: (given: OperationInput<'message'>) => call('message', given),
+    end: (given: OperationInput<'end'>) => call('end', given),
+    cancel: (given: OperationInput<'cancel'>) => call('cancel', given),
+  }
+  const isPaidHere = payments !== undefined
+  // most nodes never load it
+  return new A2aInterface(settings, ctx, async () => {
+    const { Works } = await import('./a2a/works.ts')
+    return new Works({ ...ctx, modules }, operations, isPaidHere)
+  })
 }
 
 /** What of the node itself must stand in nothing that is published; modules declare what they hold. */
-function declareSecrets(publication: Publication, { identity, settings }: Context, token: string): void {
+function declareSecrets(
+  publication: Publication,
+  { identity, settings }: Context,
+  { token, a2aSettings }: { token: string; a2aSettings: A2aSettings },
+): void {
   const spelled = spelledSeeds(identity)
   publication.declare('the control token', () => [token])
+  publication.declare('the A2A token', () => a2aSettings.secrets)
   publication.declare('the key of a model server', () => [settings.current.auto_reply?.api_key ?? ''])
   publication.declare('a recovery phrase', () => spelled().phrases)
   publication.declare('a private key', () => spelled().keys)

@@ -618,6 +618,7 @@ export const rooms: Record<string, Room> = {
       'protocol/encoding',
       'protocol/build-info.ts',
       'protocol/timers.ts',
+      'protocol/control',
       'daemon/platform',
       'daemon/home',
       'daemon/store',

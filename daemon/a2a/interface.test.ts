@@ -6,15 +6,19 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { A2aWorld } from '../testing/a2a.ts'
 import { A2aInterface } from './interface.ts'
+import { A2aSettings } from './settings.ts'
+import { Works } from './works.ts'
 
 let world: A2aWorld
+let settings: A2aSettings
 let a2a: A2aInterface
 beforeEach(async () => {
   world = new A2aWorld()
   const { alice } = await world.paid()
   const { ctx } = alice.node
   Object.assign(ctx.modules, { list: () => [], find: () => undefined, startsOf: () => undefined })
-  a2a = new A2aInterface(ctx as never, {} as never, true)
+  settings = new A2aSettings(ctx.dir, ctx.settings, ctx.random)
+  a2a = new A2aInterface(settings, ctx, async () => new Works(ctx as never, {} as never, true))
   Object.assign(world, { alice })
 })
 afterEach(async () => {
@@ -29,7 +33,7 @@ const answers = async (url = '') => (await fetch(`${url}/.well-known/agent-card.
 
 test('it is closed until it is turned on, and again once it is turned off', async () => {
   await a2a.start()
-  expect([a2a.bound, a2a.url, a2a.warning, a2a.secrets]).toEqual([undefined, undefined, undefined, []])
+  expect([a2a.bound, a2a.url, a2a.warning, settings.secrets]).toEqual([undefined, undefined, undefined, []])
   set()
   await a2a.apply()
   const { url } = a2a
@@ -94,7 +98,7 @@ test('the token is the same until it is renewed, which takes the addresses of pu
   const first = a2a.token(false)
   expect(a2a.token(false)).toEqual(first)
   expect(readFileSync(first.file, 'utf8').trim()).toBe(first.token)
-  expect(a2a.secrets).toEqual([first.token])
+  expect(settings.secrets).toEqual([first.token])
   const second = a2a.token(true)
   expect(second).toEqual({ token: expect.not.stringMatching(first.token), file: first.file })
   const headers = (token: string) => ({ headers: { Authorization: `Bearer ${token}`, 'A2A-Version': '1.0' } })

@@ -1,20 +1,18 @@
-/** The A2A interface of a running node: opened, moved and closed as the settings say, with a token of its own. */
-import { join } from 'node:path'
+/** The A2A interface of a running node: opened, moved and closed as the settings say. */
 import { isDeepStrictEqual } from 'node:util'
+import type { Logger } from 'pino'
 import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
-import type { Context } from '../context.ts'
 import type { A2aPort } from '../control/a2a.ts'
 import { A2A_HOST, A2A_PORT_END, A2A_PORT_FIRST } from '../home/a2a-config.ts'
-import { addressOf, LOOPBACK_HOSTS } from '../home/config.ts'
+import { addressOf } from '../home/config.ts'
 import { freePort } from '../home/home.ts'
-import { ensureToken, renewToken, tokenFiles } from '../home/token.ts'
+import type { Notices } from '../platform/notices.ts'
 import { refuse } from '../refusal.ts'
 import { removeA2aPushes } from '../store/a2a.ts'
-import type { Operations } from './sending.ts'
+import type { Store } from '../store/open.ts'
 import type { A2aServer } from './server.ts'
-import type { Works, WorksNeeds } from './works.ts'
-
-type Needs = WorksNeeds & Pick<Context, 'dir' | 'notices'>
+import type { A2aSettings, A2aToken } from './settings.ts'
+import type { Works } from './works.ts'
 
 /** Why it cannot listen, and what to do. */
 function whyNot(error: unknown): string {
@@ -26,22 +24,31 @@ function whyNot(error: unknown): string {
 const WILDCARDS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' }
 
 export class A2aInterface implements A2aPort, AsyncDisposable {
-  readonly #ctx: Needs
+  readonly #settings: A2aSettings
+  readonly #store: Store
+  readonly #notices: Notices
+  readonly #log: Logger
   readonly #load: () => Promise<Works>
   #works: Works | undefined
   #server: A2aServer | undefined
   #bound: string | undefined
-  #token: string | undefined
   #fault: string | undefined
   #isStarted = false
   /** The settings that it was opened with. */
   #opened: object | undefined
   #changing: Promise<void> = Promise.resolve()
 
-  /** `operations` are those of the node, asked for when they are needed; `isPaidHere`: whether this build takes payments. */
-  constructor(ctx: Needs, operations: Operations, isPaidHere: boolean) {
-    this.#ctx = ctx
-    this.#load = async () => new (await import('./works.ts')).Works(ctx, operations, isPaidHere)
+  /** `load` puts together what it serves, once it is first wanted. */
+  constructor(
+    settings: A2aSettings,
+    { store, notices, log }: { store: Store; notices: Notices; log: Logger },
+    load: () => Promise<Works>,
+  ) {
+    this.#settings = settings
+    this.#store = store
+    this.#notices = notices
+    this.#log = log
+    this.#load = load
   }
 
   get bound(): string | undefined {
@@ -55,18 +62,16 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
   }
 
   get warning(): string | undefined {
-    const { enabled = false, addr = '' } = this.#ctx.settings.current.a2a ?? {}
     if (this.#fault !== undefined) return this.#fault
-    const [host = ''] = addressOf(addr)
-    if (enabled && !LOOPBACK_HOSTS.includes(host))
-      return `the A2A interface listens on ${host}: anyone who can reach it and has the token gives tasks in your name; put TLS in front of it`
-    return undefined
+    const { outside } = this.#settings
+    if (outside === undefined) return undefined
+    return `the A2A interface listens on ${outside}: anyone who can reach it and has the token gives tasks in your name; put TLS in front of it`
   }
 
   /** Opens it where it is on; what it cannot do it says in its status. */
   async start(): Promise<void> {
     this.#isStarted = true
-    await this.apply().catch(error => this.#ctx.log.warn({ err: error }, 'the A2A interface does not run'))
+    await this.apply().catch(error => this.#log.warn({ err: error }, 'the A2A interface does not run'))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -84,30 +89,23 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
     this.#changing = this.#changing
       .catch(() => undefined)
       .then(() => this.#reopen(mayMove))
-      .finally(() => this.#ctx.notices.say('a2a', this.warning))
+      .finally(() => this.#notices.say('a2a', this.warning))
     return this.#changing
   }
 
   /** A new one ends what the one before opened: calls that wait, streams, and addresses that are called. */
-  token(renew: boolean): { token: string; file: string; dropped_pushes?: number } {
-    const { dir, random } = this.#ctx
-    this.#token = renew ? renewToken(dir, random, 'a2a') : ensureToken(dir, random, 'a2a')
-    const told = { token: this.#token, file: join(dir, tokenFiles.a2a) }
-    if (!renew) return told
+  token(renew: boolean): A2aToken & { dropped_pushes?: number } {
+    if (!renew) return this.#settings.token()
+    const told = this.#settings.renewToken()
     this.#server?.tokenReplaced()
-    const { store } = this.#ctx
+    const store = this.#store
     const dropped = store.transaction(() => removeA2aPushes(store), 'node.a2a')
     this.#works?.dropPushes()
     return dropped === 0 ? told : { ...told, dropped_pushes: dropped }
   }
 
-  /** What must never leave this machine. */
-  get secrets(): string[] {
-    return this.#token === undefined ? [] : [this.#token]
-  }
-
   async #reopen(mayMove: boolean): Promise<void> {
-    const settings = this.#ctx.settings.current.a2a
+    const settings = this.#settings.current
     // a node that never opened it has nothing to follow
     if (settings !== undefined) this.#works ??= await this.#load()
     if (this.#isStarted) this.#works?.follow()
@@ -117,10 +115,10 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
     this.#fault = undefined
     this.#opened = wanted
     if (settings?.enabled !== true || this.#works === undefined) return
-    this.token(false)
+    this.#settings.token()
     const [host = A2A_HOST, port = '0'] = addressOf(settings.addr)
     const server = this.#works.server({
-      token: () => this.#token ?? '',
+      token: () => this.#settings.tokenInUse,
       host,
       port: Number(port),
       hosts: settings.hosts ?? [],

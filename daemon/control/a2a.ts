@@ -1,7 +1,7 @@
 /** Operations on the A2A interface, which the node opens and closes behind this port. */
 import { present } from '../../protocol/encoding/present.ts'
-import type { Context } from '../context.ts'
 import { A2A_HOST, A2A_PORT_FIRST } from '../home/a2a-config.ts'
+import type { Settings } from '../home/settings.ts'
 import type { A2aOperations } from './handlers.ts'
 
 export type A2aPort = {
@@ -18,9 +18,9 @@ export type A2aPort = {
 
 export type A2aParts = { a2a: A2aPort }
 
-export function a2aOperations(ctx: Pick<Context, 'settings'>, { a2a }: A2aParts): A2aOperations {
+export function a2aOperations(settings: Settings, a2a: A2aPort): A2aOperations {
   const view = () => {
-    const { enabled = false, addr, hosts, push_hosts } = ctx.settings.current.a2a ?? {}
+    const { enabled = false, addr, hosts, push_hosts } = settings.current.a2a ?? {}
     const { url, warning } = a2a
     const card_url = url && `${url}/.well-known/agent-card.json`
     return { on: enabled, ...present({ url, card_url, addr, hosts, push_hosts, warning }) }
@@ -30,22 +30,22 @@ export function a2aOperations(ctx: Pick<Context, 'settings'>, { a2a }: A2aParts)
       return view()
     },
     async a2aSet({ on, ...given }) {
-      const before = ctx.settings.current.a2a
+      const before = settings.current.a2a
       const held = before ?? { enabled: false, addr: `${A2A_HOST}:${A2A_PORT_FIRST}` }
-      ctx.settings.change({ a2a: { ...held, ...present(given), enabled: on } })
+      settings.change({ a2a: { ...held, ...present(given), enabled: on } })
       // whoever never chose an address keeps the one that is found first
       const isFirst = before === undefined && given.addr === undefined
       try {
         await a2a.apply(isFirst)
       } catch (error) {
         // what it cannot do it is not set to
-        ctx.settings.change({ a2a: before })
+        settings.change({ a2a: before })
         await a2a.apply().catch(() => undefined)
         throw error
       }
       const { bound } = a2a
       if (isFirst && bound !== undefined)
-        ctx.settings.change({ a2a: { ...held, ...present(given), enabled: on, addr: bound } })
+        settings.change({ a2a: { ...held, ...present(given), enabled: on, addr: bound } })
       return view()
     },
     async a2aToken({ renew = false }) {

@@ -20,9 +20,9 @@ const LOCKED = 'another program has locked the store of this node: nothing was c
 type AnyHandler = (given: unknown, signal: AbortSignal) => Promise<unknown>
 
 /** Refuses with the codes of the control table alone; whatever else is thrown is a failure of the node. */
-export async function invoke(
-  handlers: Handlers,
-  name: OperationName,
+export async function invoke<Held extends OperationName>(
+  handlers: Pick<Handlers, Held>,
+  name: Held,
   given: unknown,
   signal: AbortSignal,
 ): Promise<unknown> {
@@ -43,7 +43,7 @@ export async function invoke(
   }
 }
 
-type OwnCalls = <N extends OperationName>(
+type OwnCalls<Held extends OperationName> = <N extends Held>(
   name: N,
   body?: Call<Operations[N]>['body'],
   query?: Record<string, string>,
@@ -51,7 +51,13 @@ type OwnCalls = <N extends OperationName>(
 ) => Promise<ReplyOf<Operations[N]>>
 
 /** The operations of a node in this process, called as a client calls those of another one. */
-export function callsOf({ handlers, ctx }: { handlers: Handlers; ctx: { log: Logger } }): OwnCalls {
+export function callsOf<Held extends OperationName>({
+  handlers,
+  ctx,
+}: {
+  handlers: Pick<Handlers, Held>
+  ctx: { log: Logger }
+}): OwnCalls<Held> {
   const never = new AbortController().signal
   return async (name, body, query = {}, options = {}) => {
     const given = operations[name].method === 'GET' ? query : (body ?? {})
