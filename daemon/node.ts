@@ -4,7 +4,6 @@ import pino, { type Logger } from 'pino'
 import { module as payments } from '#x402'
 import { buildInfo } from '../protocol/build-info.ts'
 import type { OperationInput } from '../protocol/control/operations.ts'
-import { toBase64, toBase64url, toHex } from '../protocol/encoding/bytes.ts'
 import { systemNow, systemTimers, type Timers } from '../protocol/timers.ts'
 import { A2aInterface } from './a2a/interface.ts'
 import { A2aSettings } from './a2a/settings.ts'
@@ -35,7 +34,7 @@ import { Connections } from './hubs/http.ts'
 import type { HubClient, HubInputs } from './hubs/hub.ts'
 import { PowSolver } from './hubs/pow.ts'
 import { Publication } from './hubs/publication.ts'
-import { type Identity, phraseOfSeed } from './identity/identity.ts'
+import { spelledSeeds } from './identity/spelled-seeds.ts'
 import { Outbox } from './mail/outbox.ts'
 import { Relay } from './mail/relay.ts'
 import { watchForTwin } from './mail/waiting-mail.ts'
@@ -118,6 +117,15 @@ const paymentsOf = (ctx: Context, membership: Membership) => ({
   wallet: payments && new payments.Wallet(ctx, membership),
 })
 
+/** What the rooms above the line share beside the ground. */
+function aboveTheLine(below: Ground, publication: Publication) {
+  const config = below.settings.current.modules ?? {}
+  const modules = new Modules({ ...below, config, publication })
+  const topUps = new TopUps(below)
+  const ctx: Context = { ...below, topUps, modules, carriers: sealedCarriers(below) }
+  return { ctx, topUps, modules }
+}
+
 type Assembled = Omit<Node, 'stop' | typeof Symbol.asyncDispose>
 
 /** With the clock of the machine: that of the node asks the hub. */
@@ -161,11 +169,8 @@ async function assemble(
   const { identity, store, timers, random, wakers, log } = below
   const { now } = ground
   undo.use(watchStore(below, () => options.onShutdown?.()))
-  const topUps = new TopUps(below)
   const publication = new Publication()
-  const config = below.settings.current.modules ?? {}
-  const modules = new Modules({ ...below, config, publication })
-  const ctx: Context = { ...below, topUps, modules, carriers: sealedCarriers(below) }
+  const { ctx, topUps, modules } = aboveTheLine(below, publication)
   const connections = new Connections()
   const sync = new Sync(ctx, new PowSolver(store, below))
   const membership = new Membership(ctx, hubInputs({ ...below, now }, connections, publication), sync)
@@ -293,7 +298,7 @@ function openedA2a(
   // most nodes never load it
   return new A2aInterface(settings, ctx, async () => {
     const { Works } = await import('./a2a/works.ts')
-    return new Works({ ...ctx, modules }, operations, isPaidHere)
+    return new Works(ctx, { settings, modules, operations, isPaidHere })
   })
 }
 
@@ -309,26 +314,6 @@ function declareSecrets(
   publication.declare('the key of a model server', () => [settings.current.auto_reply?.api_key ?? ''])
   publication.declare('a recovery phrase', () => spelled().phrases)
   publication.declare('a private key', () => spelled().keys)
-}
-
-type Spelled = { log: Identity['log']; phrases: string[]; keys: string[] }
-
-/** The identity's seeds as they could be written out; spelled anew once the log has grown, not with each request. */
-function spelledSeeds(identity: Identity): () => Spelled {
-  let spelled: Spelled | undefined
-  return () => {
-    if (spelled !== undefined && spelled.log === identity.log) return spelled
-    const next = identity.nextSeed
-    const seeds = next === undefined ? [identity.seed] : [identity.seed, next]
-    const now = {
-      log: identity.log,
-      phrases: seeds.map(phraseOfSeed),
-      keys: seeds.flatMap(seed => [toBase64url(seed), toBase64(seed), toHex(seed)]),
-    }
-    // a next key that is away may come back, so only what is whole is kept
-    if (next !== undefined) spelled = now
-    return now
-  }
 }
 
 type Part = { start(): void; stop(): void | Promise<void> }

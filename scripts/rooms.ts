@@ -593,7 +593,10 @@ export const rooms: Record<string, Room> = {
       'daemon/platform',
       'daemon/home',
       'daemon/store',
+      'daemon/identity',
       'daemon/attachments',
+      'daemon/hubs',
+      'daemon/peers',
       'daemon/context.ts',
       'daemon/payments',
       'daemon/tasks',
@@ -615,7 +618,6 @@ export const rooms: Record<string, Room> = {
   'daemon/node.ts': {
     purpose: 'composition of the running node',
     uses: [
-      'protocol/encoding',
       'protocol/build-info.ts',
       'protocol/timers.ts',
       'protocol/control',

@@ -240,6 +240,7 @@ test('a part of the node names what it needs of the context; only those that joi
     path => path.startsWith('daemon/') && /\bctx: Context\b/.test(read(path)) && !path.includes('/testing/'),
   )
   expect(whole).toEqual([
+    'daemon/a2a/works.ts',
     'daemon/control/operations.ts',
     'daemon/control/task-operations.ts',
     'daemon/mail/outbox.ts',

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { utf8 } from '../../protocol/encoding/bytes.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import type { Message } from '../store/threads.ts'
-import { answerOf } from './answers.ts'
+import { Answers } from './answers.ts'
 
-const needs = { threads: { attachmentsOf: () => [] }, attachments: {} } as never
+const answers = new Answers({ attachmentsOf: () => [] } as never, {} as never)
 const read = (text: string, more: object = {}) =>
-  answerOf(needs, {
+  answers.read({
     key: 1,
     number: 3,
     kind: kinds.message,

@@ -14,12 +14,10 @@ import { parseJson } from '../../protocol/encoding/json.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { parseResultDocument } from '../../protocol/proof/documents.ts'
-import type { Context } from '../context.ts'
-import type { Message as ThreadMessage } from '../store/threads.ts'
+import type { Attachments } from '../attachments/attachments.ts'
+import type { Message as ThreadMessage, Threads } from '../store/threads.ts'
 import { harmlessId, harmlessName, harmlessPart, harmlessType } from './harmless.ts'
 import { type Artifact, metadataShape, partsShape, type TaskState, taskStates } from './shapes.ts'
-
-type Needs = Pick<Context, 'threads' | 'attachments'>
 
 /** Bytes of files that stand in what a client is given at once; of any more only the names. */
 const INLINE_BYTES_MAX = 8 * 1024 * 1024
@@ -60,22 +58,46 @@ const ownWords = z.union([
 export type FileRoom = { bytes: number }
 export const roomForFiles = (): FileRoom => ({ bytes: INLINE_BYTES_MAX })
 
-/** Reads one message of the other side; its files are read as far as there is room for them, else they are named. */
-export function answerOf(ctx: Needs, message: ThreadMessage, room: FileRoom = { bytes: 0 }): A2aAnswer {
-  const own = message.kind === kinds.message ? a2aIn(message.text) : undefined
-  if (own !== undefined) return ownAnswer(own, message)
-  // of a call of this node, whose payment was not good
-  if (message.kind === kinds.quote)
-    return { pieces: [], parts: [{ text: message.text }], state: 'TASK_STATE_FAILED' }
-  const files = filesOf(ctx, message, room)
-  if (message.kind === kinds.result) return resultAnswer(message, files)
-  const words = message.text === '' ? [] : [{ text: message.text }]
-  const parts = [...words, ...files]
-  if (parts.length === 0) return { pieces: [], parts: undefined, state: undefined }
-  return {
-    pieces: [whole({ artifactId: idOf(message), parts })],
-    parts: words.length === 0 ? undefined : words,
-    state: undefined,
+export class Answers {
+  readonly #threads: Threads
+  readonly #attachments: Attachments
+
+  constructor(threads: Threads, attachments: Attachments) {
+    this.#threads = threads
+    this.#attachments = attachments
+  }
+
+  /** Reads one message of the other side; its files are read as far as there is room for them, else they are named. */
+  read(message: ThreadMessage, room: FileRoom = { bytes: 0 }): A2aAnswer {
+    const own = message.kind === kinds.message ? a2aIn(message.text) : undefined
+    if (own !== undefined) return ownAnswer(own, message)
+    // of a call of this node, whose payment was not good
+    if (message.kind === kinds.quote)
+      return { pieces: [], parts: [{ text: message.text }], state: 'TASK_STATE_FAILED' }
+    const files = this.#filesOf(message, room)
+    if (message.kind === kinds.result) return resultAnswer(message, files)
+    const words = message.text === '' ? [] : [{ text: message.text }]
+    const parts = [...words, ...files]
+    if (parts.length === 0) return { pieces: [], parts: undefined, state: undefined }
+    return {
+      pieces: [whole({ artifactId: idOf(message), parts })],
+      parts: words.length === 0 ? undefined : words,
+      state: undefined,
+    }
+  }
+
+  #filesOf(message: ThreadMessage, room: FileRoom): object[] {
+    return this.#threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => {
+      const id = cidText(cid)
+      const path = size <= room.bytes ? this.#attachments.find(id) : undefined
+      const filename = fileName(name)
+      const metadata = { cid: id, bytes: size }
+      if (path === undefined)
+        return { text: `${filename}: ${size} bytes, which svc pull saves`, filename, metadata }
+      room.bytes -= size
+      const raw = readFileSync(path).toString('base64')
+      return { raw, filename, mediaType: harmlessType(mediaType), metadata }
+    })
   }
 }
 
@@ -150,20 +172,6 @@ function resultAnswer(message: ThreadMessage, files: object[]): A2aAnswer {
   const parts = [{ data: result as JsonValue, mediaType: 'application/json' }, ...files]
   const pieces = isDone ? [whole({ artifactId: idOf(message), name: 'result', parts })] : []
   return { pieces, parts: [{ text: result.message }], state }
-}
-
-function filesOf(ctx: Needs, message: ThreadMessage, room: FileRoom): object[] {
-  return ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => {
-    const id = cidText(cid)
-    const path = size <= room.bytes ? ctx.attachments.find(id) : undefined
-    const filename = fileName(name)
-    const metadata = { cid: id, bytes: size }
-    if (path === undefined)
-      return { text: `${filename}: ${size} bytes, which svc pull saves`, filename, metadata }
-    room.bytes -= size
-    const raw = readFileSync(path).toString('base64')
-    return { raw, filename, mediaType: harmlessType(mediaType), metadata }
-  })
 }
 
 export const messageIdOf = (message: ThreadMessage): string => toBase64url(message.messageId)

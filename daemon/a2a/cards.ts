@@ -3,13 +3,8 @@ import { sha256 } from '#crypto'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { toHex, utf8 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import type { Context } from '../context.ts'
 import { fileTypes } from './parts.ts'
 import { extensionUris } from './x402.ts'
-
-type Needs = Pick<Context, 'identity' | 'settings' | 'contacts'> & {
-  modules: { list(): { capability: string; summary: string; published: boolean; price?: number }[] }
-}
 
 export const PROTOCOL_VERSION = '1.0'
 export const CARD_PATH = '/.well-known/agent-card.json'
@@ -32,33 +27,37 @@ export const cardOf = (value: object, isPublic: boolean): Card => {
   }
 }
 
+/** What a capability of this node is called, does and costs. */
+export type Offer = { capability: string; summary: string; published: boolean; price?: number }
+type Own = {
+  aid: string
+  name: string
+  summary: string
+  offers: readonly Offer[]
+  /** Agents behind this node that the reader of the card is told of. */
+  contacts: readonly { aid: string; petname: string | null }[]
+}
+
 /** The card of this node: it serves calls of its own capabilities, and leads to the agents behind it. */
-export function ownCard(ctx: Needs, base: string, isExtended = false): object {
-  const { name, summary } = ctx.settings.current
-  const { aid } = ctx.identity
+export function ownCard({ aid, name, summary, offers, contacts }: Own, base: string): object {
   const called = name === '' ? aid : name
-  const skills = ctx.modules
-    .list()
-    .filter(({ published }) => isExtended || published)
-    .map(({ capability, summary: says, price }) => ({
-      id: capability,
-      name: capability,
-      description: says === '' ? `The capability ${capability}.` : says,
-      tags: ['capability', ...(price === undefined ? [] : ['priced'])],
-      examples: [JSON.stringify({ capability, args: {} })],
-      inputModes: ['application/json'],
-      outputModes: ['application/json'],
-    }))
-  const contacts = isExtended
-    ? ctx.contacts
-        .list()
-        .filter(({ blocked }) => !blocked)
-        .map(contact => ({ aid: contact.aid, ...present({ name: contact.petname ?? undefined }) }))
-    : []
+  const skills = offers.map(({ capability, summary: says, price }) => ({
+    id: capability,
+    name: capability,
+    description: says === '' ? `The capability ${capability}.` : says,
+    tags: ['capability', ...(price === undefined ? [] : ['priced'])],
+    examples: [JSON.stringify({ capability, args: {} })],
+    inputModes: ['application/json'],
+    outputModes: ['application/json'],
+  }))
+  const agents = contacts.map(contact => ({
+    aid: contact.aid,
+    ...present({ name: contact.petname ?? undefined }),
+  }))
   return {
     ...common(base, { name: called, description: summary === '' ? `${called}, a node of svc.` : summary }),
     capabilities: capabilities(
-      { aid, ...present({ agents: contacts.length === 0 ? undefined : contacts }) },
+      { aid, ...present({ agents: agents.length === 0 ? undefined : agents }) },
       skills.some(({ tags }) => tags.includes('priced')),
     ),
     skills: [...skills, forwarding],

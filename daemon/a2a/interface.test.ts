@@ -10,15 +10,21 @@ import { A2aSettings } from './settings.ts'
 import { Works } from './works.ts'
 
 let world: A2aWorld
+const modules = { list: () => [], serves: () => false, find: () => undefined, startsOf: () => undefined }
+const works = (settings: A2aSettings) => ({
+  settings,
+  modules: { ...modules, priceOf: () => undefined },
+  operations: {} as never,
+  isPaidHere: true,
+})
 let settings: A2aSettings
 let a2a: A2aInterface
 beforeEach(async () => {
   world = new A2aWorld()
   const { alice } = await world.paid()
   const { ctx } = alice.node
-  Object.assign(ctx.modules, { list: () => [], find: () => undefined, startsOf: () => undefined })
   settings = new A2aSettings(ctx.dir, ctx.settings, ctx.random)
-  a2a = new A2aInterface(settings, ctx, async () => new Works(ctx as never, {} as never, true))
+  a2a = new A2aInterface(settings, ctx, async () => new Works(ctx, works(settings)))
   Object.assign(world, { alice })
 })
 afterEach(async () => {

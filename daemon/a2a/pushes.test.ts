@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { A2aWorld } from '../testing/a2a.ts'
 import { HOUR_MS } from '../testing/node.ts'
-import { PushConfigs } from './pushes.ts'
 
 let world: A2aWorld
 let target: Server
@@ -68,7 +67,7 @@ describe('an address', () => {
     await world.works.stop()
     const { ctx } = world.alice.node
     const timings = { ...ctx.timings, backoffFirstMs: HOUR_MS }
-    const pushes = new PushConfigs({ ...ctx, timings }, {} as never)
+    const { pushes } = world.worksOf({ ...ctx, timings })
     const id = await taken({ url })
     await answered(id)
     await world.rest(`/tasks/${id}`)

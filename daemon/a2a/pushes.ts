@@ -2,8 +2,8 @@
 
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import type { Context } from '../context.ts'
 import { Loop } from '../platform/loop.ts'
+import type { Machine } from '../platform/machine.ts'
 import { Waker } from '../platform/waker.ts'
 import {
   type A2aPushRow,
@@ -18,16 +18,13 @@ import {
   putOffPush,
   removeA2aPush,
 } from '../store/a2a.ts'
+import type { Store } from '../store/open.ts'
 import { refuseA2a } from './errors.ts'
+import type { A2aSettings } from './settings.ts'
 import type { PushConfig } from './shapes.ts'
 import { post, TargetRefused, targetOf } from './targets.ts'
 import type { TaskEvents } from './task-events.ts'
-import { eventView } from './views.ts'
-
-type Needs = Pick<
-  Context,
-  'store' | 'threads' | 'attachments' | 'settings' | 'timers' | 'timings' | 'log' | 'now' | 'random'
->
+import type { TaskViews } from './views.ts'
 
 const ID_BYTES = 12
 const PER_TASK_MAX = 8
@@ -38,23 +35,42 @@ const CALL_MS = 15_000
 const TRIES_MAX = 12
 
 export class PushConfigs {
-  readonly #ctx: Needs
-  readonly #taskEvents: TaskEvents
+  readonly #store: Store
+  readonly #taskEvents: Pick<TaskEvents, 'listen'>
+  readonly #views: TaskViews
+  readonly #settings: A2aSettings
+  readonly #machine: Machine
+  readonly #restFirstMs: number
   /** Ends calls that are under way to addresses that were taken away. */
   #calling = new AbortController()
   readonly #waker: Waker
   readonly #loop: Loop
   #stopListening = () => {}
 
-  constructor(ctx: Needs, taskEvents: TaskEvents) {
-    this.#ctx = ctx
-    this.#taskEvents = taskEvents
-    this.#waker = new Waker(ctx.timers)
+  /** `restFirstMs`: how long the first pause is after a call that failed. */
+  constructor(
+    parts: {
+      store: Store
+      taskEvents: Pick<TaskEvents, 'listen'>
+      views: TaskViews
+      settings: A2aSettings
+      machine: Machine
+    },
+    restFirstMs: number,
+  ) {
+    const { machine } = parts
+    this.#store = parts.store
+    this.#taskEvents = parts.taskEvents
+    this.#views = parts.views
+    this.#settings = parts.settings
+    this.#machine = machine
+    this.#restFirstMs = restFirstMs
+    this.#waker = new Waker(machine.timers)
     this.#loop = new Loop({
       name: 'a2a pushes',
       waker: this.#waker,
-      log: ctx.log,
-      restFirstMs: ctx.timings.backoffFirstMs,
+      log: machine.log,
+      restFirstMs,
       turn: () => this.#turn(),
     })
   }
@@ -104,27 +120,28 @@ export class PushConfigs {
   }
 
   get(task: A2aTaskRow, id: string): object {
-    const row = a2aPush(this.#ctx.store, task.key, id)
+    const row = a2aPush(this.#store, task.key, id)
     return row === undefined
       ? refuseA2a('TaskNotFound', 'there is no such push configuration')
       : view(task, row)
   }
 
   list(task: A2aTaskRow): object {
-    return { configs: a2aPushesOf(this.#ctx.store, task.key).map(row => view(task, row)), nextPageToken: '' }
+    return { configs: a2aPushesOf(this.#store, task.key).map(row => view(task, row)), nextPageToken: '' }
   }
 
   remove(task: A2aTaskRow, id: string): void {
-    const { store } = this.#ctx
+    const store = this.#store
     store.transaction(() => removeA2aPush(store, task.key, id), 'node.a2a')
   }
 
   get #hosts(): readonly string[] {
-    return this.#ctx.settings.current.a2a?.push_hosts ?? []
+    return this.#settings.current?.push_hosts ?? []
   }
 
   #put(task: A2aTaskRow, given: PushConfig): object {
-    const { store, random, now } = this.#ctx
+    const store = this.#store
+    const { random, now } = this.#machine
     const id = given.id ?? toBase64url(random(ID_BYTES))
     const { url, token, authentication } = given
     const auth = authentication && present(authentication)
@@ -140,17 +157,18 @@ export class PushConfigs {
   }
 
   async #turn(): Promise<number> {
-    const due = dueA2aPushes(this.#ctx.store, this.#ctx.now(), AT_ONCE_MAX)
+    const due = dueA2aPushes(this.#store, this.#machine.now(), AT_ONCE_MAX)
     const told = await Promise.all(due.map(row => this.#tell(row)))
     return told.some(Boolean) ? 0 : LOOK_MS
   }
 
   /** Tells the next event; whether there may be more to tell. */
   async #tell(row: A2aPushRow): Promise<boolean> {
-    const { store, log } = this.#ctx
+    const store = this.#store
+    const { log } = this.#machine
     const task = a2aTaskAt(store, row.task)
     const [event] = a2aEventsAfter(store, row.task, row.told)
-    const item = event && eventView(this.#ctx, task, event)
+    const item = event && this.#views.event(task, event)
     if (event === undefined) return false
     const failed = item === undefined ? undefined : await this.#call(row, JSON.stringify(item))
     if (this.#loop.signal.aborted) return false
@@ -164,9 +182,9 @@ export class PushConfigs {
   }
 
   #putOff(row: A2aPushRow): void {
-    const { store, now, timers, timings } = this.#ctx
-    const pauseMs = timings.backoffFirstMs * 2 ** row.tries
-    putOffPush(store, row, now() + pauseMs)
+    const { now, timers } = this.#machine
+    const pauseMs = this.#restFirstMs * 2 ** row.tries
+    putOffPush(this.#store, row, now() + pauseMs)
     timers.after(pauseMs + 1, () => this.#waker.wake()).unref()
   }
 
@@ -181,7 +199,7 @@ export class PushConfigs {
       'X-A2A-Notification-Token': token,
       Authorization: authentication && `${authentication.scheme} ${authentication.credentials ?? ''}`.trim(),
     })
-    const late = this.#ctx.timers.deadline(CALL_MS)
+    const late = this.#machine.timers.deadline(CALL_MS)
     const signal = AbortSignal.any([this.#loop.signal, this.#calling.signal, late])
     try {
       const status = await post(targetOf(url, this.#hosts), headers, body, signal)

@@ -4,21 +4,21 @@ import type { OperationInput, OperationReply } from '../../protocol/control/oper
 import { equal, toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue } from '../../protocol/encoding/json.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import type { Context } from '../context.ts'
 import {
   type A2aTaskRow,
   a2aMessage,
   a2aTaskAt,
   a2aTaskById,
   addA2aMessage,
-  addA2aTask,
   setA2aEnds,
 } from '../store/a2a.ts'
-import type { CapabilityCalls, Means } from './capability-calls.ts'
+import type { Store } from '../store/open.ts'
+import type { Threads } from '../store/threads.ts'
+import { type CapabilityCalls, type Means, OWN } from './capability-calls.ts'
 import { refuseA2a } from './errors.ts'
 import { type Asked, askedBy, withFiles } from './parts.ts'
 import { END_KEY, type Given, isFinal, PAY_KEY, type TaskState, type UserMessage } from './shapes.ts'
-import { statusOf, type TaskEvents } from './task-events.ts'
+import type { TaskEvents } from './task-events.ts'
 import { metadataKeys } from './x402.ts'
 
 type Used = 'delegate' | 'message' | 'end' | 'cancel'
@@ -26,11 +26,8 @@ type Used = 'delegate' | 'message' | 'end' | 'cancel'
 export type Operations = {
   [N in Used]: (given: OperationInput<N>) => Promise<OperationReply<N>>
 }
-export type SendingNeeds = Pick<Context, 'store' | 'threads' | 'now' | 'random'>
 
 const CONTEXT_BYTES = 16
-/** The agent of calls of this node itself. */
-export const OWN = ''
 const NAME_AN_AGENT =
   'this node itself takes calls, {"capability": …, "args": {…}} as data; for a task in words name an agent: /<AID or petname>/message:send, or tenant in the parameters'
 const WORDS_NEEDED = 'a task needs words or a file'
@@ -39,21 +36,29 @@ const WORDS_NEEDED = 'a task needs words or a file'
 export type Sent = { task: A2aTaskRow; since: number | undefined }
 
 export class Sending {
-  readonly #ctx: SendingNeeds
+  readonly #store: Store
+  readonly #threads: Threads
   readonly #taskEvents: TaskEvents
   readonly #operations: Operations
   readonly #capabilityCalls: CapabilityCalls
+  readonly #random: (length: number) => Uint8Array
   /** Messages that are on their way in: the same one twice at a moment is one. */
   readonly #underway = new Map<string, Promise<Sent>>()
 
-  constructor(
-    ctx: SendingNeeds,
-    parts: { taskEvents: TaskEvents; operations: Operations; capabilityCalls: CapabilityCalls },
-  ) {
-    this.#ctx = ctx
+  constructor(parts: {
+    store: Store
+    threads: Threads
+    taskEvents: TaskEvents
+    operations: Operations
+    capabilityCalls: CapabilityCalls
+    random: (length: number) => Uint8Array
+  }) {
+    this.#store = parts.store
+    this.#threads = parts.threads
     this.#taskEvents = parts.taskEvents
     this.#operations = parts.operations
     this.#capabilityCalls = parts.capabilityCalls
+    this.#random = parts.random
   }
 
   /** Commits the message for an agent; the same message again is the same task. */
@@ -75,8 +80,7 @@ export class Sending {
 
   /** What this message id became; another message must not bear it. */
   #committed(agent: string, message: UserMessage): Sent | undefined {
-    const { store } = this.#ctx
-    const known = a2aMessage(store, agent, message.messageId)
+    const known = a2aMessage(this.#store, agent, message.messageId)
     if (known === undefined) return undefined
     if (!equal(known.digest, digestOf(message)))
       refuseA2a(
@@ -107,8 +111,7 @@ export class Sending {
 
   /** A call of this node itself, or what pays for one. */
   #callOwn(task: A2aTaskRow | undefined, message: UserMessage, means: Means): A2aTaskRow {
-    const { store } = this.#ctx
-    return store.transaction(() => {
+    return this.#store.transaction(() => {
       const called = task === undefined ? this.#openOwn(message, means) : this.#payOwn(task, message)
       this.#keepMessage(called, message, null)
       return called
@@ -119,8 +122,14 @@ export class Sending {
     const asked = askedBy(message.parts)
     if (!('capability' in asked)) return refuseA2a('UnsupportedOperation', NAME_AN_AGENT)
     const paid = message.metadata?.[metadataKeys.payload] as JsonValue | undefined
-    const context = message.contextId ?? toBase64url(this.#ctx.random(CONTEXT_BYTES))
-    return this.#capabilityCalls.open(asked, context, { ...means, payment: means.payment ?? paid })
+    return this.#capabilityCalls.open(asked, this.#contextOf(message), {
+      ...means,
+      payment: means.payment ?? paid,
+    })
+  }
+
+  #contextOf({ contextId }: UserMessage): string {
+    return contextId ?? toBase64url(this.#random(CONTEXT_BYTES))
   }
 
   #payOwn(task: A2aTaskRow, message: UserMessage): A2aTaskRow {
@@ -130,7 +139,7 @@ export class Sending {
 
   /** The task that a message goes on with. */
   #continued(agent: string, { taskId = '', contextId }: UserMessage): A2aTaskRow {
-    const found = a2aTaskById(this.#ctx.store, taskId)
+    const found = a2aTaskById(this.#store, taskId)
     if (found === undefined || found.agent !== agent) return refuseA2a('TaskNotFound')
     const task = this.#taskEvents.look(found.key)
     if (contextId !== undefined && contextId !== task.context)
@@ -165,24 +174,14 @@ export class Sending {
   }
 
   #keepTask(agent: string, message: UserMessage, id: string): A2aTaskRow {
-    const { store, threads, now, random } = this.#ctx
+    const threads = this.#threads
     const interaction = threads.findById(id)
     if (interaction === undefined) throw new Error('a task that was just delegated is not there')
     const [first] = threads.messages(interaction.key, 0, 1)
-    const at = now()
-    const state = 'TASK_STATE_SUBMITTED'
-    return store.transaction(() => {
-      const task = addA2aTask(store, {
-        id,
-        agent,
-        context: message.contextId ?? toBase64url(random(CONTEXT_BYTES)),
-        interaction: interaction.key,
-        request: null,
-        ends: endsIn(message) ? 1 : 0,
-        state,
-        stateAt: at,
-        status: JSON.stringify(statusOf(state, at)),
-      })
+    return this.#store.transaction(() => {
+      const context = this.#contextOf(message)
+      const ends = endsIn(message) ? 1 : 0
+      const task = this.#taskEvents.open({ id, agent, context, interaction: interaction.key, ends })
       this.#keepMessage(task, message, first?.key ?? null)
       return task
     }, 'node.a2a')
@@ -191,9 +190,8 @@ export class Sending {
   async #say(task: A2aTaskRow, message: UserMessage, asked: Asked): Promise<A2aTaskRow> {
     if ('capability' in asked)
       return refuseA2a('UnsupportedOperation', 'a call is a task of its own; send it without a taskId')
-    const { store, threads } = this.#ctx
-    if (task.interaction === null) throw new Error('a delegated task has an interaction')
-    const { id, key } = threads.byKey(task.interaction)
+    const store = this.#store
+    const { id, key } = this.#taskEvents.interactionOf(task)
     const isSilent = asked.words.trim() === '' && asked.files.length === 0
     if (isSilent && !endsIn(message)) refuseA2a('InvalidParams', WORDS_NEEDED, 'message.parts')
     if (!isSilent)
@@ -207,14 +205,14 @@ export class Sending {
       )
     return store.transaction(() => {
       if (endsIn(message)) setA2aEnds(store, task.key)
-      const said = threads.messages(key).findLast(({ direction }) => direction === 'out')
+      const said = this.#threads.messages(key).findLast(({ direction }) => direction === 'out')
       this.#keepMessage(task, message, said?.key ?? null)
       return a2aTaskAt(store, task.key)
     }, 'node.a2a')
   }
 
   #keepMessage(task: A2aTaskRow, message: UserMessage, key: number | null): void {
-    addA2aMessage(this.#ctx.store, {
+    addA2aMessage(this.#store, {
       agent: task.agent,
       id: message.messageId,
       digest: digestOf(message),

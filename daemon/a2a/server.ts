@@ -7,11 +7,12 @@ import type * as http from 'node:http'
 import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
-import type { Context } from '../context.ts'
+import type { CrowdNeeds } from '../control/crowd.ts'
 import { boundedServer, closed } from '../control/http.ts'
 import { listenOnBoth } from '../control/loopback.ts'
 import { OwnOrigins } from '../control/origin.ts'
 import { isBearer } from '../home/token.ts'
+import type { Agents } from './agents.ts'
 import { CARD_PATH, cardOf } from './cards.ts'
 import { A2aRefused, refuseA2a, TokenReplaced } from './errors.ts'
 import { type MethodName, methodAt } from './methods.ts'
@@ -28,20 +29,15 @@ import {
   requireVersion,
 } from './requests.ts'
 import { type Asking, refusedAs, type ServedOutcome, type Service } from './service.ts'
-import { type Following, follow } from './streams.ts'
-import type { TaskEvents } from './task-events.ts'
+import type { Following, TaskStreams } from './streams.ts'
 import { extensionUris, headerNames, headerOf, PaymentNeeded } from './x402.ts'
-
-type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'log' | 'now' | 'timers' | 'notices'>
 
 const REQUEST_TIMEOUT_MS = 60_000
 const CARDS_MAX = 256
 const HOW_TO_ADD_A_HOST = 'is allowed with: svc a2a on --host <name>'
 
+/** Where it listens, and with which token. */
 export type ServerOptions = {
-  ctx: Needs
-  service: Service
-  taskEvents: TaskEvents
   token: () => string
   host: string
   port: number
@@ -70,6 +66,10 @@ export class HalfTaken extends Failure {
 
 export class A2aServer {
   readonly #options: ServerOptions
+  readonly #agents: Agents
+  readonly #service: Service
+  readonly #streams: TaskStreams
+  readonly #machine: CrowdNeeds
   readonly #server: http.Server
   /** The same port of the other loopback address. */
   readonly #beside: http.Server
@@ -81,22 +81,30 @@ export class A2aServer {
   #bound = ''
   readonly #cards = new Map<string, string>()
 
-  constructor(options: ServerOptions) {
+  constructor(
+    { agents, service, streams }: { agents: Agents; service: Service; streams: TaskStreams },
+    machine: CrowdNeeds,
+    options: ServerOptions,
+  ) {
     this.#options = options
+    this.#agents = agents
+    this.#service = service
+    this.#streams = streams
+    this.#machine = machine
     const bounds = { requestTimeout: REQUEST_TIMEOUT_MS }
     const serve: http.RequestListener = (request, response) => {
       if (!this.#oneAtATime.admit(request.socket, response)) return
       this.#handle(request, response).catch(error => this.#fail(response, error))
     }
-    this.#server = boundedServer(options.ctx, bounds, serve)
-    this.#beside = boundedServer(options.ctx, bounds, serve)
+    this.#server = boundedServer(machine, bounds, serve)
+    this.#beside = boundedServer(machine, bounds, serve)
   }
 
   /** Listens; resolves with the address as `host:port`. */
   async listen(): Promise<string> {
     const host = this.#options.host.replace(/^\[(.*)\]$/, '$1')
     const { port, otherPort, hosts } = this.#options
-    const { timers } = this.#options.ctx
+    const { timers } = this.#machine
     const wanted = { host, port, otherPort, timers }
     const { port: bound, isAlone } = await listenOnBoth(this.#server, this.#beside, wanted)
     if (isAlone) {
@@ -116,7 +124,7 @@ export class A2aServer {
 
   async close(): Promise<void> {
     this.#closing.abort()
-    const { timers } = this.#options.ctx
+    const { timers } = this.#machine
     await Promise.all([closed(this.#server, timers), closed(this.#beside, timers)])
   }
 
@@ -146,9 +154,9 @@ export class A2aServer {
       notThere(response)
       return
     }
-    const { service } = this.#options
-    const agent = tenant === undefined ? undefined : service.agentCalled(tenant)
-    const card = cardOf(service.card(agent, this.#baseOf(request, tenant), false), tenant === undefined)
+    const agents = this.#agents
+    const agent = tenant === undefined ? undefined : agents.called(tenant)
+    const card = cardOf(agents.card(agent, this.#baseOf(request, tenant), false), tenant === undefined)
     response.setHeader('Cache-Control', card.cacheControl)
     response.setHeader('ETag', card.etag)
     response.setHeader('Last-Modified', this.#changedAt(card.etag))
@@ -158,7 +166,7 @@ export class A2aServer {
 
   /** When a card was first seen as it is. */
   #changedAt(etag: string): string {
-    const at = this.#cards.get(etag) ?? new Date(this.#options.ctx.now()).toUTCString()
+    const at = this.#cards.get(etag) ?? new Date(this.#machine.now()).toUTCString()
     if (this.#cards.size >= CARDS_MAX) this.#cards.clear()
     this.#cards.set(etag, at)
     return at
@@ -169,7 +177,7 @@ export class A2aServer {
     if (request.method !== 'POST') return notThere(response)
     let id: string | number | null = null
     try {
-      const call = parsed(await body(request, this.#options.ctx.timers))
+      const call = parsed(await body(request, this.#machine.timers))
       id = idOf(call)
       requireVersion(exchange)
       const { name, params } = callOf(call)
@@ -198,7 +206,7 @@ export class A2aServer {
     try {
       requireVersion(exchange)
       const { 'A2A-Version': _, ...query } = Object.fromEntries(url.searchParams)
-      const bytes = await body(request, this.#options.ctx.timers)
+      const bytes = await body(request, this.#machine.timers)
       const given = request.method === 'POST' && bytes.length > 0 ? parsed(bytes) : {}
       if (typeof given !== 'object' || given === null || Array.isArray(given)) refuseA2a('JSONParse')
       const params = { ...query, ...(given as object), ...decoded(found.given) } as JsonValue
@@ -232,7 +240,7 @@ export class A2aServer {
       signal: AbortSignal.any([gone.signal, this.#closing.signal, authority]),
       authority,
     }
-    const outcome = await this.#options.service.call(name, params, asking)
+    const outcome = await this.#service.call(name, params, asking)
     authority.throwIfAborted()
     return outcome
   }
@@ -246,9 +254,8 @@ export class A2aServer {
   }
 
   #stream({ response, authority }: Exchange, following: Following, wrapping: Wrapping): void {
-    const { ctx, taskEvents } = this.#options
-    const sink = openStream(response, ctx.timers, wrapping.item)
-    const stop = follow(ctx, taskEvents, following, sink)
+    const sink = openStream(response, this.#machine.timers, wrapping.item)
+    const stop = this.#streams.follow(following, sink)
     const end = () => sink.end()
     const refuse = () => {
       stop()
@@ -271,7 +278,7 @@ export class A2aServer {
   }
 
   #refused(error: unknown): A2aRefused | PaymentNeeded {
-    return refusedAs(error, this.#options.ctx.log)
+    return refusedAs(error, this.#machine.log)
   }
 
   #fail(response: http.ServerResponse, error: unknown): void {

@@ -5,31 +5,18 @@ import { controlCodes } from '../../protocol/control/codes.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
-import { present } from '../../protocol/encoding/present.ts'
-import type { Context } from '../context.ts'
 import { isOutOfRoom } from '../platform/room.ts'
-import type { A2aTaskRow } from '../store/a2a.ts'
-import type { CapabilityCalls, Means } from './capability-calls.ts'
-import { agentCard, ownCard } from './cards.ts'
+import type { Agents } from './agents.ts'
+import { type Means, OWN } from './capability-calls.ts'
 import { type A2aError, A2aRefused, refuseA2a } from './errors.ts'
 import type { MethodHandlers } from './method-handlers.ts'
 import type { MethodName } from './methods.ts'
 import type { PushConfigs } from './pushes.ts'
-import { OWN, type Sending } from './sending.ts'
-import {
-  camelMembers,
-  type Given,
-  isFinal,
-  type RequestName,
-  requests,
-  type TaskState,
-  type TaskStatus,
-} from './shapes.ts'
+import type { Sending } from './sending.ts'
+import type { Settlements } from './settlements.ts'
+import { camelMembers, type Given, isFinal, type RequestName, requests, type TaskState } from './shapes.ts'
 import type { Following } from './streams.ts'
-import type { TaskEvents } from './task-events.ts'
-import { PaymentNeeded, settlementOf } from './x402.ts'
-
-type Needs = Pick<Context, 'identity' | 'settings' | 'contacts' | 'log'> & Parameters<typeof ownCard>[0]
+import { PaymentNeeded } from './x402.ts'
 
 /** For whom and how a client asks. */
 export type Asking = {
@@ -48,21 +35,21 @@ export type Asking = {
 /** `settled`: what the hub said of the payment that came with the request. */
 export type ServedOutcome = ({ reply: object } | { follow: Following }) & { settled?: object }
 
-export type ServiceParts = {
+type ServiceParts = {
+  agents: Agents
   methodHandlers: MethodHandlers
   sending: Sending
-  capabilityCalls: CapabilityCalls
-  taskEvents: TaskEvents
+  settlements: Settlements
   pushes: PushConfigs
 }
 
 export class Service {
-  readonly #ctx: Needs
   readonly #parts: ServiceParts
+  readonly #log: Logger
 
-  constructor(ctx: Needs, parts: ServiceParts) {
-    this.#ctx = ctx
+  constructor(parts: ServiceParts, log: Logger) {
     this.#parts = parts
+    this.#log = log
   }
 
   /** Throws {@link A2aRefused}. */
@@ -70,12 +57,12 @@ export class Service {
     try {
       return await this.#call(name, camelMembers(params), asking)
     } catch (error) {
-      throw refusedAs(error, this.#ctx.log)
+      throw refusedAs(error, this.#log)
     }
   }
 
   #call(name: MethodName, params: JsonValue, asking: Asking): Promise<ServedOutcome> | ServedOutcome {
-    const { methodHandlers, pushes } = this.#parts
+    const { agents, methodHandlers, pushes } = this.#parts
     const read = <N extends RequestName>(shape: N): Given<N> => readAs(shape, params)
     const agent = this.#agentOf(asking, params)
     switch (name) {
@@ -109,7 +96,7 @@ export class Service {
         return { reply: {} }
       }
       case 'GetExtendedAgentCard':
-        return { reply: this.card(agent, asking.base, true) }
+        return { reply: agents.card(agent, asking.base, true) }
     }
   }
 
@@ -118,14 +105,14 @@ export class Service {
     given: Given<'SendMessageRequest'>,
     { means, signal, authority }: Asking,
   ): Promise<ServedOutcome> {
-    const { methodHandlers, sending, pushes } = this.#parts
+    const { methodHandlers, sending, settlements, pushes } = this.#parts
     const wanted = given.configuration?.taskPushNotificationConfig
     if (wanted !== undefined) pushes.check(wanted)
     const { task } = await sending.send(agent ?? OWN, given, means)
     authority.throwIfAborted()
     pushes.keep(task, wanted)
     const reply = await methodHandlers.answer(task, given, signal)
-    return { reply, ...(await this.#settled(task, means, signal)) }
+    return { reply, ...(await settlements.of(task, means, signal)) }
   }
 
   async #stream(
@@ -133,7 +120,7 @@ export class Service {
     given: Given<'SendMessageRequest'>,
     { means, signal, authority, lastEventId }: Asking,
   ): Promise<ServedOutcome> {
-    const { sending, pushes } = this.#parts
+    const { sending, settlements, pushes } = this.#parts
     const { taskPushNotificationConfig: wanted, historyLength } = given.configuration ?? {}
     if (wanted !== undefined) pushes.check(wanted)
     const { task, since } = await sending.send(agent ?? OWN, given, means)
@@ -141,20 +128,7 @@ export class Service {
     pushes.keep(task, wanted)
     const after = lastEventId === undefined ? since : eventNumber(lastEventId, task.events)
     const following = { task, after, untilInterrupted: true, historyLength }
-    return { follow: following, ...(await this.#settled(task, means, signal)) }
-  }
-
-  /** What the hub said of a payment by header; one that it refused is asked for again. */
-  async #settled(task: A2aTaskRow, means: Means, signal: AbortSignal): Promise<{ settled?: object }> {
-    if (means.payment === undefined || task.agent !== OWN) return {}
-    const { capabilityCalls, taskEvents } = this.#parts
-    const row = await capabilityCalls.judged(task, signal)
-    const settled = row && settlementOf(row)
-    if (row !== undefined && row.state !== 'refused') return present({ settled })
-    const why = (JSON.parse(taskEvents.look(task.key).status) as TaskStatus).message?.parts[0] as {
-      text?: string
-    }
-    throw capabilityCalls.neededAgain(task, why?.text, settled)
+    return { follow: following, ...(await settlements.of(task, means, signal)) }
   }
 
   #subscribe(agent: string | undefined, id: string, lastEventId: string | undefined): Following {
@@ -166,25 +140,12 @@ export class Service {
     return { task, after, untilInterrupted, historyLength: undefined }
   }
 
-  card(agent: string | undefined, base: string, isExtended: boolean): object {
-    if (agent === undefined) return ownCard(this.#ctx, base, isExtended)
-    return agentCard({ aid: agent, name: this.#ctx.contacts.petnameOf(agent) }, base)
-  }
-
-  /** The AID that a tenant means; undefined where it is this node itself, or nobody was named. */
-  agentCalled(tenant: string): string | undefined {
-    const aid = this.#ctx.contacts.resolve(tenant)
-    if (aid === undefined)
-      return refuseA2a('InvalidParams', `"${tenant}" is no AID and no contact; see svc contact ls`, 'tenant')
-    return aid === this.#ctx.identity.aid ? undefined : aid
-  }
-
   #agentOf({ tenant }: Asking, params: JsonValue): string | undefined {
     const given = (params as { tenant?: unknown } | null)?.tenant
     const named = typeof given === 'string' && given !== '' ? given : undefined
     const [agent, ...others] = [tenant, named]
       .filter(name => name !== undefined)
-      .map(name => this.agentCalled(name))
+      .map(name => this.#parts.agents.called(name))
     if (others.some(other => other !== agent))
       refuseA2a('InvalidParams', 'the address names another agent than the tenant', 'tenant')
     return agent

@@ -5,30 +5,29 @@
 import type { OperationInput } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
-import type { Context } from '../context.ts'
+import type { Events } from '../platform/events.ts'
 import { Loop } from '../platform/loop.ts'
+import type { Machine } from '../platform/machine.ts'
 import { Waker } from '../platform/waker.ts'
 import {
   type A2aTaskRow,
   a2aTaskAt,
   a2aTaskOf,
   addA2aEvent,
+  addA2aTask,
   setA2aInteraction,
   toldUpTo,
   unfinishedA2aTasks,
 } from '../store/a2a.ts'
+import type { Store } from '../store/open.ts'
 import { paymentOf } from '../store/payments.ts'
 import { quoteOf } from '../store/quotes.ts'
-import type { Interaction, Message as ThreadMessage } from '../store/threads.ts'
+import type { Interaction, Message as ThreadMessage, Threads } from '../store/threads.ts'
 import { isCut, isOver, isRequester } from '../tasks/standing.ts'
-import { type A2aAnswer, answerOf, messageIdOf } from './answers.ts'
+import { type A2aAnswer, type Answers, messageIdOf } from './answers.ts'
 import { isFinal, type Message, type TaskState, type TaskStatus } from './shapes.ts'
 import { paymentMetadata } from './x402.ts'
 
-export type TaskEventsNeeds = Pick<
-  Context,
-  'identity' | 'store' | 'threads' | 'attachments' | 'events' | 'log' | 'now' | 'timers'
->
 /** What the node does for a task without being asked. */
 export type Ending = (given: OperationInput<'end'>) => Promise<unknown>
 
@@ -40,9 +39,17 @@ const ANSWERS: readonly number[] = [kinds.message, kinds.result, kinds.quote]
 const SPOKEN = [kinds.delegate, kinds.message, kinds.result].join(', ')
 
 type Standing = { state: TaskState; message: Message | undefined }
+const SUBMITTED: Standing = { state: 'TASK_STATE_SUBMITTED', message: undefined }
+
+export type OpenedTask = Pick<A2aTaskRow, 'id' | 'agent' | 'context' | 'interaction'> &
+  Partial<Pick<A2aTaskRow, 'request' | 'ends'>>
 
 export class TaskEvents {
-  readonly #ctx: TaskEventsNeeds
+  readonly #store: Store
+  readonly #threads: Threads
+  readonly #answers: Answers
+  readonly #events: Events
+  readonly #machine: Machine
   readonly #end: Ending
   readonly #isPaidHere: boolean
   readonly #listeners = new Set<(task: number) => void>()
@@ -50,14 +57,23 @@ export class TaskEvents {
   #stopListening = () => {}
 
   /** `isPaidHere`: whether this build pays. */
-  constructor(ctx: TaskEventsNeeds, end: Ending, isPaidHere: boolean) {
-    this.#ctx = ctx
+  constructor(
+    parts: { store: Store; threads: Threads; answers: Answers; events: Events; machine: Machine },
+    end: Ending,
+    isPaidHere: boolean,
+  ) {
+    const { machine } = parts
+    this.#store = parts.store
+    this.#threads = parts.threads
+    this.#answers = parts.answers
+    this.#events = parts.events
+    this.#machine = machine
     this.#end = end
     this.#isPaidHere = isPaidHere
     this.#loop = new Loop({
       name: 'a2a tasks',
-      waker: new Waker(ctx.timers),
-      log: ctx.log,
+      waker: new Waker(machine.timers),
+      log: machine.log,
       restFirstMs: LOOK_MS,
       turn: () => {
         this.#lookAll()
@@ -67,12 +83,11 @@ export class TaskEvents {
   }
 
   start(): void {
-    const { store, threads, events } = this.#ctx
-    this.#stopListening = events.listen(({ data }) => {
+    this.#stopListening = this.#events.listen(({ data }) => {
       const id = data['interaction_id']
-      const interaction = typeof id === 'string' ? threads.findById(id) : undefined
+      const interaction = typeof id === 'string' ? this.#threads.findById(id) : undefined
       if (interaction === undefined) return
-      const task = a2aTaskOf(store, interaction.key)
+      const task = a2aTaskOf(this.#store, interaction.key)
       if (task !== undefined) this.#attempt(task)
       else this.#lookAll('TASK_STATE_AUTH_REQUIRED')
     })
@@ -90,9 +105,23 @@ export class TaskEvents {
     return () => this.#listeners.delete(listener)
   }
 
+  /** Opens a task, with its first status; runs inside a transaction. */
+  open(task: OpenedTask, standing: Standing = SUBMITTED): A2aTaskRow {
+    const { state, message } = standing
+    const stateAt = this.#machine.now()
+    const status = JSON.stringify(statusOf(state, stateAt, message))
+    return addA2aTask(this.#store, { request: null, ends: 0, ...task, state, stateAt, status })
+  }
+
+  /** The interaction of a task that has one. */
+  interactionOf({ interaction }: A2aTaskRow): Interaction {
+    if (interaction === null) throw new Error('a delegated task has an interaction')
+    return this.#threads.byKey(interaction)
+  }
+
   /** The task as it stands now, with all that happened told. */
   look(key: number): A2aTaskRow {
-    const { store } = this.#ctx
+    const store = this.#store
     const before = a2aTaskAt(store, key)
     const after = before.over === 1 ? before : store.transaction(() => this.#tell(key), 'node.a2a')
     if (after.events > before.events) this.announce(key)
@@ -105,7 +134,7 @@ export class TaskEvents {
   }
 
   #lookAll(state?: TaskState): void {
-    for (const task of unfinishedA2aTasks(this.#ctx.store))
+    for (const task of unfinishedA2aTasks(this.#store))
       if (state === undefined || task.state === state) this.#attempt(task)
   }
 
@@ -113,13 +142,13 @@ export class TaskEvents {
     try {
       this.look(key)
     } catch (error) {
-      this.#ctx.log.error({ err: error, task: key }, 'a2a: a task could not be followed')
+      this.#machine.log.error({ err: error, task: key }, 'a2a: a task could not be followed')
     }
   }
 
   /** Tells what is new of a task; runs inside a transaction. */
   #tell(key: number): A2aTaskRow {
-    const { store, threads } = this.#ctx
+    const [store, threads] = [this.#store, this.#threads]
     const task = a2aTaskAt(store, key)
     if (task.interaction === null) return task
     const interaction = this.#followPayment(task, threads.byKey(task.interaction))
@@ -139,15 +168,15 @@ export class TaskEvents {
 
   /** Tells a new status, that of an answer where there is one; runs inside a transaction. */
   tellStatus(key: number, { state, message }: Standing, answer?: number): void {
-    const at = this.#ctx.now()
+    const at = this.#machine.now()
     const status = JSON.stringify(statusOf(state, at, message))
     const standing = { state, at, status, isOver: isFinal(state) }
-    addA2aEvent(this.#ctx.store, key, { body: `{"status":${status}}`, message: answer ?? null }, standing)
+    addA2aEvent(this.#store, key, { body: `{"status":${status}}`, message: answer ?? null }, standing)
   }
 
   /** A task that was paid for goes on as another interaction. */
   #followPayment(task: A2aTaskRow, interaction: Interaction): Interaction {
-    const { store, threads } = this.#ctx
+    const [store, threads] = [this.#store, this.#threads]
     const paidAs = quoteOf(store, interaction.key)?.paidAs
     if (!paidAs) return interaction
     setA2aInteraction(store, task.key, paidAs)
@@ -156,21 +185,20 @@ export class TaskEvents {
 
   /** Words of the agent after a message of the thread. */
   #answersAfter(interaction: Interaction, after: number): { message: ThreadMessage; answer: A2aAnswer }[] {
-    const { threads } = this.#ctx
     const isOurs = !isRequester(interaction)
     return (
-      threads
+      this.#threads
         .messages(interaction.key, after)
         .filter(({ direction, kind }) => (direction === 'out') === isOurs && ANSWERS.includes(kind))
         // the price of an agent is for whoever runs this node
         .filter(({ kind }) => isOurs || kind !== kinds.quote)
-        .map(message => ({ message, answer: answerOf(this.#ctx, message) }))
+        .map(message => ({ message, answer: this.#answers.read(message) }))
     )
   }
 
   /** What the agent said last, if it spoke last. */
   #newestAnswer(interaction: Interaction): { message: ThreadMessage; answer: A2aAnswer } | undefined {
-    const { store, threads } = this.#ctx
+    const [store, threads] = [this.#store, this.#threads]
     const isOurs = !isRequester(interaction)
     const newest = store.get<{ key: number; direction: string }>(
       `SELECT key, direction FROM messages WHERE interaction = ? AND retired = 0
@@ -180,7 +208,7 @@ export class TaskEvents {
     )
     if (newest === undefined || (newest.direction === 'out') !== isOurs) return undefined
     const message = threads.message(newest.key)
-    return { message, answer: answerOf(this.#ctx, message) }
+    return { message, answer: this.#answers.read(message) }
   }
 
   #standing(task: A2aTaskRow, interaction: Interaction): Standing {
@@ -204,14 +232,14 @@ export class TaskEvents {
 
   /** Tells what became of the payment for a call of this node. */
   #withPayment(interaction: Interaction, message: Message | undefined): Message | undefined {
-    const payment = paymentOf(this.#ctx.store, interaction.key)
+    const payment = paymentOf(this.#store, interaction.key)
     if (message === undefined || payment?.side !== 'payee') return message
     return { ...message, ...present({ metadata: paymentMetadata(payment) }) }
   }
 
   /** The agent wants to be paid, which is for a person or the rules of this node to decide. */
   #priceOf(task: A2aTaskRow, interaction: Interaction): Standing | undefined {
-    const quote = quoteOf(this.#ctx.store, interaction.key)
+    const quote = quoteOf(this.#store, interaction.key)
     if (quote === undefined || quote.amount === null || quote.state === 'paid') return undefined
     // the rules of this node have not said yet whether they pay
     if (this.#isPaidHere && quote.reason === null) return { state: 'TASK_STATE_WORKING', message: undefined }
@@ -230,11 +258,11 @@ export class TaskEvents {
   /** Both sides end what the agent, or the client, is done with: no client of A2A can say more than that. */
   #endWhere(task: A2aTaskRow): void {
     if (task.over === 0 || task.interaction === null) return
-    const interaction = this.#ctx.threads.byKey(task.interaction)
+    const interaction = this.#threads.byKey(task.interaction)
     if (!isRequester(interaction) || isOver(interaction) || isCut(interaction) || interaction.endBy === 'me')
       return
     this.#end({ interaction_id: interaction.id, mode: 'either' }).catch(error =>
-      this.#ctx.log.warn({ err: error, interaction: interaction.id }, 'a2a: a task could not be ended'),
+      this.#machine.log.warn({ err: error, interaction: interaction.id }, 'a2a: a task could not be ended'),
     )
   }
 }

@@ -41,13 +41,13 @@ type Bounds = { requestTimeout: number }
  * so long for the head of a request.
  */
 export function boundedServer(
-  ctx: CrowdNeeds,
+  machine: CrowdNeeds,
   { requestTimeout }: Bounds,
   serve: http.RequestListener,
 ): http.Server {
   const bounds = { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: LATE_HEADS_LOOK_MS }
   const server = http.createServer({ ...bounds, requestTimeout }, serve)
-  new Crowd(ctx).watch(server)
+  new Crowd(machine).watch(server)
   return server
 }
 

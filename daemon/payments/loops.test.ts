@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { PushConfigs } from '../a2a/pushes.ts'
-import { TaskEvents } from '../a2a/task-events.ts'
+import { A2aSettings } from '../a2a/settings.ts'
+import { Works } from '../a2a/works.ts'
 import type { Context } from '../context.ts'
 import { Outbox } from '../mail/outbox.ts'
 import { Relay } from '../mail/relay.ts'
@@ -222,10 +222,11 @@ const rows: Row[] = [
       const body = JSON.stringify({ status: { state: 'TASK_STATE_WORKING' } })
       addA2aEvent(ctx.store, key, { body, message: null })
       const calm = hurried(alice.node)
-      const taskEvents = new TaskEvents(calm, async () => ({}) as never, true)
+      const settings = new A2aSettings(calm.dir, calm.settings, calm.random)
+      const parts = { settings, modules: {} as never, operations: {} as never, isPaidHere: true }
       return {
         at: alice.node,
-        start: () => runs(new PushConfigs(calm, taskEvents)),
+        start: () => runs(new Works(calm, parts).pushes),
         isDone: () => told.length > 0 && a2aPush(ctx.store, key, 'p')?.told === 1,
       }
     },

@@ -18,17 +18,17 @@ const PREVIEW_CHARACTERS = 200
 
 export type LocalCall = {
   id: string
-  /** Who asks: this node's own identity, or whoever pays. */
-  caller: string
+  /** Whoever pays; without one this node's own identity asks. */
+  caller?: string | undefined
   capability: string
   args: Record<string, JsonValue>
   /** What pays for it, without a purpose: it is for this call alone. */
-  authorization: Uint8Array | undefined
+  authorization?: Uint8Array | undefined
 }
 
 /** Takes a call, which is run as soon as there is room; runs inside a transaction. */
 export function takeLocalCall(ctx: Needs, call: LocalCall): Interaction {
-  const { id, caller, capability, args, authorization } = call
+  const { id, caller = ctx.identity.aid, capability, args, authorization } = call
   const document = documentBytes({ capability, args })
   parseRequestDocument(document)
   const text = `${capability} ${JSON.stringify(args)}`

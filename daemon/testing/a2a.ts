@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
 import type { A2aServer } from '../a2a/server.ts'
+import { A2aSettings } from '../a2a/settings.ts'
 import { Works } from '../a2a/works.ts'
+import type { Context } from '../context.ts'
 import { taskOperations } from '../control/task-operations.ts'
 import { type CallOutcome, type CapabilityCall, type Provider, runProvider } from '../modules/provider.ts'
 import { Calls } from '../tasks/calls.ts'
@@ -34,6 +36,8 @@ export class A2aWorld extends PaidWorld {
   bob!: PayingNode
   calls!: Calls
   works!: Works
+  /** Another such interface over the same node. */
+  worksOf!: (ctx: Context) => Works
   /** Capabilities of the node that were run. */
   readonly ran: string[] = []
   /** What the node asks for the one that has a price; undefined once it has none. */
@@ -61,7 +65,9 @@ export class A2aWorld extends PaidWorld {
       cancel: (given: Parameters<typeof node.cancel>[0]) => node.cancel(given, never),
     }
     this.calls = new Calls(ctx, modules, alice.payee)
-    this.works = new Works({ ...ctx, modules }, operations, isPaidHere)
+    const settings = new A2aSettings(ctx.dir, ctx.settings, ctx.random)
+    this.worksOf = ctx => new Works(ctx, { settings, modules, operations, isPaidHere })
+    this.works = this.worksOf(ctx)
     this.works.follow()
     this.calls.start()
     alice.payee.start()

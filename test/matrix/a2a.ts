@@ -1,11 +1,11 @@
 /** The A2A interface of a node without its server. */
 
-import { CapabilityCalls, type CapabilityCallsNeeds } from '../../daemon/a2a/capability-calls.ts'
-import { MethodHandlers } from '../../daemon/a2a/method-handlers.ts'
-import { PushConfigs } from '../../daemon/a2a/pushes.ts'
-import { Sending } from '../../daemon/a2a/sending.ts'
-import { Service } from '../../daemon/a2a/service.ts'
-import { TaskEvents } from '../../daemon/a2a/task-events.ts'
+import type { Serving } from '../../daemon/a2a/own-prices.ts'
+import type { PushConfigs } from '../../daemon/a2a/pushes.ts'
+import type { Service } from '../../daemon/a2a/service.ts'
+import { A2aSettings } from '../../daemon/a2a/settings.ts'
+import type { TaskEvents } from '../../daemon/a2a/task-events.ts'
+import { Works } from '../../daemon/a2a/works.ts'
 import type { Context } from '../../daemon/context.ts'
 import { taskOperations } from '../../daemon/control/task-operations.ts'
 import type { Payer } from '../../daemon/payments/payer.ts'
@@ -21,7 +21,7 @@ export class A2a {
 
   readonly #store: Context['store']
 
-  constructor(ctx: Context & { modules: CapabilityCallsNeeds['modules'] & { list(): [] } }, payer: Payer) {
+  constructor(ctx: Context & { modules: Serving & { list(): [] } }, payer: Payer) {
     const reviews = { firstAnswer: async () => {} }
     const node = taskOperations(ctx, { token: '', reviews, payer })
     this.#store = ctx.store
@@ -31,19 +31,17 @@ export class A2a {
       end: (given: Parameters<typeof node.end>[0]) => node.end(given, never),
       cancel: (given: Parameters<typeof node.cancel>[0]) => node.cancel(given, never),
     }
-    const taskEvents = new TaskEvents(ctx, given => operations.end(given), true)
-    const capabilityCalls = new CapabilityCalls(ctx, taskEvents, true)
-    const methodHandlers = new MethodHandlers(ctx, { taskEvents, operations })
-    const sending = new Sending(ctx, { taskEvents, operations, capabilityCalls })
-    this.#taskEvents = taskEvents
-    this.pushes = new PushConfigs(ctx, taskEvents)
-    this.#service = new Service(ctx, {
-      methodHandlers,
-      sending,
-      capabilityCalls,
-      taskEvents,
-      pushes: this.pushes,
+    const settings = new A2aSettings(ctx.dir, ctx.settings, ctx.random)
+    const { modules } = ctx
+    const { taskEvents, pushes, service } = new Works(ctx, {
+      settings,
+      modules,
+      operations,
+      isPaidHere: true,
     })
+    this.#taskEvents = taskEvents
+    this.pushes = pushes
+    this.#service = service
     taskEvents.start()
   }
 

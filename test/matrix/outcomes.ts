@@ -1,7 +1,8 @@
 /** What has an end outside of messages and payments: files, ratings, what clients of A2A are told; and what waits for whom. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { eventView } from '../../daemon/a2a/views.ts'
+import { Answers } from '../../daemon/a2a/answers.ts'
+import { TaskViews } from '../../daemon/a2a/views.ts'
 import { type A2aPushRow, a2aEventsAfter, a2aTaskAt } from '../../daemon/store/a2a.ts'
 import type { PaymentRow } from '../../daemon/store/payments.ts'
 import { camelRows } from '../../daemon/store/rows.ts'
@@ -40,10 +41,12 @@ export function faultsOfPushes(world: MatrixWorld): string[] {
   return world.sides.flatMap(side =>
     pushesOf(side).flatMap(({ task, told: upTo }) => {
       const row = a2aTaskAt(side.ctx.store, task)
+      const { store, threads, attachments } = side.ctx
+      const views = new TaskViews(store, threads, new Answers(threads, attachments))
       const events = a2aEventsAfter(side.ctx.store, task, world.pushesFrom)
       const places = events
         .filter(({ n }) => n <= upTo)
-        .map(event => told.indexOf(JSON.stringify(eventView(side.ctx, row, event))))
+        .map(event => told.indexOf(JSON.stringify(views.event(row, event))))
       if (places.includes(-1)) return [`${side.name} calls an event told that nobody took`]
       return places.some((place, n) => n > 0 && place < (places[n - 1] as number))
         ? [`${side.name} told events out of order`]
