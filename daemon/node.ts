@@ -32,15 +32,14 @@ import { markStopped } from './home/stopped.ts'
 import { ensureToken } from './home/token.ts'
 import { Connections } from './hubs/http.ts'
 import type { HubClient, HubInputs } from './hubs/hub.ts'
-import { PowSolver } from './hubs/pow.ts'
 import { Publication } from './hubs/publication.ts'
 import { spelledSeeds } from './identity/spelled-seeds.ts'
 import { Outbox } from './mail/outbox.ts'
 import { Relay } from './mail/relay.ts'
 import { watchForTwin } from './mail/waiting-mail.ts'
 import { startMaintenance } from './maintenance.ts'
-import { Membership } from './membership/home.ts'
-import { Sync } from './membership/sync.ts'
+import type { Membership } from './membership/home.ts'
+import { openMembership } from './membership/open.ts'
 import { Modules } from './modules/modules.ts'
 import { ensureSecretDirectory } from './platform/files.ts'
 import { LogFile } from './platform/log-file.ts'
@@ -166,14 +165,14 @@ async function assemble(
   undo: AsyncDisposableStack,
 ): Promise<Assembled> {
   const below = await openGround(ground, undo)
-  const { identity, store, timers, random, wakers, log } = below
+  const { identity, timers, random, wakers, log } = below
   const { now } = ground
   undo.use(watchStore(below, () => options.onShutdown?.()))
   const publication = new Publication()
   const { ctx, topUps, modules } = aboveTheLine(below, publication)
   const connections = new Connections()
-  const sync = new Sync(ctx, new PowSolver(store, below))
-  const membership = new Membership(ctx, hubInputs({ ...below, now }, connections, publication), sync)
+  const inputs = hubInputs({ ...below, now }, connections, publication)
+  const { membership, sync } = openMembership(ctx, inputs)
   membership.open()
   const relay = new Relay(ctx)
   const outbox = new Outbox(ctx)

@@ -247,6 +247,7 @@ test('a part of the node names what it needs of the context; only those that joi
     'daemon/mail/receive.ts',
     'daemon/mail/relay.ts',
     'daemon/mail/taking.ts',
+    'daemon/membership/open.ts',
     'daemon/node.ts',
     'daemon/tasks/auto-reply.ts',
     'daemon/tasks/delegation.ts',

@@ -306,7 +306,7 @@ async function joinHub(
   })
   ctx.settings.change({ hub_url: hub.url })
   parts.wake()
-  const note = cardWarning(ctx, hub) ?? elsewhereNote(ctx, hub.identity.aid)
+  const note = cardWarning(ctx.store, hub) ?? elsewhereNote(ctx, hub.identity.aid)
   return {
     status: 'registered',
     hub_url: hub.url,

@@ -115,7 +115,7 @@ export function warningsOf(
       `config.json: control_addr ${control?.missed} is in use by another program, so this node listens on ${control?.bound}; send the token to no other address`,
     ],
     [control?.isAlone === true, `${ALONE} (${control?.bound})`],
-    [true, clockAheadWarning(ctx)],
+    [true, clockAheadWarning(ctx.store, ctx.identity.aid, ctx.now())],
     [
       sandbox?.kind === 'none' && ctx.settings.current.auto_reply?.sandbox !== false,
       `the program that answers tasks is in no sandbox (${sandbox?.kind === 'none' ? sandbox.why : ''}): what it can be talked into, it can do with your files and your network; install bubblewrap and restart the node, or accept it with: svc autoreply set --no-sandbox`,
@@ -131,7 +131,7 @@ export function warningsOf(
       ctx.hub.twinSeen && ctx.hub.oldCopy === undefined && !hasTakenOver(ctx.store),
       'this identity is also running on another machine, which was started later; stop it there',
     ],
-    [true, cardWarning(ctx, ctx.hub.last)],
+    [true, cardWarning(ctx.store, ctx.hub.last)],
     [
       ctx.chain.isQuarantined,
       'the evidence chain is quarantined because two records share a sequence number; no more receipts are signed',
@@ -179,7 +179,7 @@ export function quotingWarnings(ctx: Needs, { autoReplyFault, autoReplyFailure }
     creditsWarning(ctx),
     autoReplyFailure,
     notRunning(autoReplyFault),
-    cardWarning(ctx, ctx.hub.last),
+    cardWarning(ctx.store, ctx.hub.last),
   ]
   return quoting.filter(sentence => sentence !== undefined)
 }

@@ -3,49 +3,75 @@
  * that follows could be earlier. One that nobody has seen is made anew; any other has to wait.
  */
 import { isAhead } from '../../protocol/identity/kel-times.ts'
-import type { Context } from '../context.ts'
+import type { Chain } from '../chain/chain.ts'
 import { datedAhead } from '../hubs/clocks.ts'
 import { ClocksApart, type HubClient } from '../hubs/hub.ts'
+import type { Identity } from '../identity/identity.ts'
+import type { MailboxKeys } from '../identity/mailbox-keys.ts'
+import type { Machine } from '../platform/machine.ts'
 import { wasRegistered } from '../store/hubs.ts'
 import { keepLasting, lasting } from '../store/lasting.ts'
 import { hasMessages } from '../store/messages.ts'
-
-type Needs = Pick<Context, 'identity' | 'keys' | 'store' | 'chain' | 'log' | 'now'>
+import type { Store } from '../store/open.ts'
 
 const SAID_FOR_MS = 7 * 86_400_000
 
-/** Asks a hub whether it would take this identity, which is made anew first where it can't be taken for its time. */
-export async function checkAdmission(ctx: Needs, hub: HubClient): Promise<void> {
-  try {
-    await hub.checkAdmission(ctx.identity.log)
-  } catch (error) {
-    if (error instanceof ClocksApart || !isDatedAhead(ctx, hub)) throw error
+export class Admission {
+  readonly #identity: Identity
+  readonly #keys: MailboxKeys
+  readonly #store: Store
+  readonly #chain: Chain
+  readonly #machine: Machine
+
+  constructor(
+    parts: { identity: Identity; keys: MailboxKeys; store: Store; chain: Chain },
+    machine: Machine,
+  ) {
+    this.#identity = parts.identity
+    this.#keys = parts.keys
+    this.#store = parts.store
+    this.#chain = parts.chain
+    this.#machine = machine
   }
-  if (!isDatedAhead(ctx, hub)) return
-  makeAnew(ctx, hub)
-  await hub.checkAdmission(ctx.identity.log)
-}
 
-const timeAt = (ctx: Needs, hub: HubClient): number => Math.min(ctx.now(), hub.knownTimeMs ?? ctx.now())
+  /** Asks a hub whether it would take this identity, which is made anew first where it can't be taken for its time. */
+  async check(hub: HubClient): Promise<void> {
+    try {
+      await hub.checkAdmission(this.#identity.log)
+    } catch (error) {
+      if (error instanceof ClocksApart || !this.#isDatedAhead(hub)) throw error
+    }
+    if (!this.#isDatedAhead(hub)) return
+    this.#makeAnew(hub)
+    await hub.checkAdmission(this.#identity.log)
+  }
 
-const isDatedAhead = (ctx: Needs, hub: HubClient): boolean => isAhead(ctx.identity.log.ts, timeAt(ctx, hub))
+  #timeAt(hub: HubClient): number {
+    const now = this.#machine.now()
+    return Math.min(now, hub.knownTimeMs ?? now)
+  }
 
-function makeAnew(ctx: Needs, hub: HubClient): void {
-  const { identity, keys, store, chain, log } = ctx
-  const now = timeAt(ctx, hub)
-  const isWitnessed = identity.log.events.some(event => event.witnesses.length > 0)
-  if (isWitnessed || wasRegistered(store) || chain.length > 0 || hasMessages(store))
-    throw datedAhead(identity.log.ts, now)
-  const previous = identity.aid
-  identity.renew(now)
-  keys.startEpoch()
-  keepLasting(store, { anewFrom: previous, anewAt: now })
-  log.warn({ previous, aid: identity.aid }, 'the identity was made anew')
+  #isDatedAhead(hub: HubClient): boolean {
+    return isAhead(this.#identity.log.ts, this.#timeAt(hub))
+  }
+
+  #makeAnew(hub: HubClient): void {
+    const [identity, store] = [this.#identity, this.#store]
+    const now = this.#timeAt(hub)
+    const isWitnessed = identity.log.events.some(event => event.witnesses.length > 0)
+    if (isWitnessed || wasRegistered(store) || this.#chain.length > 0 || hasMessages(store))
+      throw datedAhead(identity.log.ts, now)
+    const previous = identity.aid
+    identity.renew(now)
+    this.#keys.startEpoch()
+    keepLasting(store, { anewFrom: previous, anewAt: now })
+    this.#machine.log.warn({ previous, aid: identity.aid }, 'the identity was made anew')
+  }
 }
 
 /** What the owner should know of an identity that was replaced lately. */
-export function clockAheadWarning(ctx: Pick<Needs, 'identity' | 'store' | 'now'>): string | undefined {
-  const previous = lasting(ctx.store, 'anewFrom')
-  if (ctx.now() - (lasting(ctx.store, 'anewAt') ?? 0) > SAID_FOR_MS) return undefined
-  return `this identity was made anew, because the clock of this machine ran ahead when it was first made and no hub had seen it; its AID is ${ctx.identity.aid}, no longer ${previous}`
+export function clockAheadWarning(store: Store, aid: string, now: number): string | undefined {
+  const previous = lasting(store, 'anewFrom')
+  if (now - (lasting(store, 'anewAt') ?? 0) > SAID_FOR_MS) return undefined
+  return `this identity was made anew, because the clock of this machine ran ahead when it was first made and no hub had seen it; its AID is ${aid}, no longer ${previous}`
 }

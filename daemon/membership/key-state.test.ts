@@ -1,12 +1,11 @@
 /** How the events of an identity are dated where the clock of the machine and the one of the hub disagree. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { presented } from '../hubs/hub.ts'
-import { PowSolver } from '../hubs/pow.ts'
 import { Publication } from '../hubs/publication.ts'
 import { hubRow, writeHome } from '../store/hubs.ts'
 import { DAY_MS, HOUR_MS, START_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { Membership } from './home.ts'
-import { Sync } from './sync.ts'
+import type { Membership } from './home.ts'
+import { openMembership } from './open.ts'
 
 let world: TestWorld
 let node: TestNode
@@ -28,7 +27,7 @@ beforeEach(async () => {
     spoolFolder: attachments.folder,
     publication: new Publication(),
   }
-  membership = new Membership(node.ctx, inputs, new Sync(node.ctx, new PowSolver(store, node.ctx)))
+  membership = openMembership(node.ctx, inputs).membership
 })
 afterEach(() => world[Symbol.asyncDispose]())
 

@@ -2,28 +2,16 @@
  * What a key event, a move or a new mailbox leaves to be done in the store. Each duty has a mark that is set before it
  * and taken away with it, so that whatever a crash interrupts is done at the next start, before anything is sent.
  */
-import type { Context } from '../context.ts'
-import { CLOCKS_APART_MAX_MS, clocksApart, hubTime } from '../hubs/clocks.ts'
+import type { Failure } from '../../protocol/encoding/errors.ts'
+import { isAhead } from '../../protocol/identity/kel-times.ts'
+import { CLOCKS_APART_MAX_MS, clocksApart, datedAhead, hubTime } from '../hubs/clocks.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import type { Identity } from '../identity/identity.ts'
+import type { MailboxKeys } from '../identity/mailbox-keys.ts'
+import type { DeliveryCapabilities } from '../peers/capabilities.ts'
 import { keepLasting, lasting } from '../store/lasting.ts'
-import { allEntries } from '../store/outbox.ts'
-import { ownReason } from '../store/reasons.ts'
-import { announceMove, remakeReceipts } from './reseal.ts'
-
-export type KeyStateNeeds = Pick<
-  Context,
-  | 'identity'
-  | 'keys'
-  | 'store'
-  | 'chain'
-  | 'peers'
-  | 'capabilities'
-  | 'threads'
-  | 'events'
-  | 'log'
-  | 'now'
-  | 'hubNow'
->
+import type { Store } from '../store/open.ts'
+import type { Reseal } from './reseal.ts'
 
 /**
  * An event is for good and the next one must be later: a hub that lies about the time can hold the identity back from
@@ -31,64 +19,106 @@ export type KeyStateNeeds = Pick<
  */
 const FOLLOWED_AHEAD_MAX_MS = 2 * 3_600_000
 
-/** Time of a key event: that of the hub, as far as it is near our own. */
-export function eventTime(ctx: KeyStateNeeds, hub: HubClient | undefined): number {
-  const now = ctx.now()
-  const ahead = (hub === undefined ? now : hubTime(hub)) - now
-  return now + Math.max(-CLOCKS_APART_MAX_MS, Math.min(ahead, FOLLOWED_AHEAD_MAX_MS))
-}
-
-/** Whether the clock of a hub is followed as far as an event for it needs. */
-export function isClockFollowed(ctx: KeyStateNeeds, hub: HubClient): boolean {
-  return hubTime(hub) - ctx.now() <= FOLLOWED_AHEAD_MAX_MS
-}
-
-/** Refuses to make an event that the hub would not take for its time. */
-export function requireClock(ctx: KeyStateNeeds, hub: HubClient): void {
-  if (!isClockFollowed(ctx, hub)) throw clocksApart(hubTime(hub) - ctx.now())
-}
-
 /** Marks the mailbox for replacement; part of the transaction that makes it necessary. */
-export function markNewMailbox(ctx: KeyStateNeeds): void {
-  keepLasting(ctx.store, { mailboxDue: 1 })
+export function markNewMailbox(store: Store): void {
+  keepLasting(store, { mailboxDue: 1 })
 }
 
-/** Does what is still open: the rotation that names the home, the new mailbox, the outbox under the new key. */
-export function settleKeyState(ctx: KeyStateNeeds, home: HubClient | undefined): void {
-  const { identity, keys, store, capabilities } = ctx
-  if (identity.log.deactivated) {
-    endOutbox(ctx)
-    return
+export class KeyState {
+  readonly #identity: Identity
+  readonly #keys: MailboxKeys
+  readonly #store: Store
+  readonly #capabilities: DeliveryCapabilities
+  readonly #reseal: Reseal
+  readonly #now: () => number
+
+  constructor(
+    parts: {
+      identity: Identity
+      keys: MailboxKeys
+      store: Store
+      capabilities: DeliveryCapabilities
+      reseal: Reseal
+    },
+    now: () => number,
+  ) {
+    this.#identity = parts.identity
+    this.#keys = parts.keys
+    this.#store = parts.store
+    this.#capabilities = parts.capabilities
+    this.#reseal = parts.reseal
+    this.#now = now
   }
-  if (home !== undefined && identity.log.home !== home.identity.aid)
-    identity.rotate(home.identity.aid, eventTime(ctx, home))
-  const isRenewed = lasting(store, 'mailboxDue') === 1
-  const isReady = lasting(store, 'outboxKelSeq') === identity.log.seq
-  if (isReady && !isRenewed) return
-  if (isRenewed) keys.startEpoch()
-  store.transaction(() => {
-    if (!isReady) remakeReceipts(ctx)
-    if (isRenewed) {
-      capabilities.voidIssued()
-      announceMove(ctx)
-    }
-    keepLasting(store, { mailboxDue: 0, outboxKelSeq: identity.log.seq })
-  }, 'node.key-state')
-}
 
-const DEACTIVATED = 'this identity was deactivated'
+  get isEnded(): boolean {
+    return this.#identity.log.deactivated
+  }
 
-/** Nothing is sent after the end of an identity: what waits has failed, what lies at the hub is no longer followed. */
-function endOutbox(ctx: KeyStateNeeds): void {
-  const { store, threads, events } = ctx
-  const reason = DEACTIVATED
-  store.transaction(() => {
-    for (const { message, state } of allEntries(store))
-      threads.setDelivery(message, state === 'at_hub' ? 'unknown' : 'failed', reason)
-    for (const interaction of threads.unfinished()) {
-      threads.update(interaction, { state: 'failed', ...ownReason(reason) })
-      const about = { interaction_id: interaction.id, peer: interaction.peer, state: 'failed' }
-      store.afterCommit(() => events.emit('message', about))
+  /** A new key for the present home, and all that follows from it. */
+  rotate(home: HubClient | undefined): void {
+    this.#identity.rotate(home?.identity.aid, this.#eventTime(home))
+    this.settle(home)
+  }
+
+  /** The end of the identity, and all that follows from it. */
+  deactivate(home: HubClient | undefined): void {
+    this.#identity.deactivate(this.#eventTime(home))
+    this.settle(home)
+  }
+
+  /** Refuses a hub that the log could not name, for its clock or for want of the next key. */
+  requireNameable(hub: HubClient): void {
+    if (this.#identity.log.home === hub.identity.aid) return
+    if (!this.#isClockFollowed(hub)) throw clocksApart(hubTime(hub) - this.#now())
+    this.#identity.requireNextKey()
+  }
+
+  /** Whether the last event lies ahead of the time of a hub, which does not take it then. */
+  isAheadOf(hub: HubClient): boolean {
+    return isAhead(this.#identity.log.ts, hubTime(hub))
+  }
+
+  sayAheadOf(hub: HubClient): Failure {
+    return datedAhead(this.#identity.log.ts, hubTime(hub))
+  }
+
+  /** Whether a further event could come nearer to the time of a hub; none falls behind one that lies ahead. */
+  isBehind(hub: HubClient): boolean {
+    return this.#isClockFollowed(hub) && !this.isAheadOf(hub)
+  }
+
+  /** Time of a key event: that of the hub, as far as it is near our own. */
+  #eventTime(hub: HubClient | undefined): number {
+    const now = this.#now()
+    const ahead = (hub === undefined ? now : hubTime(hub)) - now
+    return now + Math.max(-CLOCKS_APART_MAX_MS, Math.min(ahead, FOLLOWED_AHEAD_MAX_MS))
+  }
+
+  /** Whether the clock of a hub is followed as far as an event for it needs. */
+  #isClockFollowed(hub: HubClient): boolean {
+    return hubTime(hub) - this.#now() <= FOLLOWED_AHEAD_MAX_MS
+  }
+
+  /** Does what is still open: the rotation that names the home, the new mailbox, the outbox under the new key. */
+  settle(home: HubClient | undefined): void {
+    const [identity, store] = [this.#identity, this.#store]
+    if (this.isEnded) {
+      this.#reseal.end()
+      return
     }
-  }, 'node.deactivated')
+    if (home !== undefined && identity.log.home !== home.identity.aid)
+      identity.rotate(home.identity.aid, this.#eventTime(home))
+    const isRenewed = lasting(store, 'mailboxDue') === 1
+    const isReady = lasting(store, 'outboxKelSeq') === identity.log.seq
+    if (isReady && !isRenewed) return
+    if (isRenewed) this.#keys.startEpoch()
+    store.transaction(() => {
+      if (!isReady) this.#reseal.remakeReceipts()
+      if (isRenewed) {
+        this.#capabilities.voidIssued()
+        this.#reseal.announceMove()
+      }
+      keepLasting(store, { mailboxDue: 0, outboxKelSeq: identity.log.seq })
+    }, 'node.key-state')
+  }
 }

@@ -4,51 +4,96 @@
  */
 
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
-import type { Context } from '../context.ts'
-import { queueCapabilities } from '../sealed/top-ups.ts'
-import { sendAllAgain, signaturesOnTheWay } from '../store/outbox.ts'
+import type { Events } from '../platform/events.ts'
+import type { Store } from '../store/open.ts'
+import { allEntries, sendAllAgain, signaturesOnTheWay } from '../store/outbox.ts'
 import { hurryPayments } from '../store/payments.ts'
 import { introduceToAllAgain } from '../store/peers.ts'
-import { makeReceipt } from '../tasks/receipt-provider.ts'
-import { remakeCounterSignature } from '../tasks/receipt-requester.ts'
-import { resignUnsent } from '../tasks/unsent-payments.ts'
+import { ownReason } from '../store/reasons.ts'
+import type { Interaction, Threads } from '../store/threads.ts'
 
-type Needs = Pick<
-  Context,
-  'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'events' | 'log' | 'now' | 'hubNow'
->
-
-/** Replaces unconfirmed receipts and counter-signatures, which name a key state; they get new message ids. */
-export function remakeReceipts(ctx: Needs): void {
-  ctx.store.transaction(() => {
-    for (const { message, interaction: key, kind } of signaturesOnTheWay(ctx.store)) {
-      ctx.threads.setDelivery(message, 'failed', 'replaced under the new key')
-      const interaction = ctx.threads.byKey(key)
-      if (kind === kinds.receipt) makeReceipt(ctx, interaction)
-      else remakeCounterSignature(ctx, interaction, { withReceipt: bringsReceipt(ctx, message) })
-    }
-    introduceToAllAgain(ctx.store)
-    sendAllAgain(ctx.store, ctx.now())
-    resignUnsent(ctx)
-    hurryPayments(ctx.store)
-  }, 'node.rotate.outbox')
+/** What is signed under the key of this identity and was not confirmed yet; each of these makes it anew. */
+export type SignedAnew = {
+  receipt(interaction: Interaction): void
+  counterSignature(interaction: Interaction, given: { withReceipt: boolean }): void
+  /** Payments of tasks that nobody has seen. */
+  payments(): void
+  /** Delivery capabilities for a correspondent. */
+  capabilities(peer: string): void
 }
 
-/** Whether a counter-signature goes to a provider that may have lost what it signs. */
-function bringsReceipt({ threads }: Needs, key: number): boolean {
-  const { kind, payload } = threads.message(key)
-  const decoded = decodePayload(kind, payload)
-  return decoded.kind === kinds.counterSignature && decoded.payload.receipt !== undefined
-}
+const DEACTIVATED = 'this identity was deactivated'
 
-/** Sends correspondents a message of kind 8: new log, key set and capabilities of the new mailbox. */
-export function announceMove(ctx: Needs): void {
-  ctx.store.transaction(() => {
-    introduceToAllAgain(ctx.store)
-    const correspondents = ctx.store.all<{ aid: string }>(
-      `SELECT aid FROM contacts WHERE petname IS NOT NULL AND blocked = 0 AND aid IN (SELECT aid FROM peers)
-       UNION SELECT peer FROM interactions WHERE state IN ('delivered', 'open', 'end_proposed')`,
-    )
-    for (const { aid } of correspondents) queueCapabilities(ctx, aid)
-  }, 'node.move')
+export class Reseal {
+  readonly #store: Store
+  readonly #threads: Threads
+  readonly #events: Events
+  readonly #anew: SignedAnew
+  readonly #now: () => number
+
+  constructor(parts: {
+    store: Store
+    threads: Threads
+    events: Events
+    anew: SignedAnew
+    now: () => number
+  }) {
+    this.#store = parts.store
+    this.#threads = parts.threads
+    this.#events = parts.events
+    this.#anew = parts.anew
+    this.#now = parts.now
+  }
+
+  /** Replaces unconfirmed receipts and counter-signatures, which name a key state; they get new message ids. */
+  remakeReceipts(): void {
+    const [store, threads, anew] = [this.#store, this.#threads, this.#anew]
+    store.transaction(() => {
+      for (const { message, interaction: key, kind } of signaturesOnTheWay(store)) {
+        threads.setDelivery(message, 'failed', 'replaced under the new key')
+        const interaction = threads.byKey(key)
+        if (kind === kinds.receipt) anew.receipt(interaction)
+        else anew.counterSignature(interaction, { withReceipt: this.#bringsReceipt(message) })
+      }
+      introduceToAllAgain(store)
+      sendAllAgain(store, this.#now())
+      anew.payments()
+      hurryPayments(store)
+    }, 'node.rotate.outbox')
+  }
+
+  /** Whether a counter-signature goes to a provider that may have lost what it signs. */
+  #bringsReceipt(key: number): boolean {
+    const { kind, payload } = this.#threads.message(key)
+    const decoded = decodePayload(kind, payload)
+    return decoded.kind === kinds.counterSignature && decoded.payload.receipt !== undefined
+  }
+
+  /** Sends correspondents a message of kind 8: new log, key set and capabilities of the new mailbox. */
+  announceMove(): void {
+    const store = this.#store
+    store.transaction(() => {
+      introduceToAllAgain(store)
+      const correspondents = store.all<{ aid: string }>(
+        `SELECT aid FROM contacts WHERE petname IS NOT NULL AND blocked = 0 AND aid IN (SELECT aid FROM peers)
+         UNION SELECT peer FROM interactions WHERE state IN ('delivered', 'open', 'end_proposed')`,
+      )
+      for (const { aid } of correspondents) this.#anew.capabilities(aid)
+    }, 'node.move')
+  }
+
+  /** Nothing is sent after the end of an identity: what waits has failed, what lies at the hub is no longer followed. */
+  end(): void {
+    const [store, threads] = [this.#store, this.#threads]
+    const reason = DEACTIVATED
+    store.transaction(() => {
+      for (const { message, state } of allEntries(store))
+        threads.setDelivery(message, state === 'at_hub' ? 'unknown' : 'failed', reason)
+      for (const interaction of threads.unfinished()) {
+        threads.update(interaction, { state: 'failed', ...ownReason(reason) })
+        const about = { interaction_id: interaction.id, peer: interaction.peer, state: 'failed' }
+        store.afterCommit(() => this.#events.emit('message', about))
+      }
+    }, 'node.deactivated')
+  }
 }

@@ -4,17 +4,22 @@
  */
 import { Refused } from '../../protocol/contract/client.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import type { DeliveryCapabilities } from '../peers/capabilities.ts'
 import { dueRevocations, removeRevocations } from '../store/capabilities.ts'
-import { type KeyStateNeeds, markNewMailbox } from './key-state.ts'
+import type { Store } from '../store/open.ts'
+import { markNewMailbox } from './key-state.ts'
 
 const IDS_PER_CALL_MAX = 1000
 
 /** Tells the hub what it does not know yet; true when its list was full and a new mailbox is due. */
-export async function sendRevocations(ctx: KeyStateNeeds, hub: HubClient): Promise<boolean> {
-  const { store } = ctx
+export async function sendRevocations(
+  store: Store,
+  capabilities: DeliveryCapabilities,
+  hub: HubClient,
+): Promise<boolean> {
   const { mail } = hub
   if (mail === undefined) return false
-  ctx.capabilities.clean()
+  capabilities.clean()
   for (;;) {
     const ids = dueRevocations(store, IDS_PER_CALL_MAX)
     if (ids.length === 0) return false
@@ -22,7 +27,7 @@ export async function sendRevocations(ctx: KeyStateNeeds, hub: HubClient): Promi
       await mail.revoke(ids)
     } catch (error) {
       if (!(error instanceof Refused && error.code === 'revocation_list_full')) throw error
-      store.transaction(() => markNewMailbox(ctx), 'node.revoke')
+      store.transaction(() => markNewMailbox(store), 'node.revoke')
       return true
     }
     store.transaction(() => removeRevocations(store, ids), 'node.revoke')

@@ -3,8 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { verifyCard } from '../../protocol/identity/card.ts'
 import { KeySet } from '../../protocol/identity/keyset.ts'
 import { CounterSignature, Receipt } from '../../protocol/proof/receipt.ts'
-import { presented, type RegisterRequest } from '../hubs/hub.ts'
-import { PowSolver } from '../hubs/pow.ts'
+import { type HubInputs, presented, type RegisterRequest } from '../hubs/hub.ts'
 import { dueRevocations } from '../store/capabilities.ts'
 import { writeHome } from '../store/hubs.ts'
 import { reviewOf } from '../store/reviews.ts'
@@ -13,8 +12,8 @@ import { keepRating } from '../tasks/ratings.ts'
 import { ReviewUploads } from '../tasks/reviews.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
+import { openMembership } from './open.ts'
 import { sendRevocations } from './revocations.ts'
-import { Sync } from './sync.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -33,7 +32,7 @@ const away = () => Promise.reject(refusedWith('overloaded'))
 const seqOf = ({ ctx }: TestNode): number => ctx.identity.log.seq
 const signed = () => [alice, bob].map(node => node.thread(id).receiptState)
 const syncOf = ({ ctx }: TestNode) =>
-  new Sync(ctx, new PowSolver(ctx.store, ctx)).run({ signal, profile: false })
+  openMembership(ctx, {} as HubInputs).sync.run({ signal, profile: false })
 
 /** Both agreed to end; whatever `by` signs of that stays on its machine. */
 async function agreed(by: TestNode): Promise<void> {
@@ -122,15 +121,15 @@ const rows: Record<string, Row> = {
       alice.ctx.capabilities.revokeIssued(bob.aid)
       expect(dueRevocations(alice.ctx.store, 100).length).toBeGreaterThan(0)
       alice.hub.answers({ revoke: away })
-      await expect(sendRevocations(alice.ctx, alice.hub)).rejects.toThrow()
+      await expect(sendRevocations(alice.ctx.store, alice.ctx.capabilities, alice.hub)).rejects.toThrow()
       alice.hub.answers({})
     },
     async goOn() {
       const due = dueRevocations(alice.ctx.store, 100)
       const told: Uint8Array[] = []
       alice.hub.answers({ revoke: async ids => void told.push(...ids) })
-      await sendRevocations(alice.ctx, alice.hub)
-      await sendRevocations(alice.ctx, alice.hub)
+      await sendRevocations(alice.ctx.store, alice.ctx.capabilities, alice.hub)
+      await sendRevocations(alice.ctx.store, alice.ctx.capabilities, alice.hub)
       expect(told).toEqual(due)
     },
   },

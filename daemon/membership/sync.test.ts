@@ -7,8 +7,9 @@ import { Publication } from '../hubs/publication.ts'
 import { hubRow, noteRegistered, writeHome } from '../store/hubs.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
-import { Membership } from './home.ts'
-import { Sync } from './sync.ts'
+import { openMembership } from './open.ts'
+import { OwnLog } from './own-log.ts'
+import type { Sync } from './sync.ts'
 
 let world: TestWorld
 let node: TestNode
@@ -19,9 +20,20 @@ beforeEach(async () => {
   world = new TestWorld()
   node = await world.node('nora')
   writeHome(node.ctx.store, presented(node.hub), false, world.clock.ms)
-  sync = new Sync(node.ctx, new PowSolver(node.ctx.store, node.ctx))
+  ;({ sync } = opened())
 })
 afterEach(() => world[Symbol.asyncDispose]())
+
+const opened = () =>
+  openMembership(node.ctx, {
+    identity: node.ctx.identity,
+    connections: undefined as never,
+    now: node.ctx.now,
+    random: node.ctx.random,
+    timers: systemTimers,
+    spoolFolder: node.ctx.attachments.folder,
+    publication: new Publication(),
+  })
 
 const run = (profile = false) => sync.run({ signal, profile })
 const known = () => noteRegistered(node.ctx.store, node.hub.url, node.ctx.identity.log.seq)
@@ -189,20 +201,7 @@ describe('a refused registration', () => {
 })
 
 describe('a round with the hub', () => {
-  const membership = () =>
-    new Membership(
-      node.ctx,
-      {
-        identity: node.ctx.identity,
-        connections: undefined as never,
-        now: node.ctx.now,
-        random: node.ctx.random,
-        timers: systemTimers,
-        spoolFolder: node.ctx.attachments.folder,
-        publication: new Publication(),
-      },
-      sync,
-    )
+  const membership = () => opened().membership
 
   test('that ends well is not repeated soon; one that failed is', async () => {
     expect(await membership().keepInSync(signal)).toBe(true)
@@ -252,22 +251,20 @@ describe('a round with the hub', () => {
     node.hub.answers({
       fetchAgent: async () => ({ log: later, keySet: new Uint8Array(0) }),
     })
-    const { compareWithHub } = await import('./own-log.ts')
-    const why = await compareWithHub(old as never, node.hub)
+    const why = await new OwnLog(old as never, node.ctx).compareWithHub(node.hub)
     expect(why).toContain('it is an old copy')
     expect(node.hub.stopped).toBe(why)
   })
 
   test('finds another key set under the number of its own, which a newer copy has made', async () => {
-    const { compareWithHub } = await import('./own-log.ts')
     const { identity, keys } = node.ctx
-    expect(await compareWithHub(node.ctx, node.hub)).toBeUndefined()
+    expect(await new OwnLog(node.ctx, node.ctx).compareWithHub(node.hub)).toBeUndefined()
     const own = (keys.set as KeySet).body
     const other = KeySet.sign(identity.seed, { ...own, ts: own.ts + 1 })
     node.hub.answers({
       fetchAgent: async () => ({ log: [...identity.log.events], keySet: KeySet.encode(other) }),
     })
-    expect(await compareWithHub(node.ctx, node.hub)).toMatch(
+    expect(await new OwnLog(node.ctx, node.ctx).compareWithHub(node.hub)).toMatch(
       /another one under that number: it is an old copy/,
     )
   })

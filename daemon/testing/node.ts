@@ -12,7 +12,7 @@ import { askNumbers } from '../mail/numbers.ts'
 import { sendEntry } from '../mail/outbox.ts'
 import { Relay } from '../mail/relay.ts'
 import { askWhatIsDue } from '../mail/status-queries.ts'
-import { settleKeyState } from '../membership/key-state.ts'
+import { keyStateOf } from '../membership/open.ts'
 import { sealedCarriers } from '../sealed/carrier.ts'
 import { TopUps } from '../sealed/top-ups.ts'
 import { doubtNumbers } from '../store/interactions.ts'
@@ -135,7 +135,7 @@ export class TestNode {
   async rotate({ told = true }: { told?: boolean } = {}): Promise<void> {
     const { identity, keys } = this.ctx
     identity.rotate(this.hub.identity.aid, this.clock.ms)
-    settleKeyState(this.ctx, this.hub)
+    keyStateOf(this.ctx).settle(this.hub)
     if (!told) return
     const keySet = keys.ensureSet(identity.log, identity.seed, STRANGERS)
     keys.confirm(keySet)

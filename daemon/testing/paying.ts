@@ -1,7 +1,7 @@
 /** Nodes that pay and are paid, for tests of the rules: their parts take one turn at a time, where a running node has loops. */
 import { networkOf } from '../../protocol/proof/payment.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
-import { settleKeyState } from '../membership/key-state.ts'
+import { keyStateOf } from '../membership/open.ts'
 import { type Accounts, homeOnly } from '../payments/accounts.ts'
 import { Payee } from '../payments/payee.ts'
 import { Payer } from '../payments/payer.ts'
@@ -85,7 +85,7 @@ export class PaidWorld extends TestWorld {
     const home = new ScriptedHub(post, node.aid, () => this.clock.ms)
     node.ctx.hub.settleAt(home)
     node.ctx.identity.rotate(home.identity.aid, this.clock.ms)
-    settleKeyState(node.ctx, home)
+    keyStateOf(node.ctx).settle(home)
     return post
   }
 

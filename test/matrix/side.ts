@@ -3,12 +3,11 @@ import { setImmediate as immediate } from 'node:timers/promises'
 import type { PaymentOperations } from '../../daemon/control/handlers.ts'
 import { paymentOperations } from '../../daemon/control/payments.ts'
 import type { HubClient, HubInputs } from '../../daemon/hubs/hub.ts'
-import { PowSolver } from '../../daemon/hubs/pow.ts'
 import { Relay } from '../../daemon/mail/relay.ts'
 import { watchForTwin } from '../../daemon/mail/waiting-mail.ts'
 import { doChores } from '../../daemon/maintenance.ts'
-import { Membership } from '../../daemon/membership/home.ts'
-import { Sync } from '../../daemon/membership/sync.ts'
+import type { Membership } from '../../daemon/membership/home.ts'
+import { openMembership } from '../../daemon/membership/open.ts'
 import {
   type CallOutcome,
   type CapabilityCall,
@@ -106,8 +105,7 @@ export class Side {
     const timings = { ...this.node.ctx.timings, pollSettledMs: this.isCopy ? COPY_SETTLED_MS : 0 }
     Object.assign(this.node.ctx, { modules, timings })
     const { ctx } = this.node
-    const sync = new Sync(ctx, new PowSolver(ctx.store, ctx))
-    const membership = new Membership(ctx, {} as HubInputs, sync, this.world.doorsOf(this.aid))
+    const { membership } = openMembership(ctx, {} as HubInputs, this.world.doorsOf(this.aid))
     const payee = new Payee(ctx, membership)
     const payer = new Payer(ctx, (task, pay) => commitTask(ctx, task, pay), membership)
     this.parts = {
