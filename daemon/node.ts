@@ -9,6 +9,7 @@ import { A2aInterface } from './a2a/interface.ts'
 import { A2aSettings } from './a2a/settings.ts'
 import type { Context, Ground } from './context.ts'
 import { ControlAddress } from './control/address.ts'
+import { AttachmentLinks } from './control/attachments.ts'
 import { builtPage, type ConsoleParts } from './control/console.ts'
 import { FreshHosts } from './control/fresh-hosts.ts'
 import type { Handlers, TaskOperations } from './control/handlers.ts'
@@ -186,7 +187,9 @@ async function assemble(
   const opening = { control, tickets: new Tickets(now, random), hosts: new FreshHosts(now, random) }
   const lifetime = new AbortController()
   const wake = () => wakeAll(wakers)
-  const tasks = openedTasks(ctx, { token, reviews, payer: paying.payer })
+  const { store, attachments } = ctx
+  const links = new AttachmentLinks({ store, attachments, token, now })
+  const tasks = openedTasks(ctx, { links, reviews, payer: paying.payer })
   const a2a = openedA2a(ctx, modules, a2aSettings, tasks)
   const handlers: Handlers = operationsOf(ctx, {
     membership,
@@ -205,8 +208,8 @@ async function assemble(
   })
   const page = options.consolePage ?? builtPage
   const pages = new PageSessions(token, random, () => ({ now: now(), up: timers.monotonic() }))
-  const parts = { ctx, pages, ...opening, build: buildInfo.build, page }
-  const listening = { handlers, control, token, console: parts, name: options.name, env: options.env }
+  const parts = { settings: ctx.settings, random, pages, ...opening, build: buildInfo.build, page }
+  const listening = { handlers, links, control, token, console: parts, name: options.name, env: options.env }
   await listen(ctx, { ...listening, isPortNew: options.isPortNew === true }, undo)
   await membership.begin()
   const working = undo.use(new AsyncDisposableStack())
@@ -335,6 +338,7 @@ function wakeAll(wakers: Wakers): void {
 
 type Listening = {
   handlers: Handlers
+  links: AttachmentLinks
   token: string
   console: ConsoleParts
   control: ControlAddress
@@ -349,7 +353,10 @@ async function listen(ctx: Context, listening: Listening, undo: AsyncDisposableS
   const config = ctx.settings.current
   const [host, port] = [controlHost(config), controlPort(config)]
   const server = new ControlServer({
-    ctx,
+    machine: ctx,
+    events: ctx.events,
+    uploads: ctx.attachments.uploads,
+    links: listening.links,
     handlers,
     token: listening.token,
     console: listening.console,

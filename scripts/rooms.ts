@@ -572,6 +572,7 @@ export const rooms: Record<string, Room> = {
       'daemon/attachments',
       'daemon/hubs',
       'daemon/peers',
+      'daemon/carrier',
       'daemon/context.ts',
       'daemon/modules',
       'daemon/payments',

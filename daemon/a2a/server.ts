@@ -7,7 +7,7 @@ import type * as http from 'node:http'
 import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
-import type { CrowdNeeds } from '../control/crowd.ts'
+import type { CrowdParts } from '../control/crowd.ts'
 import { boundedServer, closed } from '../control/http.ts'
 import { listenOnBoth } from '../control/loopback.ts'
 import { OwnOrigins } from '../control/origin.ts'
@@ -69,7 +69,7 @@ export class A2aServer {
   readonly #agents: Agents
   readonly #service: Service
   readonly #streams: TaskStreams
-  readonly #machine: CrowdNeeds
+  readonly #machine: CrowdParts
   readonly #server: http.Server
   /** The same port of the other loopback address. */
   readonly #beside: http.Server
@@ -83,7 +83,7 @@ export class A2aServer {
 
   constructor(
     { agents, service, streams }: { agents: Agents; service: Service; streams: TaskStreams },
-    machine: CrowdNeeds,
+    machine: CrowdParts,
     options: ServerOptions,
   ) {
     this.#options = options

@@ -1,6 +1,6 @@
 /** Everything behind the A2A interface, put together once it is first wanted: most nodes never load it. */
 import type { Context } from '../context.ts'
-import type { CrowdNeeds } from '../control/crowd.ts'
+import type { CrowdParts } from '../control/crowd.ts'
 import { type LocalCall, takeLocalCall } from '../tasks/local-calls.ts'
 import { Agents } from './agents.ts'
 import { Answers } from './answers.ts'
@@ -33,7 +33,7 @@ export class Works {
   readonly service: Service
   readonly #agents: Agents
   readonly #streams: TaskStreams
-  readonly #machine: CrowdNeeds
+  readonly #machine: CrowdParts
   #isFollowing = false
 
   constructor(ctx: Context, { settings, modules, operations, isPaidHere }: WorksParts) {

@@ -16,8 +16,6 @@ export type A2aPort = {
   token(renew: boolean): { token: string; file: string; dropped_pushes?: number }
 }
 
-export type A2aParts = { a2a: A2aPort }
-
 export function a2aOperations(settings: Settings, a2a: A2aPort): A2aOperations {
   const view = () => {
     const { enabled = false, addr, hosts, push_hosts } = settings.current.a2a ?? {}

@@ -1,9 +1,11 @@
 /** Accounts of this identity at the home and at hubs that it left, and what they still owe it. */
 import { Refused } from '../../protocol/contract/client.ts'
+import { networkOf } from '../../protocol/proof/payment.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import type { Timers } from '../../protocol/timers.ts'
-import type { Context } from '../context.ts'
+import type { CurrentHub } from '../hubs/current.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import type { Identity } from '../identity/identity.ts'
 import type { Membership } from '../membership/home.ts'
 import { refuse } from '../refusal.ts'
 import { hubAsked } from './hub-call.ts'
@@ -11,20 +13,52 @@ import { hubAsked } from './hub-call.ts'
 const ASKED_MS = 3000
 const NO_HUB = 'this node is registered at no hub'
 
-/** Where this identity has an account: the home, or the hub that is named. */
-export async function accountHub(
-  ctx: Pick<Context, 'identity' | 'hub' | 'timers'>,
-  membership: Pick<Membership, 'account' | 'accounts'>,
-  url: string | undefined,
-): Promise<HubClient> {
-  const { identity, hub } = ctx
-  if (identity.log.deactivated) return refuse('identity_deactivated', 'this identity is deactivated')
-  if (url !== undefined) return hubAsked(ctx, () => membership.account(url))
-  if (hub.home !== undefined) return hub.home
-  const [left] = membership.accounts()
-  return left === undefined
-    ? refuse('no_hub', NO_HUB)
-    : refuse('no_hub', `${NO_HUB}; its account at ${left.url} is still there`, atHubStep('balance', left))
+/** The hubs of which a user orders something: the home, and others where this identity has an account. */
+export class OwnHubs {
+  readonly #identity: Identity
+  readonly #hub: CurrentHub
+  readonly #membership: Pick<Membership, 'account' | 'accounts'>
+  readonly #timers: Timers
+
+  constructor(parts: {
+    identity: Identity
+    hub: CurrentHub
+    membership: Pick<Membership, 'account' | 'accounts'>
+    timers: Timers
+  }) {
+    this.#identity = parts.identity
+    this.#hub = parts.hub
+    this.#membership = parts.membership
+    this.#timers = parts.timers
+  }
+
+  /** The home; after the end of the identity there is none, and it is said why. */
+  home(): HubClient {
+    this.#requireLiving()
+    return this.#hub.home ?? refuse('no_hub', NO_HUB)
+  }
+
+  /** Where this identity has an account: the home, or the hub that is named. */
+  async account(url: string | undefined): Promise<HubClient> {
+    this.#requireLiving()
+    const [identity, timers, membership] = [this.#identity, this.#timers, this.#membership]
+    if (url !== undefined) return hubAsked({ identity, timers }, () => membership.account(url))
+    if (this.#hub.home !== undefined) return this.#hub.home
+    const [left] = membership.accounts()
+    return left === undefined
+      ? refuse('no_hub', NO_HUB)
+      : refuse('no_hub', `${NO_HUB}; its account at ${left.url} is still there`, atHubStep('balance', left))
+  }
+
+  /** Where credits of a network are: the home, or the hub that was left; the home where no account is there. */
+  ofNetwork(network: string): Promise<HubClient> {
+    const hub = this.#membership.accounts().find(({ identity }) => networkOf(identity.aid) === network)
+    return this.account(hub === this.#hub.last ? undefined : hub?.url)
+  }
+
+  #requireLiving(): void {
+    if (this.#identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
+  }
 }
 
 /** A command for the account at a hub that was left. */

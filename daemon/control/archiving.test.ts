@@ -3,7 +3,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createInteraction } from '../store/interactions.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { setArchived } from './archiving.ts'
-import { listed, listOf, markRead } from './listing.ts'
+import { markRead } from './listing.ts'
+import { taskReading } from './parts.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -17,22 +18,27 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]())
 
 const listing = (given: { archived?: boolean; words?: string; q?: string } = {}) =>
-  listOf(bob.ctx, { side: 'received', ...given }).items.map(item => [item.interaction_id, item.archived])
+  taskReading(bob.ctx)
+    .lists.of({ side: 'received', ...given })
+    .items.map(item => [item.interaction_id, item.archived])
 
 test('what is archived leaves the list, stands in its own, and is found by words', () => {
-  expect(setArchived(bob.ctx, bob.thread(id), true)).toEqual({ interaction_id: id, archived: true })
+  expect(setArchived(bob.ctx.store, bob.ctx.events, bob.thread(id), true)).toEqual({
+    interaction_id: id,
+    archived: true,
+  })
   expect(listing()).toEqual([])
   expect(listing({ archived: true })).toEqual([[id, true]])
   expect(listing({ words: 'count' })).toEqual([[id, true]])
   expect(listing({ q: 'count' })).toEqual([[id, true]])
-  expect(listed(bob.ctx, [bob.thread(id)])[0]?.archived).toBe(true)
-  setArchived(bob.ctx, bob.thread(id), false)
+  expect(taskReading(bob.ctx).lists.listed([bob.thread(id)])[0]?.archived).toBe(true)
+  setArchived(bob.ctx.store, bob.ctx.events, bob.thread(id), false)
   expect([listing(), listing({ archived: true })]).toEqual([[[id, undefined]], []])
 })
 
 test('reading it leaves it there, and whatever happens in it brings it back', async () => {
-  setArchived(bob.ctx, bob.thread(id), true)
-  markRead(bob.ctx, bob.thread(id))
+  setArchived(bob.ctx.store, bob.ctx.events, bob.thread(id), true)
+  markRead(bob.ctx.store, bob.thread(id))
   expect(listing()).toEqual([])
   world.pass(1000)
   alice.say(id, 'one more thing')
@@ -62,5 +68,5 @@ test('what waits for a yes of this side is not archived', () => {
       ),
     'test',
   )
-  expect(() => setArchived(ctx, stranger, true)).toThrow('waits for your yes or no')
+  expect(() => setArchived(ctx.store, ctx.events, stranger, true)).toThrow('waits for your yes or no')
 })

@@ -4,13 +4,11 @@ import { pipeline } from 'node:stream'
 import { equalSecret, hmacSha256 } from '#crypto'
 import { toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
-import type { Context } from '../context.ts'
+import type { Attachments } from '../attachments/attachments.ts'
 import { refuse } from '../refusal.ts'
+import type { Store } from '../store/open.ts'
 import type { Interaction } from '../store/threads.ts'
 import type { Reply } from './exchange.ts'
-
-type Needs = Pick<Context, 'attachments' | 'now'>
-type LinkNeeds = Pick<Context, 'attachments' | 'now' | 'store'>
 
 export const LINK_LIFE_MS = 10 * 60_000
 
@@ -23,47 +21,57 @@ export function attachmentLink(token: string, cid: string, expiresAt: number): s
   return `/attachment?cid=${cid}&exp=${expiresAt}&cap=${linkProof(token, cid, expiresAt)}`
 }
 
-/** A link to what a task brought; to nothing else that this node keeps. */
-export function linkTo(
-  ctx: LinkNeeds,
-  token: string,
-  interaction: Pick<Interaction, 'key'>,
-  cid: string,
-): { path: string; expires_at: number } {
-  const isOfTask = ctx.store.get(
-    'SELECT 1 FROM message_attachments AS a JOIN messages AS m ON m.key = a.message WHERE m.interaction = ? AND a.cid = ?',
-    interaction.key,
-    cid,
-  )
-  if (isOfTask === undefined) refuse('file_unreadable', 'this task has no such attachment')
-  if (ctx.attachments.find(cid) === undefined)
-    refuse('file_unreadable', 'the content of this attachment is not here yet')
-  const expiresAt = ctx.now() + LINK_LIFE_MS
-  return { path: attachmentLink(token, cid, expiresAt), expires_at: expiresAt }
-}
+export class AttachmentLinks {
+  readonly #store: Store
+  readonly #attachments: Attachments
+  readonly #token: string
+  readonly #now: () => number
 
-export async function serveAttachment(ctx: Needs, token: string, url: URL, response: Reply): Promise<void> {
-  const cid = url.searchParams.get('cid') ?? ''
-  const expiresAt = Number(url.searchParams.get('exp'))
-  const given = utf8(url.searchParams.get('cap') ?? '')
-  const proven = equalSecret(given, utf8(linkProof(token, cid, expiresAt))) && ctx.now() < expiresAt
-  const path = proven && /^b[a-z2-7]+$/.test(cid) ? ctx.attachments.find(cid) : undefined
-  const file = path === undefined ? undefined : await opened(path)
-  if (file === undefined) {
-    response
-      .writeHead(404, { 'Content-Type': 'text/plain' })
-      .end('no such attachment, or the link has expired\n')
-    return
+  constructor(parts: { store: Store; attachments: Attachments; token: string; now: () => number }) {
+    this.#store = parts.store
+    this.#attachments = parts.attachments
+    this.#token = parts.token
+    this.#now = parts.now
   }
-  if (response.destroyed) return file.handle.close()
-  response.writeHead(200, {
-    'Content-Type': 'application/octet-stream',
-    'Content-Length': file.size,
-    'Content-Disposition': 'attachment',
-    'Content-Security-Policy': "sandbox; default-src 'none'",
-  })
-  // A client that goes away, or a file that cannot be read to its end, ends both streams and nothing else.
-  pipeline(file.handle.createReadStream(), response, () => undefined)
+
+  /** A link to what a task brought; to nothing else that this node keeps. */
+  to(interaction: Pick<Interaction, 'key'>, cid: string): { path: string; expires_at: number } {
+    const isOfTask = this.#store.get(
+      'SELECT 1 FROM message_attachments AS a JOIN messages AS m ON m.key = a.message WHERE m.interaction = ? AND a.cid = ?',
+      interaction.key,
+      cid,
+    )
+    if (isOfTask === undefined) refuse('file_unreadable', 'this task has no such attachment')
+    if (this.#attachments.find(cid) === undefined)
+      refuse('file_unreadable', 'the content of this attachment is not here yet')
+    const expiresAt = this.#now() + LINK_LIFE_MS
+    return { path: attachmentLink(this.#token, cid, expiresAt), expires_at: expiresAt }
+  }
+
+  /** Answers with the file of a link. */
+  async serve(url: URL, response: Reply): Promise<void> {
+    const cid = url.searchParams.get('cid') ?? ''
+    const expiresAt = Number(url.searchParams.get('exp'))
+    const given = utf8(url.searchParams.get('cap') ?? '')
+    const proven = equalSecret(given, utf8(linkProof(this.#token, cid, expiresAt))) && this.#now() < expiresAt
+    const path = proven && /^b[a-z2-7]+$/.test(cid) ? this.#attachments.find(cid) : undefined
+    const file = path === undefined ? undefined : await opened(path)
+    if (file === undefined) {
+      response
+        .writeHead(404, { 'Content-Type': 'text/plain' })
+        .end('no such attachment, or the link has expired\n')
+      return
+    }
+    if (response.destroyed) return file.handle.close()
+    response.writeHead(200, {
+      'Content-Type': 'application/octet-stream',
+      'Content-Length': file.size,
+      'Content-Disposition': 'attachment',
+      'Content-Security-Policy': "sandbox; default-src 'none'",
+    })
+    // A client that goes away, or a file that cannot be read to its end, ends both streams and nothing else.
+    pipeline(file.handle.createReadStream(), response, () => undefined)
+  }
 }
 
 /** A file can go between its finding and this. */

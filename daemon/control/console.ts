@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { type Boot, bootMarks } from '../../protocol/control/console.ts'
 import { maskedKey, sameHex, ticketProof } from '../../protocol/control/page-key.ts'
 import { toBase64, toHex } from '../../protocol/encoding/bytes.ts'
-import type { Context } from '../context.ts'
 import { type Config, controlHost, LOOPBACK_HOSTS } from '../home/config.ts'
+import type { Settings } from '../home/settings.ts'
 import { findFile } from '../platform/files.ts'
 import { refuse } from '../refusal.ts'
 import type { ControlAddress } from './address.ts'
@@ -18,10 +18,9 @@ import type { PageSessions } from './page-sessions.ts'
 import { isLoopback, type PeerUser, peerUser } from './peer-user.ts'
 import type { Tickets } from './tickets.ts'
 
-type Needs = Pick<Context, 'settings' | 'random'>
-
 export type ConsoleParts = {
-  ctx: Needs
+  settings: Settings
+  random: (length: number) => Uint8Array
   pages: PageSessions
   /** Name of the build of this node. */
   build: string
@@ -73,7 +72,7 @@ export async function serveConsole(
     response.writeHead(200, type).end(text)
     return
   }
-  const nonce = toBase64(parts.ctx.random(NONCE_BYTES))
+  const nonce = toBase64(parts.random(NONCE_BYTES))
   const json = JSON.stringify(boot).replaceAll('<', '\\u003c')
   response
     .writeHead(200, {
@@ -89,9 +88,12 @@ export async function serveConsole(
 }
 
 /** Where the page opens instead of an address under which somebody may have answered before; a tunnel has no other. */
-function freshPlace({ ctx, hosts, control }: ConsoleParts, request: IncomingMessage): string | undefined {
+function freshPlace(
+  { settings, hosts, control }: ConsoleParts,
+  request: IncomingMessage,
+): string | undefined {
   const [name = '', port] = splitHost(request.headers.host)
-  if (!opensFresh(ctx.settings.current) || hosts.isShown(name) || hosts.take(name)) return undefined
+  if (!opensFresh(settings.current) || hosts.isShown(name) || hosts.take(name)) return undefined
   const isOurs = isFreshHost(name) || isLoopbackName(name)
   return isOurs && port === splitHost(control.bound)[1]
     ? `http://${hosts.issue().name}:${port}/console`
@@ -106,18 +108,18 @@ const opensFresh = ({ console_fresh_host }: Config): boolean =>
 
 /** The link that opens the page once. */
 export async function consoleLink({
-  ctx,
+  settings,
   tickets,
   hosts,
   control,
-}: Omit<ConsoleParts, 'pages' | 'build' | 'page'>): Promise<{
+}: Pick<ConsoleParts, 'settings' | 'tickets' | 'hosts' | 'control'>): Promise<{
   console_url: string
   expires_at: number
 }> {
   if (control.isAlone) refuse('forbidden_origin', ALONE, 'svc doctor')
   const { name: ticket, expiresAt } = tickets.issue()
   const [name = '', port] = splitHost(control.bound)
-  const isFresh = opensFresh(ctx.settings.current) && isLoopbackName(name)
+  const isFresh = opensFresh(settings.current) && isLoopbackName(name)
   const place = isFresh ? `${hosts.issue().name}:${port}` : await newPlace(control)
   return { console_url: `http://${place}/console#t=${ticket}`, expires_at: expiresAt }
 }
@@ -149,7 +151,7 @@ const policyOf = (nonce: string): string =>
 
 /** A session where the page may have one, else why it may not. */
 function bootOf(parts: ConsoleParts, request: IncomingMessage, user: PeerUser): Boot {
-  const config = parts.ctx.settings.current
+  const config = parts.settings.current
   const boot = { build: parts.build }
   if (!LOOPBACK_HOSTS.includes(controlHost(config))) return { ...boot, lacks: 'loopback' }
   if (needsTicket(config)) return { ...boot, lacks: config.console_ticket === true ? 'wish' : 'ticket' }

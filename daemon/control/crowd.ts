@@ -6,7 +6,8 @@
 import type * as http from 'node:http'
 import type { Socket } from 'node:net'
 import type { Timer, Timers } from '../../protocol/timers.ts'
-import type { Context } from '../context.ts'
+import type { Machine } from '../platform/machine.ts'
+import type { Notices } from '../platform/notices.ts'
 import { usersOf } from './peer-user.ts'
 
 export const CONNECTIONS_MAX = 256
@@ -17,7 +18,8 @@ const SAID_EVERY_MS = 60_000
 /** How long a warning stands after the last time that all were taken. */
 const WARNED_FOR_MS = 60_000
 
-export type CrowdNeeds = Pick<Context, 'log' | 'now' | 'timers' | 'notices'>
+/** The machine that is crowded, and where it is said. */
+export type CrowdParts = Pick<Machine, 'log' | 'now' | 'timers'> & { readonly notices: Notices }
 /** How long the other end may take for an answer that does not go into the buffers of the system, and for its bytes. */
 const TAKEN_WITHIN_MS = 30_000
 const TAKEN_BYTES_PER_MS = 16
@@ -28,7 +30,7 @@ type Whose = (connections: readonly Socket[]) => Promise<Map<Socket, number | un
 type Standing = { busy: number; isKept: boolean }
 
 export class Crowd {
-  readonly #ctx: CrowdNeeds
+  readonly #parts: CrowdParts
   readonly #whose: Whose
   /** In the order in which they came. */
   readonly #connections = new Map<Socket, Standing>()
@@ -37,8 +39,8 @@ export class Crowd {
   #named: { uids: number[]; at: number } = { uids: [], at: Number.NEGATIVE_INFINITY }
   #next: Timer | undefined
 
-  constructor(ctx: CrowdNeeds, whose: Whose = usersOf) {
-    this.#ctx = ctx
+  constructor(parts: CrowdParts, whose: Whose = usersOf) {
+    this.#parts = parts
     this.#whose = whose
   }
 
@@ -49,10 +51,10 @@ export class Crowd {
     server.prependListener('request', ({ socket }, response) => {
       this.#count(socket, 1)
       response.once('close', () => this.#count(socket, -1))
-      response.once('prefinish', () => endUntaken(socket, response, this.#ctx.timers))
+      response.once('prefinish', () => endUntaken(socket, response, this.#parts.timers))
     })
     server.on('drop', () => this.#look())
-    server.on('close', () => this.#ctx.timers.clear(this.#next))
+    server.on('close', () => this.#parts.timers.clear(this.#next))
   }
 
   #take(connection: Socket): void {
@@ -84,12 +86,12 @@ export class Crowd {
   /** Once a second at most: the kernel's tables are as long as the machine has connections. */
   #look(): void {
     if (this.#next !== undefined) return
-    const { timers } = this.#ctx
+    const { timers } = this.#parts
     const waitMs = Math.max(0, this.#lookedAt + LOOK_EVERY_MS - timers.monotonic())
     this.#next = timers.after(waitMs, () => {
       this.#lookedAt = timers.monotonic()
       void this.#endOthers()
-        .catch(error => this.#ctx.log.error({ err: error }, 'connections could not be looked at'))
+        .catch(error => this.#parts.log.error({ err: error }, 'connections could not be looked at'))
         .finally(() => {
           this.#next = undefined
         })
@@ -113,8 +115,8 @@ export class Crowd {
   }
 
   #say(counts: ReadonlyMap<number, number>): void {
-    const { log, now, notices } = this.#ctx
-    const at = this.#ctx.timers.monotonic()
+    const { log, now, notices } = this.#parts
+    const at = this.#parts.timers.monotonic()
     if (counts.size > 0) this.#named = { uids: [...counts.keys()], at }
     // who went away has left connections that say nothing of him
     const uids = at - this.#named.at < WARNED_FOR_MS ? this.#named.uids : []

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { agent } from '../../protocol/testing/agents.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
-import { unlistedWarning } from './directory.ts'
+import { directoryOf } from './parts.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -14,11 +14,12 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]())
 
 const stranger = agent('mistyped').aid
+const warning = () => directoryOf(alice.ctx).unlistedWarning(alice.ctx.hub.home, stranger)
 const empty = { entries: [], partial: false, bits: 0 }
 
 test('an agent whom the directory does not list is warned of', async () => {
   alice.hub.answers({ bucket: async () => empty })
-  expect(await unlistedWarning(alice.ctx, stranger)).toContain('does not list it; check it')
+  expect(await warning()).toContain('does not list it; check it')
 })
 
 test.each([
@@ -27,5 +28,5 @@ test.each([
   ['does not come', () => Promise.reject(Object.assign(new Error('x'), { code: 'ECONNREFUSED' }))],
 ])('nobody is warned of where the answer of the directory %s', async (_, bucket) => {
   alice.hub.answers({ bucket })
-  expect(await unlistedWarning(alice.ctx, stranger)).toBeUndefined()
+  expect(await warning()).toBeUndefined()
 })

@@ -1,5 +1,4 @@
 /** What was written and not sent, for the screens: they keep it with the node, whichever of them it was written on. */
-import type { Context } from '../context.ts'
 import { draftsIn } from '../home/drafts.ts'
 import type { Handlers } from './handlers.ts'
 
@@ -8,7 +7,7 @@ type Kept = { text: string; files: readonly string[] }
 const isSame = (was: Kept, now: Kept | undefined): boolean =>
   now === undefined || (was.text === now.text && was.files.join('\n') === now.files.join('\n'))
 
-export function draftOperations({ dir }: Pick<Context, 'dir'>): Pick<Handlers, 'draft' | 'draftKeep'> {
+export function draftOperations(dir: string): Pick<Handlers, 'draft' | 'draftKeep'> {
   const drafts = draftsIn(dir)
   return {
     async draft({ for: name }) {

@@ -1,6 +1,6 @@
 /** `GET /events`: what happens in the node as server-sent events with ids, replay from a cursor, and a heartbeat. */
-import type { Context } from '../context.ts'
-import type { NodeEvent } from '../platform/events.ts'
+import type { Timers } from '../../protocol/timers.ts'
+import type { Events, NodeEvent } from '../platform/events.ts'
 import type { Question, Reply } from './exchange.ts'
 
 const HEARTBEAT_MS = 15_000
@@ -11,7 +11,7 @@ const frame = ({ id, type, data }: NodeEvent) =>
 
 /** Streams events; a cursor that is too old is answered with `reset`, after which the client reads everything anew. */
 export function serveEvents(
-  { events, timers }: Pick<Context, 'events' | 'timers'>,
+  { events, timers }: { events: Events; timers: Timers },
   request: Pick<Question, 'headers'>,
   response: Reply,
   url: URL,

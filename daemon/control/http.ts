@@ -5,7 +5,7 @@ import { type ControlCode, controlCodes } from '../../protocol/control/codes.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import { sleep, type Timer, type Timers } from '../../protocol/timers.ts'
-import { Crowd, type CrowdNeeds } from './crowd.ts'
+import { Crowd, type CrowdParts } from './crowd.ts'
 import type { Question, Reply } from './exchange.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
@@ -41,7 +41,7 @@ type Bounds = { requestTimeout: number }
  * so long for the head of a request.
  */
 export function boundedServer(
-  machine: CrowdNeeds,
+  machine: CrowdParts,
   { requestTimeout }: Bounds,
   serve: http.RequestListener,
 ): http.Server {

@@ -15,7 +15,8 @@ import { refuse } from '../refusal.ts'
 const WORDS_MAX = 500
 
 type Own = { readonly aid: string }
-type Asker = { readonly identity: Own; readonly timers: Timers }
+/** For whom a hub is asked, and by which timers. */
+export type Asker = { readonly identity: Own; readonly timers: Timers }
 
 /**
  * `own`: this node's identity, the only one that a command to copy may name; a call may have made it anew. `again`: the

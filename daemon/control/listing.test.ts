@@ -5,8 +5,8 @@ import { GLIMPSES } from '../store/glimpses.ts'
 import { createInteraction, updateInteraction } from '../store/interactions.ts'
 import { acceptEnd, proposeEnd } from '../tasks/conversation.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { moment } from './changes.ts'
-import { listOf, markRead, pageQuestion } from './listing.ts'
+import { markRead, pageQuestion } from './listing.ts'
+import { taskReading } from './parts.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -23,7 +23,7 @@ afterEach(() => world[Symbol.asyncDispose]())
 function listener(node: TestNode, side: 'sent' | 'received') {
   let cursor: string | undefined
   return () => {
-    const { items, new_cursor } = listOf(node.ctx, { side, cursor })
+    const { items, new_cursor } = taskReading(node.ctx).lists.of({ side, cursor })
     cursor = new_cursor
     return items.flatMap(item => item.news ?? [])
   }
@@ -61,11 +61,11 @@ describe('news of a list', () => {
 
   test('are the end that is proposed of a task whose words were read, until that is read too', async () => {
     const heard = listener(bob, 'received')
-    markRead(bob.ctx, bob.thread(id))
+    markRead(bob.ctx.store, bob.thread(id))
     expect(heard()).toEqual([])
     await propose(alice)
     expect(listener(bob, 'received')()).toEqual([{ proposes_end: true }])
-    markRead(bob.ctx, bob.thread(id))
+    markRead(bob.ctx.store, bob.thread(id))
     expect(heard()).toEqual([])
   })
 
@@ -86,7 +86,8 @@ describe('news of a list', () => {
 })
 
 describe('a task in a list', () => {
-  const listed = (node: TestNode, side: 'sent' | 'received') => listOf(node.ctx, { side }).items[0]
+  const listed = (node: TestNode, side: 'sent' | 'received') =>
+    taskReading(node.ctx).lists.of({ side }).items[0]
 
   test('shows the newest words of either side, and what nobody read', async () => {
     expect(listed(bob, 'received')).toMatchObject({
@@ -104,7 +105,7 @@ describe('a task in a list', () => {
       unread_preview: 'count the words',
       delivery: { state: 'queued' },
     })
-    markRead(bob.ctx, bob.thread(id))
+    markRead(bob.ctx.store, bob.thread(id))
     expect(listed(bob, 'received')?.unread).toBe(0)
     expect(listed(bob, 'received')).not.toHaveProperty('unread_preview')
   })
@@ -117,8 +118,8 @@ describe('a task in a list', () => {
 
   test('go on after no moment that this node has not come to: another node gave it, or an older copy is here', () => {
     const since = (message: number, at: number) =>
-      listOf(bob.ctx, { side: 'received', cursor: sinceCursor({ message, at }) })
-    const { message } = moment(bob.ctx)
+      taskReading(bob.ctx).lists.of({ side: 'received', cursor: sinceCursor({ message, at }) })
+    const { message } = taskReading(bob.ctx).changes.moment()
     expect(since(message, world.clock.ms).items).toEqual([])
     expect(() => since(message + 1, world.clock.ms)).toThrow(/^cursor: expected/)
     expect(since(message, world.clock.ms + DAY_MS).items).toEqual([])
@@ -169,12 +170,12 @@ describe('a page of a list', () => {
     ['what has ended', { ended: true }, ['ended']],
   ])('holds %s, newest first, each once over all pages', (_, which, states) => {
     fill()
-    const all = listOf(bob.ctx, { side: 'received', limit: 100 }).items
+    const all = taskReading(bob.ctx).lists.of({ side: 'received', limit: 100 }).items
     const wanted = all.filter(({ state }) => (states as string[]).includes(state))
     const found: string[] = []
     let cursor: string | undefined
     do {
-      const page = listOf(bob.ctx, { side: 'received', limit: 4, cursor, ...which })
+      const page = taskReading(bob.ctx).lists.of({ side: 'received', limit: 4, cursor, ...which })
       found.push(...page.items.map(item => item.interaction_id))
       cursor = page.next_cursor
     } while (cursor !== undefined)
@@ -184,9 +185,10 @@ describe('a page of a list', () => {
 
   test('goes on after any of its rows, also one that was changed since', () => {
     fill()
-    const { items } = listOf(bob.ctx, { side: 'received', limit: 100 })
+    const { items } = taskReading(bob.ctx).lists.of({ side: 'received', limit: 100 })
     const third = items[2] as (typeof items)[number]
-    const rest = () => listOf(bob.ctx, { side: 'received', limit: 100, cursor: cursorAfter(third) }).items
+    const rest = () =>
+      taskReading(bob.ctx).lists.of({ side: 'received', limit: 100, cursor: cursorAfter(third) }).items
     expect(rest()).toEqual(items.slice(3))
     const moved = bob.thread(items[9]?.interaction_id as string)
     bob.within(() => updateInteraction(bob.ctx.store, moved, {}, bob.clock.ms))
@@ -198,14 +200,16 @@ describe('a page of a list', () => {
   test.each([`1.${'A'.repeat(22)}`, '1.2', `1.${'A'.repeat(23)}`, 'n1', 'n1.2.3', ''])(
     'does not begin with the cursor %o that no reply gave',
     cursor => {
-      expect(() => listOf(bob.ctx, { side: 'received', cursor })).toThrow(/^cursor: expected the next_cursor/)
+      expect(() => taskReading(bob.ctx).lists.of({ side: 'received', cursor })).toThrow(
+        /^cursor: expected the next_cursor/,
+      )
     },
   )
 
   test('is searched by words in each of its states', () => {
     bob.say(id, 'a rare word')
     const found = (words: string) =>
-      listOf(bob.ctx, { side: 'received', unfinished: true, q: words }).items.length
+      taskReading(bob.ctx).lists.of({ side: 'received', unfinished: true, q: words }).items.length
     expect([found('rare'), found('absent')]).toEqual([1, 0])
   })
 
@@ -213,7 +217,7 @@ describe('a page of a list', () => {
     bob.say(id, 'Rare Words stand here')
     bob.say(id, 'and this is the newest')
     bob.ctx.contacts.add(alice.aid, 'Ältere-Alice')
-    const found = (words: string) => listOf(bob.ctx, { side: 'received', words }).items.length
+    const found = (words: string) => taskReading(bob.ctx).lists.of({ side: 'received', words }).items.length
     const fits = ['rare', 'wor RAR', 'ältere rare', id.slice(3, 9), 'open', alice.aid.slice(5, 12), ' ', '"']
     expect(fits.map(found)).toEqual([1, 1, 1, 1, 1, 1, 1, 0])
     expect(['absent', 'rare absent', 'tand', 'NOT', '*', '%'].map(found)).toEqual([0, 0, 0, 0, 0, 0])
@@ -223,7 +227,9 @@ describe('a page of a list', () => {
 
   test('is narrowed to what waits for a yes: a stranger, or a price that is open', () => {
     const needing = (node: TestNode, side: 'sent' | 'received') =>
-      listOf(node.ctx, { side, needs: true }).items.map(one => one.interaction_id)
+      taskReading(node.ctx)
+        .lists.of({ side, needs: true })
+        .items.map(one => one.interaction_id)
     expect([needing(bob, 'received'), needing(alice, 'sent')]).toEqual([[], []])
     updateInteraction(bob.ctx.store, bob.thread(id), { state: 'pending' }, bob.clock.ms)
     alice.ctx.store.run(

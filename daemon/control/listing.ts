@@ -1,13 +1,17 @@
-/** Lists of interactions, and waiting for the other sides to move one of them on. */
+/** Lists of interactions. */
 
 import type { ReplyOf } from '../../protocol/contract/route.ts'
 import { cursorAfter, type Page, sinceCursor } from '../../protocol/control/cursors.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import type { Context } from '../context.ts'
+import type { CurrentHub } from '../hubs/current.ts'
+import type { Contacts } from '../peers/contacts.ts'
+import type { Events } from '../platform/events.ts'
+import type { Waker } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
 import { glimpsesOf } from '../store/glimpses.ts'
 import { ARCHIVED, interactionsAt, markReadTo, NOT_ARCHIVED } from '../store/interactions.ts'
+import type { Store } from '../store/open.ts'
 import {
   beginning,
   FILTER_WORDS_MAX,
@@ -17,31 +21,16 @@ import {
   indexMessages,
   phrase,
 } from '../store/search.ts'
-import type { Interaction } from '../store/threads.ts'
-import { changedSince, cursorOf, moment, newsOf, refuseCursor } from './changes.ts'
-import { summaryView } from './views.ts'
-
-type Needs = Pick<
-  Context,
-  | 'store'
-  | 'contacts'
-  | 'peers'
-  | 'attachments'
-  | 'threads'
-  | 'hub'
-  | 'wakers'
-  | 'events'
-  | 'log'
-  | 'now'
-  | 'hubNow'
->
+import type { Interaction, Threads } from '../store/threads.ts'
+import { type Changes, cursorOf, refuseCursor } from './changes.ts'
+import type { InteractionViews } from './views.ts'
 
 const LIST_LIMIT_DEFAULT = 20
 const PULL_WAIT_MS = 5000
 const TEXT_CHARACTERS_MAX = 20_000
 const UNFINISHED = ['pending', 'open', 'end_proposed'] as const
 
-type ListRequest = {
+export type ListRequest = {
   side: 'sent' | 'received'
   pending?: boolean | undefined
   unfinished?: boolean | undefined
@@ -58,57 +47,11 @@ type ListRequest = {
 }
 export type Listing = NonNullable<ReplyOf<Operations['results']>>
 
-/** Newest first, or what changed since a moment, whatever its state is now. */
-export function listOf(ctx: Needs, given: ListRequest): Listing {
-  const limit = given.limit ?? LIST_LIMIT_DEFAULT
-  const cursor = given.cursor === undefined ? undefined : cursorOf(given.cursor)
-  if (cursor?.kind === 'since') {
-    const { keys, upTo } = changedSince(ctx, given.side, cursor, limit)
-    return {
-      items: listed(ctx, interactionsAt(ctx.store, keys), cursor.message),
-      new_cursor: sinceCursor(upTo),
-    }
-  }
-  // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
-  if (given.q || given.words) ctx.store.attempt(() => indexMessages(ctx.store))
-  const words = filterOf(ctx, given.words ?? '')
-  const { sql, parameters } = pageQuestion(
-    { ...given, filter: words },
-    cursor && placeOf(ctx, cursor),
-    limit + 1,
-  )
-  const keys = ctx.store.all<{ key: number }>(sql, ...parameters).map(row => row.key)
-  const items = listed(ctx, interactionsAt(ctx.store, keys.slice(0, limit)))
-  const last = keys.length > limit ? items.at(-1) : undefined
-  return {
-    items,
-    ...present({ next_cursor: last === undefined ? undefined : cursorAfter(last) }),
-    new_cursor: sinceCursor(moment(ctx)),
-  }
-}
-
 /** A word of a filter, and the AIDs of the contacts whose name holds it. */
 type FilterWord = { word: string; contacts: readonly string[] }
 
-function filterOf(ctx: Needs, text: string): FilterWord[] {
-  const words = filterWordsOf(text)
-  if (words.length > FILTER_WORDS_MAX)
-    refuse('bad_request', `words: expected at most ${FILTER_WORDS_MAX} words, got ${words.length}`)
-  if (words.length === 0) return []
-  const named = ctx.contacts.list().map(({ aid, petname }) => ({ aid, name: petname?.toLowerCase() ?? '' }))
-  return words.map(word => ({
-    word,
-    contacts: named.flatMap(({ aid, name }) => (name.includes(word) ? aid : [])),
-  }))
-}
-
 /** The row after which a list goes on, as it stood when it was listed. */
 type RowPlace = { updatedAt: number; key: number }
-
-function placeOf(ctx: Needs, { lastAt, interactionId }: Page): RowPlace {
-  const { key } = ctx.threads.findById(interactionId) ?? refuseCursor()
-  return { updatedAt: lastAt, key }
-}
 
 type PageRequest = ListRequest & { filter?: readonly FilterWord[] }
 
@@ -151,92 +94,122 @@ function statesOf({ pending, unfinished, ended, needs, side }: ListRequest): rea
   return ended === true ? ['ended'] : undefined
 }
 
-/** Tasks as lists have them, with what is news after a message. */
-export function listed(ctx: Needs, interactions: readonly Interaction[], since = 0) {
-  const glimpses = glimpsesOf(
-    ctx.store,
-    interactions.map(({ key }) => key),
-  )
-  return interactions.flatMap(interaction => {
-    const seen = glimpses.get(interaction.key)
-    if (seen === undefined) return []
-    return {
-      ...summaryView(ctx, interaction, seen),
-      ...present({ news: newsOf(ctx, interaction, since) }),
+type ListParts = {
+  store: Store
+  contacts: Contacts
+  threads: Threads
+  views: InteractionViews
+  changes: Changes
+}
+
+export class Lists {
+  readonly #store: Store
+  readonly #contacts: Contacts
+  readonly #threads: Threads
+  readonly #views: InteractionViews
+  readonly #changes: Changes
+
+  constructor(parts: ListParts) {
+    this.#store = parts.store
+    this.#contacts = parts.contacts
+    this.#threads = parts.threads
+    this.#views = parts.views
+    this.#changes = parts.changes
+  }
+
+  /** Newest first, or what changed since a moment, whatever its state is now. */
+  of(given: ListRequest): Listing {
+    const limit = given.limit ?? LIST_LIMIT_DEFAULT
+    const cursor = given.cursor === undefined ? undefined : cursorOf(given.cursor)
+    if (cursor?.kind === 'since') {
+      const { keys, upTo } = this.#changes.since(given.side, cursor, limit)
+      return {
+        items: this.listed(interactionsAt(this.#store, keys), cursor.message),
+        new_cursor: sinceCursor(upTo),
+      }
     }
-  })
+    // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
+    if (given.q || given.words) this.#store.attempt(() => indexMessages(this.#store))
+    const words = this.#filterOf(given.words ?? '')
+    const { sql, parameters } = pageQuestion(
+      { ...given, filter: words },
+      cursor && this.#placeOf(cursor),
+      limit + 1,
+    )
+    const keys = this.#store.all<{ key: number }>(sql, ...parameters).map(row => row.key)
+    const items = this.listed(interactionsAt(this.#store, keys.slice(0, limit)))
+    const last = keys.length > limit ? items.at(-1) : undefined
+    return {
+      items,
+      ...present({ next_cursor: last === undefined ? undefined : cursorAfter(last) }),
+      new_cursor: sinceCursor(this.#changes.moment()),
+    }
+  }
+
+  #filterOf(text: string): FilterWord[] {
+    const words = filterWordsOf(text)
+    if (words.length > FILTER_WORDS_MAX)
+      refuse('bad_request', `words: expected at most ${FILTER_WORDS_MAX} words, got ${words.length}`)
+    if (words.length === 0) return []
+    const named = this.#contacts
+      .list()
+      .map(({ aid, petname }) => ({ aid, name: petname?.toLowerCase() ?? '' }))
+    return words.map(word => ({
+      word,
+      contacts: named.flatMap(({ aid, name }) => (name.includes(word) ? aid : [])),
+    }))
+  }
+
+  #placeOf({ lastAt, interactionId }: Page): RowPlace {
+    const { key } = this.#threads.findById(interactionId) ?? refuseCursor()
+    return { updatedAt: lastAt, key }
+  }
+
+  /** Tasks as lists have them, with what is news after a message. */
+  listed(interactions: readonly Interaction[], since = 0) {
+    const glimpses = glimpsesOf(
+      this.#store,
+      interactions.map(({ key }) => key),
+    )
+    return interactions.flatMap(interaction => {
+      const seen = glimpses.get(interaction.key)
+      if (seen === undefined) return []
+      return {
+        ...this.#views.summary(interaction, seen),
+        ...present({ news: this.#changes.news(interaction, since) }),
+      }
+    })
+  }
+
+  /** Adds to each task the last words of the other side. */
+  withTexts(listing: Listing): Listing {
+    const last = (id: string) =>
+      this.#store.get<{ text: string }>(
+        `SELECT m.text FROM messages AS m JOIN interactions AS i ON i.key = m.interaction
+         WHERE i.id = ? AND m.direction = 'in' AND m.text <> '' ORDER BY m.key DESC LIMIT 1`,
+        id,
+      )?.text
+    const items = listing.items.map(item => ({
+      ...item,
+      ...present({ text: last(item.interaction_id)?.slice(0, TEXT_CHARACTERS_MAX) }),
+    }))
+    return { ...listing, items }
+  }
 }
 
 /** Empties the mailbox once before a listing; a hub that does not answer holds it up for a moment only. */
-export async function pullMail(ctx: Needs): Promise<void> {
-  if (ctx.hub.home === undefined || ctx.hub.state.state === 'online') return
-  ctx.wakers.relay.wake()
-  await ctx.events.next(event => event.type === 'hub' || event.type === 'message', PULL_WAIT_MS)
-}
-
-/**
- * The list at once when it holds news: a change since its cursor or, without one, something unread. Else once the other
- * side of one of its tasks has done something, or the time asked for is over.
- */
-export async function waitingList(
-  ctx: Needs,
-  given: ListRequest,
-  waitSeconds: number | undefined,
-  signal: AbortSignal,
-): Promise<Listing> {
-  const first = listOf(ctx, given)
-  const cursor = given.cursor === undefined ? undefined : cursorOf(given.cursor)
-  if (!waitSeconds || cursor?.kind === 'page') return first
-  const isNews = cursor === undefined ? first.items.some(item => item.unread > 0) : first.items.length > 0
-  if (isNews) return first
-  const since = cursor ?? moment(ctx)
-  const until = ctx.now() + waitSeconds * 1000
-  for (;;) {
-    const left = until - ctx.now()
-    if (left > 0 && !signal.aborted)
-      await ctx.events.next(event => event.type === 'inbox' || event.type === 'message', left, signal)
-    const isOver = until <= ctx.now() || signal.aborted
-    if (isOver || changedSince(ctx, given.side, since, 1).keys.length > 0) return listOf(ctx, given)
-  }
-}
-
-/** Adds to each task the last words of the other side. */
-export function withTexts(ctx: Needs, listing: Listing): Listing {
-  const last = (id: string) =>
-    ctx.store.get<{ text: string }>(
-      `SELECT m.text FROM messages AS m JOIN interactions AS i ON i.key = m.interaction
-       WHERE i.id = ? AND m.direction = 'in' AND m.text <> '' ORDER BY m.key DESC LIMIT 1`,
-      id,
-    )?.text
-  const items = listing.items.map(item => ({
-    ...item,
-    ...present({ text: last(item.interaction_id)?.slice(0, TEXT_CHARACTERS_MAX) }),
-  }))
-  return { ...listing, items }
-}
-
-export async function waitFor(
-  ctx: Needs,
-  id: string,
-  seconds: number,
-  signal: AbortSignal,
-  reached: (interaction: Interaction) => boolean,
-): Promise<void> {
-  const until = ctx.now() + seconds * 1000
-  for (;;) {
-    const interaction = ctx.threads.findById(id)
-    const left = until - ctx.now()
-    if (interaction === undefined || reached(interaction) || left <= 0 || signal.aborted) return
-    await ctx.events.next(event => event.data['interaction_id'] === id, left, signal)
-  }
+export async function pullMail(hub: CurrentHub, relay: Waker, events: Events): Promise<void> {
+  if (hub.home === undefined || hub.state.state === 'online') return
+  relay.wake()
+  await events.next(event => event.type === 'hub' || event.type === 'message', PULL_WAIT_MS)
 }
 
 /** Everything that is there now has been read. */
-export function markRead(ctx: Needs, interaction: Interaction): void {
-  const newest = ctx.store.get<{ key: number | null }>(
+export function markRead(store: Store, interaction: Interaction): void {
+  const newest = store.get<{ key: number | null }>(
     'SELECT max(key) AS key FROM messages WHERE interaction = ?',
     interaction.key,
   )
   const last = newest?.key ?? 0
-  if (last > interaction.readTo) markReadTo(ctx.store, interaction.key, last)
+  if (last > interaction.readTo) markReadTo(store, interaction.key, last)
 }

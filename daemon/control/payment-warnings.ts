@@ -1,13 +1,11 @@
 /** What waits for a hub about payments, for the owner: why, and what asks again. */
 import { shellWord } from '../../protocol/shell.ts'
-import type { Context } from '../context.ts'
 import { pendingRedemptions } from '../payments/redemptions.ts'
 import { pendingRefunds } from '../payments/refunds.ts'
+import type { Store } from '../store/open.ts'
 import { openPaymentsOut, waitingPayments } from '../store/open-payments.ts'
 import { signaturesOnTheWay } from '../store/outbox.ts'
 import type { PaymentProblem } from '../store/payments.ts'
-
-type Needs = Pick<Context, 'store' | 'now'>
 
 /** A hub that did not answer once or twice is nothing to speak of. */
 const TRIES_MIN = 3
@@ -27,9 +25,9 @@ const SAYS: Readonly<Record<PaymentProblem, string>> = {
 }
 
 /** One for each reason, with how many wait for it. */
-export function paymentWarnings(ctx: Needs): string[] {
+export function paymentWarnings(store: Store, now: () => number): string[] {
   const sums = new Map<PaymentProblem, { count: number; amount: number }>()
-  for (const { problem, tries, amount } of waitingPayments(ctx.store)) {
+  for (const { problem, tries, amount } of waitingPayments(store)) {
     if (problem === null || (problem === 'unanswered' && tries < TRIES_MIN)) continue
     const { count, amount: before } = sums.get(problem) ?? { count: 0, amount: 0 }
     sums.set(problem, { count: count + 1, amount: before + amount })
@@ -38,14 +36,14 @@ export function paymentWarnings(ctx: Needs): string[] {
     ([problem, { count, amount }]) =>
       `${credits(amount)} of ${count === 1 ? 'a payment' : `${count} payments`} wait: ${SAYS[problem]}; svc reconcile asks again`,
   )
-  const refunds = pendingRefunds(ctx).length
+  const refunds = pendingRefunds({ store }).length
   const given =
     refunds === 0
       ? []
       : [
           `${refunds === 1 ? 'a refund waits' : `${refunds} refunds wait`} for the hub; svc refund <id> asks again`,
         ]
-  const redeemed = pendingRedemptions(ctx).map(
+  const redeemed = pendingRedemptions({ store, now }).map(
     ({ amount, reference }) =>
       `the hub has not proven that it redeemed ${credits(amount)}; svc redeem ${amount} --ref ${shellWord(reference)} asks again`,
   )
@@ -53,14 +51,14 @@ export function paymentWarnings(ctx: Needs): string[] {
 }
 
 /** What was signed under the key before a rotation and has not been proven to be done. */
-export function waitsView(ctx: Needs) {
-  const waiting = waitingPayments(ctx.store)
+export function waitsView(store: Store, now: () => number) {
+  const waiting = waitingPayments(store)
   const waits = {
-    receipts: signaturesOnTheWay(ctx.store).length,
+    receipts: signaturesOnTheWay(store).length,
     orders: waiting.filter(({ side, state }) => side === 'payee' && state === 'ending').length,
-    authorizations: openPaymentsOut(ctx.store).length,
-    refunds: pendingRefunds(ctx).length,
-    redemptions: pendingRedemptions(ctx).length,
+    authorizations: openPaymentsOut(store).length,
+    refunds: pendingRefunds({ store }).length,
+    redemptions: pendingRedemptions({ store, now }).length,
   }
   return Object.values(waits).some(count => count > 0) ? { waits } : {}
 }

@@ -3,13 +3,13 @@ import { knownReason } from '../../protocol/control/ledger.ts'
 import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import type { Context } from '../context.ts'
+import type { CurrentHub } from '../hubs/current.ts'
 import { knownLostOrders, type LostOrder } from '../payments/lost-orders.ts'
+import type { Contacts } from '../peers/contacts.ts'
 import { uncertainInteractions } from '../store/interactions.ts'
 import { type LostTask, lostTasks } from '../store/lost.ts'
+import type { Store } from '../store/open.ts'
 import { lastRestore } from '../store/restores.ts'
-
-type Needs = Pick<Context, 'store' | 'contacts' | 'hubNow'>
 
 const NAMED_MAX = 3
 const SHOWN_MAX = 100
@@ -24,77 +24,104 @@ export const lostOrderView = ({ state, transaction, amount, atMs, reason, counte
   state,
 })
 
-export function restoredView(ctx: Needs): NodeStatus['restored'] {
-  const { store, contacts } = ctx
-  const restored = lastRestore(store)
-  const waiting = uncertainInteractions(store).length
-  const lost = lostTasks(store)
-  if (restored === undefined && waiting === 0 && lost.length === 0) return undefined
-  const orders = knownLostOrders(ctx).slice(0, SHOWN_MAX).map(lostOrderView)
-  return {
-    archive_at: restored === undefined || restored.madeAtMs === 0 ? null : restored.madeAtMs,
-    waiting,
-    lost: lost.slice(0, SHOWN_MAX).map(({ id, peer, side, delegatedAt }) => ({
-      interaction_id: id,
-      peer,
-      peer_name: contacts.petnameOf(peer),
-      ...present({ side: side ?? undefined, delegated_at: delegatedAt ?? undefined }),
-    })),
-    orders,
-  }
-}
+export class Restored {
+  readonly #store: Store
+  readonly #contacts: Contacts
+  readonly #hubNow: () => number
 
-/** Sentences of what a restore leaves to be known. */
-export function restoreWarnings(ctx: Needs & Pick<Context, 'hub'>): string[] {
-  const { store, contacts, hub } = ctx
-  const named = (peers: readonly string[]) => listed(peers.map(peer => contacts.petnameOf(peer) ?? peer))
-  // a copy that signs nothing has asked nobody
-  const open = hub.oldCopy === undefined ? uncertainInteractions(store) : []
-  const of = (numbering: string) => open.filter(one => one.numbering === numbering).map(({ peer }) => peer)
-  const [asking, awaiting] = [of('asking'), of('awaiting')]
-  const sentences: [readonly string[], string][] = [
-    [
-      asking,
-      `this node goes on from an older state, and asked ${named(asking)} which of its messages they hold; until they answer, nothing new leaves in ${tasks(asking.length)} with them`,
-    ],
-    [
-      awaiting,
-      `this node goes on from an older state, and the release of ${named(awaiting)} cannot say which of its messages they hold; nothing new leaves in ${tasks(awaiting.length)} with them until they write there`,
-    ],
-  ]
-  const orders = knownLostOrders(ctx)
-  return [
-    ...sentences.flatMap(([about, sentence]) => (about.length === 0 ? [] : [sentence])),
-    ...lostWarnings(ctx),
-    ...(orders.length === 0 ? [] : [ordersSentence(orders, contacts)]),
-  ]
-}
-
-/** What is lost, with what whoever reads it can do: it delegated the tasks, it was given them, or nobody has said yet. */
-function lostWarnings({ store, contacts }: Pick<Needs, 'store' | 'contacts'>): string[] {
-  const lost = lostTasks(store)
-  const said = (side: LostTask['side'], say: (count: string, names: string) => string): string[] => {
-    const found = lost.filter(one => one.side === side)
-    const names = found.map(one => sayLostTask(one, contacts.petnameOf(one.peer) ?? one.peer))
-    return found.length === 0 ? [] : [say(tasks(found.length), listed(names))]
+  constructor(store: Store, contacts: Contacts, hubNow: () => number) {
+    this.#store = store
+    this.#contacts = contacts
+    this.#hubNow = hubNow
   }
-  return [
-    ...said(
-      'sent',
-      (count, names) =>
-        `${count} that this node delegated after the backup, it no longer has, and no answer arrives: ${names}; delegate again what you still want; svc balance shows what was paid`,
-    ),
-    ...said(
-      'received',
-      (count, names) =>
-        `${count} that others delegated came after the backup and cannot be answered here: ${names}; they were told and can delegate anew`,
-    ),
-    ...said(
-      null,
-      (count, names) =>
-        `${count} came after the backup and cannot go on here: ${names}; the other side was told, and whoever delegated can do so again`,
-    ),
-  ]
+
+  view(): NodeStatus['restored'] {
+    const [store, contacts] = [this.#store, this.#contacts]
+    const restored = lastRestore(store)
+    const waiting = uncertainInteractions(store).length
+    const lost = lostTasks(store)
+    if (restored === undefined && waiting === 0 && lost.length === 0) return undefined
+    const orders = this.#orders().slice(0, SHOWN_MAX).map(lostOrderView)
+    return {
+      archive_at: restored === undefined || restored.madeAtMs === 0 ? null : restored.madeAtMs,
+      waiting,
+      lost: lost.slice(0, SHOWN_MAX).map(({ id, peer, side, delegatedAt }) => ({
+        interaction_id: id,
+        peer,
+        peer_name: contacts.petnameOf(peer),
+        ...present({ side: side ?? undefined, delegated_at: delegatedAt ?? undefined }),
+      })),
+      orders,
+    }
+  }
+
+  /** Sentences of what a restore leaves to be known. */
+  warnings({ oldCopy }: Pick<CurrentHub, 'oldCopy'>): string[] {
+    const [store, contacts] = [this.#store, this.#contacts]
+    const named = (peers: readonly string[]) => listed(peers.map(peer => contacts.petnameOf(peer) ?? peer))
+    // a copy that signs nothing has asked nobody
+    const open = oldCopy === undefined ? uncertainInteractions(store) : []
+    const of = (numbering: string) => open.filter(one => one.numbering === numbering).map(({ peer }) => peer)
+    const [asking, awaiting] = [of('asking'), of('awaiting')]
+    const sentences: [readonly string[], string][] = [
+      [
+        asking,
+        `this node goes on from an older state, and asked ${named(asking)} which of its messages they hold; until they answer, nothing new leaves in ${tasks(asking.length)} with them`,
+      ],
+      [
+        awaiting,
+        `this node goes on from an older state, and the release of ${named(awaiting)} cannot say which of its messages they hold; nothing new leaves in ${tasks(awaiting.length)} with them until they write there`,
+      ],
+    ]
+    const orders = this.#orders()
+    return [
+      ...sentences.flatMap(([about, sentence]) => (about.length === 0 ? [] : [sentence])),
+      ...this.#lostWarnings(),
+      ...(orders.length === 0 ? [] : [ordersSentence(orders, contacts)]),
+    ]
+  }
+
+  /** What is lost, with what whoever reads it can do: it delegated the tasks, it was given them, or nobody has said yet. */
+  #lostWarnings(): string[] {
+    const contacts = this.#contacts
+    const lost = lostTasks(this.#store)
+    const said = (side: LostTask['side'], say: (count: string, names: string) => string): string[] => {
+      const found = lost.filter(one => one.side === side)
+      const names = found.map(one => sayLostTask(one, contacts.petnameOf(one.peer) ?? one.peer))
+      return found.length === 0 ? [] : [say(tasks(found.length), listed(names))]
+    }
+    return [
+      ...said(
+        'sent',
+        (count, names) =>
+          `${count} that this node delegated after the backup, it no longer has, and no answer arrives: ${names}; delegate again what you still want; svc balance shows what was paid`,
+      ),
+      ...said(
+        'received',
+        (count, names) =>
+          `${count} that others delegated came after the backup and cannot be answered here: ${names}; they were told and can delegate anew`,
+      ),
+      ...said(
+        null,
+        (count, names) =>
+          `${count} came after the backup and cannot go on here: ${names}; the other side was told, and whoever delegated can do so again`,
+      ),
+    ]
+  }
+
+  /** What is said of a task that is named and is not here, where a restore lost it. */
+  sayLostHere(id: string): string | undefined {
+    const lost = lostTasks(this.#store).find(one => one.id === id)
+    if (lost === undefined) return undefined
+    const peer = this.#contacts.petnameOf(lost.peer) ?? lost.peer
+    if (lost.side !== 'sent')
+      return `this node was restored from a backup and no longer has ${id}, a task with ${peer}`
+    return `this node was restored from a backup and no longer has ${id}, which it had delegated to ${peer}; delegate it again if you still want it`
+  }
+
+  #orders(): LostOrder[] {
+    return knownLostOrders({ store: this.#store, hubNow: this.#hubNow })
+  }
 }
 
 function sayLostTask({ id, side, delegatedAt }: LostTask, peer: string): string {
@@ -102,20 +129,7 @@ function sayLostTask({ id, side, delegatedAt }: LostTask, peer: string): string 
   return `${id} ${side === 'sent' ? 'to' : 'with'} ${peer}${at}`
 }
 
-/** What is said of a task that is named and is not here, where a restore lost it. */
-export function sayLostHere(
-  { store, contacts }: Pick<Needs, 'store' | 'contacts'>,
-  id: string,
-): string | undefined {
-  const lost = lostTasks(store).find(one => one.id === id)
-  if (lost === undefined) return undefined
-  const peer = contacts.petnameOf(lost.peer) ?? lost.peer
-  if (lost.side !== 'sent')
-    return `this node was restored from a backup and no longer has ${id}, a task with ${peer}`
-  return `this node was restored from a backup and no longer has ${id}, which it had delegated to ${peer}; delegate it again if you still want it`
-}
-
-function ordersSentence(orders: readonly LostOrder[], contacts: Needs['contacts']): string {
+function ordersSentence(orders: readonly LostOrder[], contacts: Contacts): string {
   const each = orders.map(({ amount, atMs, counterparty, reason }) => {
     const who = counterparty === undefined ? '' : ` to ${contacts.petnameOf(counterparty) ?? counterparty}`
     return `${amount} credits${who} (${knownReason(reason)}) at ${new Date(atMs).toISOString()}`

@@ -2,12 +2,12 @@
 import type { ReplyOf } from '../../protocol/contract/route.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import type { Context } from '../context.ts'
+import type { Contacts } from '../peers/contacts.ts'
 import { refuse } from '../refusal.ts'
+import type { Store } from '../store/open.ts'
 import { indexMessages, pageOfWords, wordsOf } from '../store/search.ts'
 import { turnOf } from './turns.ts'
 
-type Needs = Pick<Context, 'store' | 'contacts' | 'threads'>
 type Found = {
   key: number
   interaction: number
@@ -25,7 +25,8 @@ const CURSOR = /^\d{1,15}$/
 
 /** The newest first, each with the place of its words. */
 export function searchHistory(
-  ctx: Needs,
+  store: Store,
+  contacts: Contacts,
   {
     words,
     interaction_id: within,
@@ -47,8 +48,8 @@ export function searchHistory(
       'svc search quarterly report*',
     )
   // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
-  ctx.store.attempt(() => indexMessages(ctx.store))
-  const rows = ctx.store.all<Found>(
+  store.attempt(() => indexMessages(store))
+  const rows = store.all<Found>(
     pageOfWords(within !== undefined),
     wordsOf(words),
     cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor),
@@ -61,10 +62,10 @@ export function searchHistory(
       interaction_id: id,
       side,
       peer,
-      peer_name: ctx.contacts.petnameOf(peer),
+      peer_name: contacts.petnameOf(peer),
       from: sender,
       mine: direction === 'out',
-      turn: turnOf(ctx, { key, interaction }),
+      turn: turnOf(store, { key, interaction }),
       at,
       text: excerpt,
     })),

@@ -14,14 +14,16 @@ import { controlRoutes, type OperationName, operations } from '../../protocol/co
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
-import type { Context } from '../context.ts'
+import type { Attachments } from '../attachments/attachments.ts'
 import { NONCE, proofOf } from '../home/proof.ts'
 import { isBearer } from '../home/token.ts'
+import type { Events } from '../platform/events.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { SECRET_FILE_MODE } from '../platform/files.ts'
 import { refuse } from '../refusal.ts'
-import { serveAttachment } from './attachments.ts'
+import type { AttachmentLinks } from './attachments.ts'
 import { type ConsoleParts, openPage, serveConsole, tradeTicket } from './console.ts'
+import type { CrowdParts } from './crowd.ts'
 import { serveEvents } from './events.ts'
 import type { Exchange, Question, Reply } from './exchange.ts'
 import type { Handlers } from './handlers.ts'
@@ -33,12 +35,13 @@ import { SealedCalls } from './sealed-calls.ts'
 
 const HOW_TO_ADD_A_HOST = 'goes into console_hosts of config.json'
 
-type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now' | 'timers' | 'notices'>
-
 const OWNER_ONLY = 0o177
 
 export type ControlOptions = {
-  ctx: Needs
+  machine: CrowdParts
+  events: Events
+  uploads: Attachments['uploads']
+  links: AttachmentLinks
   handlers: Handlers
   token: string
   console: ConsoleParts
@@ -99,7 +102,7 @@ export class ControlServer {
 
   constructor(options: ControlOptions) {
     this.#options = options
-    const { timers } = options.ctx
+    const { timers } = options.machine
     this.#sealedCalls = new SealedCalls(options.console.pages, timers, (question, reply) =>
       this.#perform(question, reply),
     )
@@ -116,14 +119,14 @@ export class ControlServer {
   }
 
   #bounded(): http.Server {
-    return boundedServer(this.#options.ctx, { requestTimeout: 0 }, this.#serve)
+    return boundedServer(this.#options.machine, { requestTimeout: 0 }, this.#serve)
   }
 
   /** Listens; resolves with the address as `host:port`. */
   async listen(): Promise<string> {
     const host = this.#options.host.replace(/^\[(.*)\]$/, '$1')
-    const { port, otherPort, ctx } = this.#options
-    const wanted = { host, port, otherPort, timers: ctx.timers }
+    const { port, otherPort, machine } = this.#options
+    const wanted = { host, port, otherPort, timers: machine.timers }
     const { port: bound, isAlone } = await listenOnBoth(this.#server, this.#beside, wanted)
     const { control } = this.#options.console
     control.isAlone = isAlone
@@ -137,7 +140,7 @@ export class ControlServer {
   /** Another port of this machine, for one link; the oldest of many closes. */
   async #openPlace(): Promise<string> {
     const servers = [this.#bounded(), this.#bounded()] as const
-    const { timers } = this.#options.ctx
+    const { timers } = this.#options.machine
     const wanted = { host: LOOPBACK, port: 0, otherPort: undefined, timers }
     const { port, isAlone } = await listenOnBoth(...servers, wanted)
     const origins = new OwnOrigins(LOOPBACK, port, [], HOW_TO_ADD_A_HOST)
@@ -157,7 +160,7 @@ export class ControlServer {
 
   /** A file system without sockets leaves the address alone. */
   async #listenLocally(): Promise<void> {
-    const { socket, ctx } = this.#options
+    const { socket, machine } = this.#options
     rmSync(socket, { force: true })
     const mask = process.umask(OWNER_ONLY)
     try {
@@ -167,7 +170,7 @@ export class ControlServer {
       })
       chmodSync(socket, SECRET_FILE_MODE)
     } catch (error) {
-      ctx.log.warn({ err: error }, 'no control socket in the data directory; programs use the address')
+      machine.log.warn({ err: error }, 'no control socket in the data directory; programs use the address')
     } finally {
       process.umask(mask)
     }
@@ -182,7 +185,7 @@ export class ControlServer {
   }
 
   #closed(server: http.Server): Promise<void> {
-    return closed(server, this.#options.ctx.timers)
+    return closed(server, this.#options.machine.timers)
   }
 
   async #handle(
@@ -203,7 +206,7 @@ export class ControlServer {
       case 'GET /ping':
         return send(response, 200, this.#ping(url.searchParams.get('nonce')))
       case 'GET /attachment':
-        return serveAttachment(this.#options.ctx, this.#options.token, url, response)
+        return this.#options.links.serve(url, response)
       case 'GET /console':
         return serveConsole(this.#options.console, request, response)
       case `POST ${controlRoutes.consoleSession.path}`:
@@ -226,8 +229,7 @@ export class ControlServer {
       const key = `${question.method} ${url.pathname}`
       if (key === `GET ${controlRoutes.events.path}`) return this.#streamEvents(exchange)
       if (key === `POST ${controlRoutes.upload.path}`) return await this.#takeUpload(exchange)
-      if (key === `GET ${controlRoutes.attachment.path}`)
-        return await serveAttachment(this.#options.ctx, this.#options.token, url, reply)
+      if (key === `GET ${controlRoutes.attachment.path}`) return await this.#options.links.serve(url, reply)
       const found = rows.get(key)
       if (found === undefined) return send(reply, 404, refusal('not_found', 'there is no such operation'))
       await this.#operate(found, exchange)
@@ -239,7 +241,14 @@ export class ControlServer {
   #streamEvents({ question, reply, url }: Exchange): void {
     const given = Object.fromEntries(url.searchParams)
     const read = controlRoutes.events.query.safeParse(given)
-    if (read.success) serveEvents(this.#options.ctx, question, reply, url, this.#closing.signal)
+    if (read.success)
+      serveEvents(
+        { events: this.#options.events, timers: this.#options.machine.timers },
+        question,
+        reply,
+        url,
+        this.#closing.signal,
+      )
     else send(reply, 400, refusal('bad_request', faultOf(read.error, given, 'the request')))
   }
 
@@ -255,7 +264,7 @@ export class ControlServer {
     row: R,
     answer: (parts: ConsoleParts, request: http.IncomingMessage, given: z.infer<R['request']>) => unknown,
   ): Promise<void> {
-    const given = parseJson(await readBody(request, row, this.#options.ctx.timers))
+    const given = parseJson(await readBody(request, row, this.#options.machine.timers))
     const read = row.request.safeParse(given)
     if (!read.success) throw new Malformed(faultOf(read.error, given, 'the request'))
     send(response, 200, await answer(this.#options.console, request, read.data as z.infer<R['request']>))
@@ -269,7 +278,7 @@ export class ControlServer {
     if (!read.success) throw new Malformed(faultOf(read.error, given, 'the request'))
     if (Number(question.headers['content-length'] ?? 0) > row.limits.bodyBytes)
       refuse('too_large', 'the file is larger than 64 MiB')
-    send(reply, 200, await this.#options.ctx.attachments.uploads.take(read.data.name, question))
+    send(reply, 200, await this.#options.uploads.take(read.data.name, question))
   }
 
   async #operate(
@@ -284,7 +293,7 @@ export class ControlServer {
     })
     this.#underWay.add(gone)
     if (this.#closing.signal.aborted) gone.abort()
-    const { timers } = this.#options.ctx
+    const { timers } = this.#options.machine
     const given = row.method === 'GET' ? queryOf(url) : parseJson(await readBody(question, row, timers))
     const said = await invoke(this.#options.handlers, name, given, signal)
     faultPoint(`node.control.${name}.before-answer`)
@@ -299,7 +308,7 @@ export class ControlServer {
     } else if (error instanceof Malformed) {
       send(response, 400, refusal('bad_request', error.message))
     } else {
-      this.#options.ctx.log.error({ err: error }, 'control')
+      this.#options.machine.log.error({ err: error }, 'control')
       send(response, 500, refusal('internal', INTERNAL))
     }
   }

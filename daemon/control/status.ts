@@ -3,98 +3,103 @@ import { buildInfo } from '../../protocol/build-info.ts'
 import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { lastBackup } from '../archive/last-backup.ts'
-import type { Context } from '../context.ts'
+import type { Chain } from '../chain/chain.ts'
+import type { Config } from '../home/config.ts'
+import type { Settings } from '../home/settings.ts'
+import type { CurrentHub } from '../hubs/current.ts'
+import type { Identity } from '../identity/identity.ts'
 import { counted } from '../store/counters.ts'
+import type { Store } from '../store/open.ts'
 import { heldSize, outboxSize } from '../store/outbox.ts'
 import type { AutoReply } from '../tasks/auto-reply.ts'
 import { STRANGERS_REFUSED } from '../tasks/policies.ts'
 import type { ControlAddress } from './address.ts'
 import { autoReplyView } from './auto-reply.ts'
 import { consoleUrl } from './console.ts'
-import { restoredView } from './restored.ts'
-import { quotingWarnings, warningsOf } from './warnings.ts'
+import type { Restored } from './restored.ts'
+import type { Warnings } from './warnings.ts'
 
-type Needs = Pick<
-  Context,
-  | 'dir'
-  | 'identity'
-  | 'store'
-  | 'chain'
-  | 'contacts'
-  | 'peers'
-  | 'capabilities'
-  | 'hub'
-  | 'settings'
-  | 'modules'
-  | 'events'
-  | 'now'
-  | 'hubNow'
-  | 'topUps'
-  | 'notices'
->
-type Parts = { autoReply: AutoReply; control: ControlAddress; version: string }
+/** What the process is: its identity, its directory, its build. */
+export class OwnStanding {
+  readonly #dir: string
+  readonly #identity: Identity
+  readonly #chain: Chain
+  readonly #version: string
 
-export function statusView(ctx: Needs, parts: Parts): NodeStatus {
-  const config = ctx.settings.current
-  const home = ctx.hub.last
-  const count = (sql: string) => ctx.store.get<{ n: number }>(sql)?.n ?? 0
-  const { reason, state, powProgress, keptOut } = ctx.hub.state
-  const { auto_reply } = autoReplyView(config.auto_reply, parts.autoReply.sandbox)
+  constructor(parts: { dir: string; identity: Identity; chain: Chain; version: string }) {
+    this.#dir = parts.dir
+    this.#identity = parts.identity
+    this.#chain = parts.chain
+    this.#version = parts.version
+  }
+
+  view() {
+    const { aid, log } = this.#identity
+    return {
+      aid,
+      version: this.#version,
+      build: buildInfo.build,
+      commit: buildInfo.commit,
+      data_dir: this.#dir,
+      ...present({ backup_at: lastBackup(this.#dir) }),
+      deactivated: log.deactivated,
+      kel_seq: log.seq,
+      pid: process.pid,
+      chain: this.#chain.head(),
+    }
+  }
+}
+
+const profileView = (config: Config) => ({
+  name: config.name,
+  caps: config.caps,
+  summary: config.summary,
+  readme: config.readme,
+  pricing: config.pricing,
+  accept_delegations: config.accept_delegations,
+  guest_messages: config.guest_messages,
+  ...present({
+    visibility: config.visibility,
+    console_keys: config.console_keys,
+    spend: config.spend,
+  }),
+})
+
+function hubView(hub: CurrentHub, now: number): NodeStatus['hub'] {
+  const home = hub.last
+  if (home === undefined) return null
+  const { reason, state, powProgress, keptOut } = hub.state
   return {
-    aid: ctx.identity.aid,
-    version: parts.version,
-    build: buildInfo.build,
-    commit: buildInfo.commit,
-    data_dir: ctx.dir,
-    hub_url: home?.url ?? null,
-    name: config.name,
-    caps: config.caps,
-    summary: config.summary,
-    readme: config.readme,
-    pricing: config.pricing,
-    ...present({ visibility: config.visibility, backup_at: lastBackup(ctx.dir) }),
-    accept_delegations: config.accept_delegations,
-    guest_messages: config.guest_messages,
-    console_url: consoleUrl(parts.control),
-    deactivated: ctx.identity.log.deactivated,
-    old_copy: ctx.hub.oldCopy !== undefined,
-    ...present({ restored: restoredView(ctx), auto_reply, console_keys: config.console_keys }),
-    kel_seq: ctx.identity.log.seq,
-    pid: process.pid,
-    hub:
-      home === undefined
-        ? null
-        : {
-            aid: home.identity.aid,
-            wire: home.identity.wire,
-            state,
-            sealed: home.mail !== undefined,
-            ...present({ reason, kept_out: keptOut }),
-            last_contact_at: home.lastContactAtMs ?? null,
-            ...present({ pow_progress: powProgress, pow_left_ms: leftOfWork(ctx) }),
-          },
-    counts: {
-      ...unreadCounts(ctx),
-      pending: count("SELECT count(*) AS n FROM interactions WHERE side = 'received' AND state = 'pending'"),
-      outbox: outboxSize(ctx.store),
-      outbox_held: heldSize(ctx.store),
-      foreign: counted(ctx.store, 'foreign'),
-      strangers_refused: counted(ctx.store, STRANGERS_REFUSED),
-    },
-    chain: ctx.chain.head(),
-    ...present({ spend: config.spend }),
-    ...warningsView(ctx, parts),
+    aid: home.identity.aid,
+    wire: home.identity.wire,
+    state,
+    sealed: home.mail !== undefined,
+    ...present({ reason, kept_out: keptOut }),
+    last_contact_at: home.lastContactAtMs ?? null,
+    ...present({ pow_progress: powProgress, pow_left_ms: leftOfWork(hub, now) }),
   }
 }
 
 /** By how long what is done took; nothing where more than was expected is done already. */
-function leftOfWork({ hub, now }: Needs): number | undefined {
-  const { powProgress: share = 0, powBeganAt } = hub.state
+function leftOfWork({ state }: CurrentHub, now: number): number | undefined {
+  const { powProgress: share = 0, powBeganAt } = state
   if (powBeganAt === undefined || share <= 0 || share >= 1) return undefined
-  return Math.round((Math.max(0, now() - powBeganAt) * (1 - share)) / share)
+  return Math.round((Math.max(0, now - powBeganAt) * (1 - share)) / share)
 }
 
-function unreadCounts({ store }: Needs) {
+function countsView(store: Store): NodeStatus['counts'] {
+  const count = (sql: string) => store.get<{ n: number }>(sql)?.n ?? 0
+  return {
+    ...unreadCounts(store),
+    pending: count("SELECT count(*) AS n FROM interactions WHERE side = 'received' AND state = 'pending'"),
+    outbox: outboxSize(store),
+    outbox_held: heldSize(store),
+    foreign: counted(store, 'foreign'),
+    strangers_refused: counted(store, STRANGERS_REFUSED),
+  }
+}
+
+function unreadCounts(store: Store) {
   const of = (side: 'received' | 'sent') =>
     store.get<{ n: number }>(
       'SELECT count(*) AS n FROM interactions WHERE last_in > read_to AND side = ?',
@@ -104,15 +109,36 @@ function unreadCounts({ store }: Needs) {
   return { unread: received + sent, unread_received: received, unread_sent: sent }
 }
 
-function warningsView(ctx: Needs, parts: Parts): Pick<NodeStatus, 'warnings' | 'quoting_warnings'> {
-  const state = {
-    autoReplyFault: parts.autoReply.fault,
-    autoReplyFailure: parts.autoReply.lastFailure,
-    sandbox: parts.autoReply.sandbox,
-    control: parts.control,
+type StatusParts = {
+  own: OwnStanding
+  store: Store
+  hub: CurrentHub
+  settings: Settings
+  restored: Restored
+  warnings: Warnings
+  autoReply: AutoReply
+  control: ControlAddress
+}
+
+export function statusView(parts: StatusParts, now: number): NodeStatus {
+  const { hub, settings, autoReply } = parts
+  const { auto_reply } = autoReplyView(settings.current.auto_reply, autoReply.sandbox)
+  return {
+    ...parts.own.view(),
+    hub_url: hub.last?.url ?? null,
+    ...profileView(settings.current),
+    console_url: consoleUrl(parts.control),
+    old_copy: hub.oldCopy !== undefined,
+    ...present({ restored: parts.restored.view(), auto_reply }),
+    hub: hubView(hub, now),
+    counts: countsView(parts.store),
+    ...warningsView(parts.warnings),
   }
-  const warnings = warningsOf(ctx, state)
-  const quoting = quotingWarnings(ctx, state)
+}
+
+function warningsView(all: Warnings): Pick<NodeStatus, 'warnings' | 'quoting_warnings'> {
+  const warnings = all.list()
+  const quoting = all.quoting()
   const places = warnings.flatMap((warning, place) => (quoting.includes(warning) ? [place] : []))
   return { warnings, ...present({ quoting_warnings: places.length === 0 ? undefined : places }) }
 }

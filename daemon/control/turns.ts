@@ -1,11 +1,9 @@
 /** The messages of a thread that a reader sees, without their payloads. */
 import { kinds, wordKinds } from '../../protocol/mail/payload.ts'
-import type { Context } from '../context.ts'
 import { IN_ORDER } from '../store/messages.ts'
+import type { Store } from '../store/open.ts'
 import { camelRows } from '../store/rows.ts'
 import type { Interaction, Message } from '../store/threads.ts'
-
-type Needs = Pick<Context, 'store'>
 
 /** A message as readers see it; its payload stays where it is. */
 export type ShownMessage = Omit<Message, 'payload'>
@@ -19,12 +17,12 @@ const SHOWN = `messages AS m WHERE interaction = ? AND (number > 0 OR kind = ? O
 
 /** A page of what a reader of a thread sees. */
 export function shownMessages(
-  ctx: Needs,
+  store: Store,
   interaction: Interaction,
   page: { skip: number; limit: number },
 ): ShownMessage[] {
   return camelRows(
-    ctx.store.all(
+    store.all(
       `SELECT ${SHOWN_COLUMNS} FROM messages WHERE key IN (
          SELECT key FROM ${SHOWN} ORDER BY ${IN_ORDER} LIMIT ? OFFSET ?) ORDER BY ${IN_ORDER}`,
       interaction.key,
@@ -36,8 +34,8 @@ export function shownMessages(
 }
 
 /** The number of the turn that a message is. */
-export function turnOf(ctx: Needs, message: { key: number; interaction: number | null }): number {
-  const shown = ctx.store.get<{ n: number }>(
+export function turnOf(store: Store, message: { key: number; interaction: number | null }): number {
+  const shown = store.get<{ n: number }>(
     `SELECT count(*) AS n FROM ${SHOWN} AND (coalesce(place, key), number) <=
        (SELECT coalesce(place, key), number FROM messages WHERE key = ?)`,
     message.interaction,
@@ -48,8 +46,8 @@ export function turnOf(ctx: Needs, message: { key: number; interaction: number |
 }
 
 /** Whether the other side said something in this turn or a later one. */
-export function hasWordsFrom(ctx: Needs, interaction: Interaction, turn: number): boolean {
-  const found = ctx.store.get(
+export function hasWordsFrom(store: Store, interaction: Interaction, turn: number): boolean {
+  const found = store.get(
     `SELECT 1 FROM (SELECT kind, direction FROM ${SHOWN} ORDER BY ${IN_ORDER} LIMIT -1 OFFSET ?)
      WHERE direction = 'in' AND kind IN (${wordKinds}) LIMIT 1`,
     interaction.key,
@@ -60,8 +58,8 @@ export function hasWordsFrom(ctx: Needs, interaction: Interaction, turn: number)
 }
 
 /** The turn with which the last words of the other side begin: they may be several messages. */
-export function answerTurnOf(ctx: Needs, interaction: Interaction): number {
-  const turn = ctx.store.get<{ n: number }>(
+export function answerTurnOf(store: Store, interaction: Interaction): number {
+  const turn = store.get<{ n: number }>(
     `WITH shown AS (SELECT row_number() OVER (ORDER BY ${IN_ORDER}) AS key, kind, direction FROM ${SHOWN}),
        words AS (SELECT key, direction FROM shown WHERE kind IN (${wordKinds})),
        newest AS (SELECT max(key) AS key FROM words WHERE direction = 'in'),
@@ -79,17 +77,17 @@ export function answerTurnOf(ctx: Needs, interaction: Interaction): number {
  * Where somebody who has read up to a turn goes on: at that turn, or earlier, where words came late that nobody has read
  * and nothing else did.
  */
-export function goOnFrom(ctx: Needs, interaction: Interaction, turn: number): number {
-  const late = ctx.store.get<{ key: number; interaction: number }>(
+export function goOnFrom(store: Store, interaction: Interaction, turn: number): number {
+  const late = store.get<{ key: number; interaction: number }>(
     `SELECT key, interaction FROM messages WHERE interaction = ? AND direction = 'in' AND key > ? AND place IS NOT NULL
      ORDER BY ${IN_ORDER} LIMIT 1`,
     interaction.key,
     interaction.readTo,
   )
-  const other = ctx.store.get(
+  const other = store.get(
     `SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND key > ? AND place IS NULL LIMIT 1`,
     interaction.key,
     interaction.readTo,
   )
-  return late === undefined || other !== undefined ? turn : Math.min(turn, turnOf(ctx, late))
+  return late === undefined || other !== undefined ? turn : Math.min(turn, turnOf(store, late))
 }

@@ -1,7 +1,7 @@
 /** A conversation as it is read: a page at a time, nothing of it left out. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { threadView } from './views.ts'
+import { taskReading } from './parts.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]())
 
 const page = (fromTurn: number, maxChars: number, fromChar?: number) =>
-  threadView(bob.ctx, bob.thread(id), { fromTurn, maxChars, fromChar })
+  taskReading(bob.ctx).views.thread(bob.thread(id), { fromTurn, maxChars, fromChar })
 
 test('words behind others that have not come yet say so until these are here', async () => {
   const gaps = () => page(6, 100).turns.map(({ text, missing_before }) => [text, missing_before])

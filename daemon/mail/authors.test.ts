@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-const shown = () => deliveryView(alice.ctx, alice.ctx.threads.message(message))
+const shown = () => deliveryView(alice.ctx.store, alice.ctx.threads.message(message))
 const failed = (code: string) => Object.assign(new Error('connect'), { code })
 
 test.each(['slow_down', HELD, 'the recipient deactivated its identity'])(

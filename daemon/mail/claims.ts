@@ -4,6 +4,7 @@
  */
 import type { Context } from '../context.ts'
 import { counted, note } from '../store/counters.ts'
+import type { Store } from '../store/open.ts'
 import type { Interaction } from '../store/threads.ts'
 import { isOver } from '../tasks/standing.ts'
 
@@ -25,12 +26,9 @@ export function dropClaim(ctx: Needs, { peer, key }: Interaction): void {
 }
 
 /** Whether this peer's newest claim stands. */
-export function hasClaim(ctx: Pick<Context, 'store'>, peer: string): boolean {
-  const claimed = counted(ctx.store, nameOf(peer))
+export function hasClaim(store: Store, peer: string): boolean {
+  const claimed = counted(store, nameOf(peer))
   if (claimed <= 0) return claimed === UNKNOWN_TASK
-  const found = ctx.store.get<Pick<Interaction, 'state'>>(
-    'SELECT state FROM interactions WHERE key = ?',
-    claimed,
-  )
+  const found = store.get<Pick<Interaction, 'state'>>('SELECT state FROM interactions WHERE key = ?', claimed)
   return found !== undefined && !isOver(found)
 }

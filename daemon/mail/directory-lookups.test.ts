@@ -1,7 +1,7 @@
 /** What a look-up in the directory says of a message: only a complete answer says that its recipient is not listed. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { KEY_SET_LIFE_MS } from '../../protocol/identity/keyset.ts'
-import { threadView } from '../control/views.ts'
+import { taskReading } from '../control/parts.ts'
 import type { SealedMail } from '../hubs/hub.ts'
 import type { Interaction } from '../store/threads.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
@@ -47,7 +47,9 @@ const absent: Bucket = async () => ({ entries: [], partial: false, bits: 0 })
 
 /** What a person reads of the newest message of a task. */
 const shown = (task: Interaction) =>
-  threadView(alice.ctx, alice.thread(task.id), { fromTurn: 1, maxChars: undefined }).turns.at(-1)?.delivery
+  taskReading(alice.ctx)
+    .views.thread(alice.thread(task.id), { fromTurn: 1, maxChars: undefined })
+    .turns.at(-1)?.delivery
 
 /** Each brings a message to the moment at which its recipient is looked up. */
 const moments: readonly (readonly [string, () => Promise<Interaction>])[] = [

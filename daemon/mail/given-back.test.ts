@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
-import { threadView } from '../control/views.ts'
+import { taskReading } from '../control/parts.ts'
 import { proposeEnd } from '../tasks/conversation.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 
@@ -153,7 +153,7 @@ test('nobody ends a task in the place of a node that never was restored', async 
 })
 
 const waiting = (node: TestNode) =>
-  threadView(node.ctx, node.thread(id), { fromTurn: 1, maxChars: undefined }).waiting_for
+  taskReading(node.ctx).views.thread(node.thread(id), { fromTurn: 1, maxChars: undefined }).waiting_for
 
 describe('a task that ended after the backups of both sides', () => {
   test('says what its provider waits for, and ends once more', async () => {

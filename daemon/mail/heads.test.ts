@@ -8,7 +8,7 @@ import { encodePayload, kinds, type Payload } from '../../protocol/mail/payload.
 import { GENESIS } from '../../protocol/proof/evidence.ts'
 import { CounterSignature, Receipt } from '../../protocol/proof/receipt.ts'
 import { behindPeer, loseHeads, rememberContradicted } from '../chain/old-copy.ts'
-import { warningsOf } from '../control/warnings.ts'
+import { warningsOf } from '../control/parts.ts'
 import { noteHead } from '../peers/heads.ts'
 import type { Verdict } from '../store/seen.ts'
 import { arrivedFrom } from '../testing/arrived.ts'
@@ -154,7 +154,10 @@ describe('a head of a peer', () => {
         }),
       })
     const records = () => bob.ctx.chain.read({ eventType: 'svc.peer.rewritten' })
-    const warned = () => warningsOf(bob.ctx).filter(warning => warning.includes('rewrote'))
+    const warned = () =>
+      warningsOf(bob.ctx)
+        .list()
+        .filter(warning => warning.includes('rewrote'))
     expect([records().length, warned().length]).toEqual([0, 0])
     note((body.chainHead[35] as number) ^ 1)
     note((body.chainHead[35] as number) ^ 2)

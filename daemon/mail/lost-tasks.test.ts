@@ -1,8 +1,6 @@
 /** A requester that lost its tasks with a restore: what both sides are told of them, and what of it is true for whom. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { balanceOf } from '../control/credits.ts'
-import { restoredView, restoreWarnings, sayLostHere } from '../control/restored.ts'
-import { threadView } from '../control/views.ts'
+import { balancesOf, taskReading } from '../control/parts.ts'
 import { lostTasks } from '../store/lost.ts'
 import { waitingThreads } from '../tasks/auto-reply-threads.ts'
 import { decline } from '../tasks/conversation.ts'
@@ -58,11 +56,11 @@ async function minutes(n: number): Promise<void> {
   }
 }
 const view = (id: string) =>
-  threadView(bob.node.ctx, bob.node.thread(id), { fromTurn: 1, maxChars: undefined })
+  taskReading(bob.node.ctx).views.thread(bob.node.thread(id), { fromTurn: 1, maxChars: undefined })
 
 describe('the requester that was restored', () => {
   test('knows what it had delegated, to whom and when; what only asked for a price is no task', () => {
-    const lost = restoredView(alice.ctx)?.lost ?? []
+    const lost = taskReading(alice.ctx).restored.view()?.lost ?? []
     expect(lost.map(one => one.interaction_id).sort()).toEqual([paid, plain].sort())
     expect(lost.map(one => one.interaction_id)).not.toContain(priced)
     expect(lost.find(one => one.interaction_id === plain)).toEqual({
@@ -75,7 +73,7 @@ describe('the requester that was restored', () => {
   })
 
   test('is told to delegate again itself, and where it sees what was paid', () => {
-    const [said, ...more] = restoreWarnings(alice.ctx)
+    const [said, ...more] = taskReading(alice.ctx).restored.warnings(alice.ctx.hub)
     expect(more).toEqual([])
     expect(said).toMatch(/^2 tasks that this node delegated after the backup, it no longer has/)
     expect(said).toContain(`${plain} to bob at ${new Date(delegatedMs).toISOString()}`)
@@ -84,17 +82,17 @@ describe('the requester that was restored', () => {
   })
 
   test('reads in its balance for which lost task the credits are held', async () => {
-    const { entries } = await balanceOf(alice.ctx, alice.hub)
+    const { entries } = await balancesOf(alice.ctx).at(alice.hub)
     expect(entries.filter(({ lost_task }) => lost_task !== undefined)).toMatchObject([
       { reason: 'held', delta: -PRICE, counterparty: bob.node.aid, contact: 'bob', lost_task: paid },
     ])
   })
 
   test('is told so where it names such a task', () => {
-    expect(sayLostHere(alice.ctx, plain)).toMatch(
+    expect(taskReading(alice.ctx).restored.sayLostHere(plain)).toMatch(
       /no longer has \S+, which it had delegated to bob; delegate it again if you still want it/,
     )
-    expect(sayLostHere(alice.ctx, priced)).toBeUndefined()
+    expect(taskReading(alice.ctx).restored.sayLostHere(priced)).toBeUndefined()
   })
 })
 
@@ -147,5 +145,7 @@ test('a provider that writes in a lost task shows its requester which side it ha
   bob.node.say(plain, 'four words')
   await minutes(1)
   expect(lostTasks(alice.ctx.store)).toMatchObject([{ id: plain, side: null }])
-  expect(restoreWarnings(alice.ctx).join()).toMatch(/whoever delegated can do so again/)
+  expect(taskReading(alice.ctx).restored.warnings(alice.ctx.hub).join()).toMatch(
+    /whoever delegated can do so again/,
+  )
 })

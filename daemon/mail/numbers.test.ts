@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fromBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { messageDigest } from '../../protocol/mail/message.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
-import { restoreWarnings } from '../control/restored.ts'
+import { taskReading } from '../control/parts.ts'
 import { lostTasks, noteLost } from '../store/lost.ts'
 import { acceptEnd, proposeEnd } from '../tasks/conversation.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
@@ -173,7 +173,7 @@ describe('after a restore', () => {
 
   test('is said to be asked for by a node that may sign, and by no copy that may not', async () => {
     await restore()
-    const said = () => restoreWarnings(alice.ctx).join()
+    const said = () => taskReading(alice.ctx).restored.warnings(alice.ctx.hub).join()
     expect(said()).toMatch(/asked .* which of its messages they hold/)
     alice.ctx.hub.oldCopy = 'an older copy'
     expect(said()).toBe('')

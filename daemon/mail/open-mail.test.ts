@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import type { Carriers } from '../carrier/carrier.ts'
 import type { Ground } from '../context.ts'
-import { threadView } from '../control/views.ts'
+import { taskReading } from '../control/parts.ts'
 import { delegateTask } from '../tasks/delegation.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { Counter, openCarriers } from '../testing/open-carrier.ts'
@@ -70,7 +70,7 @@ describe('over a carrier without sealing', () => {
     const { id } = alice.delegate(bob)
     await world.settle()
     expect(bob.thread(id).way).toBe('open')
-    expect(threadView(bob.ctx, bob.thread(id), { fromTurn: 1, maxChars: 100 })).toMatchObject({
+    expect(taskReading(bob.ctx).views.thread(bob.thread(id), { fromTurn: 1, maxChars: 100 })).toMatchObject({
       sealed: false,
     })
   })

@@ -74,7 +74,7 @@ describe('a message that the hub took', () => {
   test('says so where its recipient has been away for long', async () => {
     alice.hub.answers({ send: async () => ({ rid: 'r', duplicate: false, isQuiet: true }) })
     await alice.send()
-    expect(deliveryView(alice.ctx, delivery(first()))).toMatchObject({
+    expect(deliveryView(alice.ctx.store, delivery(first()))).toMatchObject({
       state: 'at_hub',
       reason: 'the recipient has collected no mail for an hour or more, as the hub says; it waits there',
     })

@@ -7,9 +7,8 @@ import { encodePayload, type Kind, kinds, type Payload } from '../../protocol/ma
 import { documentBytes } from '../../protocol/proof/documents.ts'
 import type { Arrived } from '../carrier/carrier.ts'
 import { markRead } from '../control/listing.ts'
+import { taskReading, warningsOf } from '../control/parts.ts'
 import { goOnFrom, turnOf } from '../control/turns.ts'
-import { threadView } from '../control/views.ts'
-import { warningsOf } from '../control/warnings.ts'
 import { counted } from '../store/counters.ts'
 import type { Interaction } from '../store/threads.ts'
 import { proposeEnd, say } from '../tasks/conversation.ts'
@@ -372,7 +371,7 @@ describe('a numbered message', () => {
     const say = (number: number) =>
       take(received(kinds.message, { document: words(`w${number}`) }, { number }))
     for (const number of [2, 5, 4, 6]) say(number)
-    const seen = () => threadView(bob.ctx, only(), { fromTurn: 1, maxChars: undefined }).turns
+    const seen = () => taskReading(bob.ctx).views.thread(only(), { fromTurn: 1, maxChars: undefined }).turns
     expect(
       seen()
         .map(({ text, missing_before: gap }) => [text, gap])
@@ -383,7 +382,7 @@ describe('a numbered message', () => {
       ['w5', undefined],
       ['w6', undefined],
     ])
-    markRead(bob.ctx, only())
+    markRead(bob.ctx.store, only())
     say(3)
     expect(
       seen()
@@ -391,11 +390,11 @@ describe('a numbered message', () => {
         .slice(1),
     ).toEqual(['w2', 'w3', 'w4', 'w5', 'w6'].map(text => [text, undefined]))
     const late = bob.messages(only().id).find(({ text }) => text === 'w3')
-    expect(late && turnOf(bob.ctx, late)).toBe(3)
+    expect(late && turnOf(bob.ctx.store, late)).toBe(3)
     // whoever read up to the sixth turn is shown what came late
-    expect(goOnFrom(bob.ctx, only(), 6)).toBe(3)
-    markRead(bob.ctx, only())
-    expect(goOnFrom(bob.ctx, only(), 6)).toBe(6)
+    expect(goOnFrom(bob.ctx.store, only(), 6)).toBe(3)
+    markRead(bob.ctx.store, only())
+    expect(goOnFrom(bob.ctx.store, only(), 6)).toBe(6)
     expect(bob.messages(only().id).map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6])
   })
 
@@ -405,11 +404,11 @@ describe('a numbered message', () => {
     take(received(kinds.message, { document: words('w') }, { number: 2, storedUpTo: 1 }))
     const stands = (key: number) => bob.ctx.threads.message(key).delivery
     expect([stands(first), stands(second)]).toEqual(['delivered', 'queued'])
-    expect(hasClaim(bob.ctx, alice.aid)).toBe(false)
+    expect(hasClaim(bob.ctx.store, alice.aid)).toBe(false)
     take(received(kinds.message, { document: words('w') }, { number: 3, storedUpTo: 3 }))
     // more than was ever sent from here: another message may stand under that number
     expect(stands(second)).toBe('queued')
-    expect(hasClaim(bob.ctx, alice.aid)).toBe(true)
+    expect(hasClaim(bob.ctx.store, alice.aid)).toBe(true)
   })
 
   test('that proposes the end proves that the sender holds what it does not name as missing', () => {
@@ -426,7 +425,7 @@ describe('a numbered message', () => {
     const { key } = bob.within(() => say(bob.ctx, only(), textMessage('one', []))).message
     take(received(kinds.end, { number: 2, peerHighest: only().numbered, missing: [] }, { number: 2 }))
     expect(bob.ctx.threads.message(key).delivery).toBe('delivered')
-    expect(hasClaim(bob.ctx, alice.aid)).toBe(false)
+    expect(hasClaim(bob.ctx.store, alice.aid)).toBe(false)
   })
 
   test.each([
@@ -445,7 +444,10 @@ describe('a numbered message', () => {
   test('of a stranger that claims more than was sent is not believed, and a contact is named', () => {
     const claim = (number: number) =>
       take(received(kinds.message, { document: words('w') }, { number, storedUpTo: 9 }))
-    const advised = () => warningsOf(bob.ctx).filter(one => one.includes('restore a newer one'))
+    const advised = () =>
+      warningsOf(bob.ctx)
+        .list()
+        .filter(one => one.includes('restore a newer one'))
     bob.ctx.contacts.remove('alice')
     claim(2)
     expect(advised()).toEqual([])
@@ -468,14 +470,20 @@ describe('a numbered message', () => {
       { interactionId: bytes(16) },
     ],
   ] as const)('of a contact that is %s is named to the owner', (_, kind, payload, changes) => {
-    const advised = () => warningsOf(bob.ctx).filter(one => one.includes('restore a newer one'))
+    const advised = () =>
+      warningsOf(bob.ctx)
+        .list()
+        .filter(one => one.includes('restore a newer one'))
     expect(advised()).toEqual([])
     take(received(kind, payload as never, { number: 2, ...changes }))
     expect(advised()).toEqual([expect.stringMatching(/^alice says that it holds messages/)])
   })
 
   describe('that a contact claimed what is not here', () => {
-    const advised = () => warningsOf(bob.ctx).filter(one => one.includes('restore a newer one'))
+    const advised = () =>
+      warningsOf(bob.ctx)
+        .list()
+        .filter(one => one.includes('restore a newer one'))
     const says = (number: number, storedUpTo: number) =>
       take(received(kinds.message, { document: words('w') }, { number, storedUpTo }))
 

@@ -1,7 +1,7 @@
 /** Only a receipt that the hub signed ends a hold in a node, whatever else happens to the question or to its answer. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { balanceOf } from '../control/credits.ts'
+import { balancesOf } from '../control/parts.ts'
 import { cancel, decline } from '../tasks/conversation.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { GRANTED, PaidWorld, PayingNode, PRICE } from '../testing/paying.ts'
@@ -124,7 +124,7 @@ describe('an order about a hold', () => {
 test('an order without its answer stands with the balance: what it takes, why it waits and until when', async () => {
   const id = await world.held(alice, bob)
   const { ctx, hub } = bob.node
-  expect(await balanceOf(ctx, hub)).not.toHaveProperty('open')
+  expect(await balancesOf(ctx).at(hub)).not.toHaveProperty('open')
   bob.node.say(id, 'roses are red')
   world.post.ledger.next('endHold', { kind: 'refuse', reason: 'hold_ended' })
   await bob.payee.look()
@@ -135,10 +135,12 @@ test('an order without its answer stands with the balance: what it takes, why it
     amount: PRICE,
     takes: PRICE,
   }
-  expect((await balanceOf(ctx, hub)).open).toEqual([{ ...open, problem: 'hold_ended', next_try_at: nextAt }])
+  expect((await balancesOf(ctx).at(hub)).open).toEqual([
+    { ...open, problem: 'hold_ended', next_try_at: nextAt },
+  ])
   expect(nextAt).toBeGreaterThan(world.clock.ms)
   await later()
-  expect(await balanceOf(ctx, hub)).not.toHaveProperty('open')
+  expect(await balancesOf(ctx).at(hub)).not.toHaveProperty('open')
 })
 
 test('a hold that an earlier release took for ended without a receipt is asked about again', async () => {

@@ -1,9 +1,7 @@
 /** What a copy of a node that is lost has paid for a task is not paid again without a person. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { balanceOf } from '../control/credits.ts'
-import { paymentView } from '../control/payments.ts'
-import { restoredView } from '../control/restored.ts'
+import { balancesOf, taskReading } from '../control/parts.ts'
 import { quoteOf } from '../store/quotes.ts'
 import { delegateTask } from '../tasks/delegation.ts'
 import { HOUR_MS } from '../testing/node.ts'
@@ -30,7 +28,7 @@ afterEach(() => world[Symbol.asyncDispose]())
 
 const delegated = (by: PayingNode, more: object = {}) =>
   delegateTask(by.node.ctx, { to: bob.node.aid, task: 'a poem', ...more })
-const viewOf = (by: PayingNode, id: string) => paymentView(by.node.ctx, by.node.thread(id))
+const viewOf = (by: PayingNode, id: string) => taskReading(by.node.ctx).payments.of(by.node.thread(id))
 const paidAs = (by: PayingNode, id: string) => {
   const key = quoteOf(by.node.ctx.store, by.node.thread(id).key)?.paidAs ?? null
   return key === null ? undefined : by.node.ctx.threads.byKey(key).id
@@ -79,7 +77,9 @@ describe('a price that a lost copy has paid', () => {
     expect(viewOf(again, id)?.reason).toMatch(
       /paid 5 credits to this agent at .*Z for .* \(as its hub shows\)/,
     )
-    expect(restoredView(again.node.ctx)?.orders).toMatchObject([{ state: 'signed', amount: PRICE }])
+    expect(taskReading(again.node.ctx).restored.view()?.orders).toMatchObject([
+      { state: 'signed', amount: PRICE },
+    ])
   })
 
   test('is paid again by a person who says so, and by no other', async () => {
@@ -109,7 +109,7 @@ describe('a price that a lost copy has paid', () => {
     const { lost, archive, madeAtMs } = await paidOnce()
     const again = await restored(archive, madeAtMs)
     await world.turns(4)
-    const { entries } = await balanceOf(again.node.ctx, again.node.hub)
+    const { entries } = await balancesOf(again.node.ctx).at(again.node.hub)
     expect(entries.find(({ lost_task }) => lost_task === lost)).toMatchObject({
       reason: 'paid',
       payment: 'taken',

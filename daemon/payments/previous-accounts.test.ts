@@ -1,7 +1,7 @@
 /** The account at a hub that a node left is compared by itself, and a hub that refuses to show it is named. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { networkOf } from '../../protocol/proof/payment.ts'
-import { warningsOf } from '../control/warnings.ts'
+import { warningsOf } from '../control/parts.ts'
 import { raiseAlarm } from '../store/hub-accounts.ts'
 import { writeHome } from '../store/hubs.ts'
 import { HOUR_MS } from '../testing/node.ts'
@@ -29,7 +29,10 @@ function auditOf({ node }: PayingNode): Audit {
   return audit
 }
 const balance = () => world.post.ledger.balanceOf(bob.node.aid).balance
-const refusing = () => warningsOf(bob.node.ctx).filter(said => said.includes('which this node left'))
+const refusing = () =>
+  warningsOf(bob.node.ctx)
+    .list()
+    .filter(said => said.includes('which this node left'))
 
 /** Bob was paid, and moved; the hub that he left lost that it had paid him. */
 async function lostByFormer() {

@@ -10,7 +10,7 @@ import {
   transactionOf,
 } from '../../protocol/proof/payment.ts'
 import { paymentRequired, priceSaid, type Quote, readQuote, TASK } from '../../protocol/proof/quote.ts'
-import { paymentView } from '../control/payments.ts'
+import { taskReading } from '../control/parts.ts'
 import { paymentOf } from '../store/payments.ts'
 import { freshQuotes, markQuoteShown, quoteOf } from '../store/quotes.ts'
 import { commitTask, delegateTask } from '../tasks/delegation.ts'
@@ -60,7 +60,7 @@ const rowOf = (id: string) => {
 const generous = { auto_max: 1000, agent_max: 1000, day_max: 9000, payee_day_max: 9000 }
 const why = (id: string) =>
   whyNotPaid(alice.ctx, rowOf(id), { spend: generous, nowMs: world.clock.ms, payee: bob.aid })
-const viewOf = (id: string) => paymentView(alice.ctx, alice.thread(id))
+const viewOf = (id: string) => taskReading(alice.ctx).payments.of(alice.thread(id))
 
 describe('a price without a hold', () => {
   const unheld = () => quote({ holdSeconds: undefined })

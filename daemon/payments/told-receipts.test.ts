@@ -9,7 +9,7 @@ import {
   SettlementReceipt,
   settlementKinds,
 } from '../../protocol/proof/payment.ts'
-import { paymentView } from '../control/payments.ts'
+import { taskReading } from '../control/parts.ts'
 import { alarmOf } from '../store/hub-accounts.ts'
 import { noteRefusalSaid } from '../store/payments.ts'
 import { cancel } from '../tasks/conversation.ts'
@@ -29,7 +29,7 @@ beforeEach(async () => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-const shown = (by: PayingNode, id: string) => paymentView(by.node.ctx, by.node.thread(id))
+const shown = (by: PayingNode, id: string) => taskReading(by.node.ctx).payments.of(by.node.thread(id))
 const settled = () =>
   alice.node.ctx.chain
     .read({ eventType: 'svc.payment.settled' })

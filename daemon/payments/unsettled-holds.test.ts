@@ -1,7 +1,7 @@
 /** How a payer learns the end of a hold: by the hub's receipt, and by nothing else. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { taskReading } from '../control/parts.ts'
 import { paymentWarnings } from '../control/payment-warnings.ts'
-import { paymentView } from '../control/payments.ts'
 import { cancel } from '../tasks/conversation.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { mayLapse } from './unsettled-holds.ts'
@@ -22,7 +22,7 @@ const settled = () =>
   alice.node.ctx.chain
     .read({ eventType: 'svc.payment.settled' })
     .map(({ payload }) => payload as Record<string, unknown>)
-const shown = (id: string) => paymentView(alice.node.ctx, alice.node.thread(id))
+const shown = (id: string) => taskReading(alice.node.ctx).payments.of(alice.node.thread(id))
 const reconciled = () => alice.wallet.askForReceipts(alice.node.hub, signal)
 const look = async (times = 3) => {
   for (let n = 0; n < times; n++) {
@@ -92,13 +92,13 @@ describe('a hold whose provider says nothing', () => {
     expect(alice.payment(id)).toMatchObject({ state: 'held', moved: null, endReceipt: null })
     expect(shown(id)).toMatchObject({ state: 'held', problem: 'unproven' })
     expect(settled().filter(({ verified }) => verified === false)).toEqual([])
-    expect(paymentWarnings(alice.node.ctx)).toEqual([
+    expect(paymentWarnings(alice.node.ctx.store, alice.node.ctx.now)).toEqual([
       `${PRICE} credits of a payment wait: its hub shows that the hold has ended, and has not signed that; svc reconcile asks again`,
     ])
     expect(await reconciled()).toMatchObject({ open: [{ interaction_id: id, problem: 'unproven' }] })
     world.post.ledger.isOlder = false
     expect(await reconciled()).toMatchObject({ open: [], [moved === 0 ? 'returned' : 'settled']: [id] })
-    expect(paymentWarnings(alice.node.ctx)).toEqual([])
+    expect(paymentWarnings(alice.node.ctx.store, alice.node.ctx.now)).toEqual([])
   })
 
   test('is not made by the question, while its authorization is good and nobody has used it', async () => {

@@ -3,7 +3,7 @@ import { rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { witnessKel } from '../../protocol/identity/kel-witness.ts'
 import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import { foundIn } from '../carrier/lookup.ts'
-import { warningsOf } from '../control/warnings.ts'
+import { warningsOf } from '../control/parts.ts'
 import { count } from '../store/counters.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED } from '../testing/scripted-hub.ts'
@@ -19,7 +19,10 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]())
 
 const look = async () => foundIn(await alice.ctx.carriers.find(bob.aid, { fresh: true }))
-const warned = () => warningsOf(alice.ctx).filter(one => one.includes('bob'))
+const warned = () =>
+  warningsOf(alice.ctx)
+    .list()
+    .filter(one => one.includes('bob'))
 const hub = () => ({ aid: world.post.log.aid, seq: 0, seed: HUB_SEED })
 
 /** Bob's key set under a log of his. */
@@ -103,7 +106,10 @@ test('of two histories that contradict each other the first seen stays, and the 
 })
 
 test('a fork that no log proves, as of a message that names another head, is told without a name', () => {
-  const told = () => warningsOf(alice.ctx).filter(one => one.includes('key histories'))
+  const told = () =>
+    warningsOf(alice.ctx)
+      .list()
+      .filter(one => one.includes('key histories'))
   expect(told()).toEqual([])
   count(alice.ctx.store, 'peer_forks')
   expect(told()).toEqual(['a peer showed two contradictory key histories'])

@@ -7,6 +7,7 @@ import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { Receipt, Review, receiptDigest } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
+import type { Store } from '../store/open.ts'
 import { dropRating, keepRatingRow, type RatingRow, ratingOf } from '../store/ratings.ts'
 import { keepReviewRow, type ReviewRow, reviewOf } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
@@ -71,7 +72,7 @@ export function signKeptRating(ctx: Needs, interaction: Interaction): void {
 
 /** How a rating that waits for its receipt stands, for listings. */
 export function keptRating(
-  { store }: Pick<Needs, 'store'>,
+  store: Store,
   interaction: Interaction,
 ): Required<Pick<InteractionSummary, 'rating' | 'review'>> | undefined {
   const kept = ratingOf(store, interaction.key)

@@ -5,8 +5,7 @@ import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentBytes } from '../../protocol/proof/documents.ts'
 import { GENESIS } from '../../protocol/proof/evidence.ts'
 import { CounterSignature, Receipt, type ReceiptBody, receiptBodyHash } from '../../protocol/proof/receipt.ts'
-import { threadView } from '../control/views.ts'
-import { warningsOf } from '../control/warnings.ts'
+import { taskReading, warningsOf } from '../control/parts.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { acceptEnd, proposeEnd } from './conversation.ts'
@@ -239,7 +238,7 @@ describe('a requester', () => {
     taken(receipt)
     expect(records(alice, 'svc.receipt.contradiction')).toHaveLength(1)
     expect(of(alice)).toMatchObject({ receiptState: 'disputed', contradicting: Receipt.encode(other) })
-    expect(warningsOf(alice.ctx).join()).toContain('two receipts of one task')
+    expect(warningsOf(alice.ctx).list().join()).toContain('two receipts of one task')
     expect(verifyInteraction(alice.ctx, of(alice), true).verdict).toBe('invalid')
     const uploads = { firstAnswer: async () => {} }
     const rated = keepReview(alice.ctx, uploads, of(alice), { rating: 5, comment: '' })
@@ -250,7 +249,9 @@ describe('a requester', () => {
     const wrong = { status: 'FAILED' } as const
     const accepted = () => alice.within(() => acceptReceipt(alice.ctx, of(alice)))
     const isOffered = () =>
-      threadView(alice.ctx, of(alice), { fromTurn: 1, maxChars: 1 }).actions.includes('accept_receipt')
+      taskReading(alice.ctx)
+        .views.thread(of(alice), { fromTurn: 1, maxChars: 1 })
+        .actions.includes('accept_receipt')
 
     test('signs the right one once its person says so, and keeps the first in its chain', async () => {
       const right = await cut()

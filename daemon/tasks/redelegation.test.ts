@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { summaryView, threadView } from '../control/views.ts'
+import { taskReading } from '../control/parts.ts'
 import { glimpsesOf } from '../store/glimpses.ts'
 import { quoteOf } from '../store/quotes.ts'
 import type { Interaction } from '../store/threads.ts'
@@ -27,7 +27,7 @@ function file(name: string, size: number): string {
 const shown = ({ ctx }: TestNode, id: string) => {
   const interaction = ctx.threads.findById(id)
   if (interaction === undefined) throw new Error(`no interaction ${id}`)
-  return threadView(ctx, interaction, { fromTurn: 1, maxChars: undefined })
+  return taskReading(ctx).views.thread(interaction, { fromTurn: 1, maxChars: undefined })
 }
 const anewOf = ({ ctx }: TestNode, id: string) =>
   redelegate(ctx, ctx.threads.findById(id) as Interaction, task => commitTask(ctx, task))
@@ -104,7 +104,7 @@ describe('a task that was lost', () => {
     const { key } = alice.thread(id)
     const seen = glimpsesOf(alice.ctx.store, [key]).get(key)
     if (seen === undefined) throw new Error('not listed')
-    expect(summaryView(alice.ctx, alice.thread(id), seen)).toMatchObject({ anew_as: anew })
+    expect(taskReading(alice.ctx).views.summary(alice.thread(id), seen)).toMatchObject({ anew_as: anew })
   })
 })
 

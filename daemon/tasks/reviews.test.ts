@@ -64,7 +64,10 @@ describe('a review', () => {
       uploaded: true,
     })
     expect(reviewOf(alice.ctx.store, alice.thread(id).key)?.attestation).toBeInstanceOf(Uint8Array)
-    expect(reviewStanding(alice.ctx, alice.thread(id))).toEqual({ rating: 4, review: { uploaded: true } })
+    expect(reviewStanding(alice.ctx.store, alice.thread(id))).toEqual({
+      rating: 4,
+      review: { uploaded: true },
+    })
   })
 
   test.each<[string, Partial<Attestation['body']>]>([
@@ -106,7 +109,7 @@ describe('a review', () => {
     alice.ctx.hub.leave()
     expect(await rate()).toMatchObject({ uploaded: false })
     await expect
-      .poll(() => reviewStanding(alice.ctx, alice.thread(id)).review, { interval: 5 })
+      .poll(() => reviewStanding(alice.ctx.store, alice.thread(id)).review, { interval: 5 })
       .toEqual({
         uploaded: false,
         reason: 'this node is registered at no hub',
@@ -129,7 +132,7 @@ describe('a review', () => {
     attests()
     await rate(2)
     await expect(rate(5)).rejects.toMatchObject({ code: 'wrong_state' })
-    expect(reviewStanding(alice.ctx, alice.thread(id)).rating).toBe(2)
+    expect(reviewStanding(alice.ctx.store, alice.thread(id)).rating).toBe(2)
     expect(calls()).toBe(1)
   })
 
@@ -155,7 +158,7 @@ describe('a rating that is given before the receipt is there', () => {
     alice.within(() => proposeEnd(alice.ctx, alice.thread(task)))
     return task
   }
-  const standing = (task: string) => reviewStanding(alice.ctx, alice.thread(task))
+  const standing = (task: string) => reviewStanding(alice.ctx.store, alice.thread(task))
 
   test('waits, is replaced by a later one, and is signed and uploaded with the receipt', async () => {
     attests()
@@ -255,7 +258,7 @@ describe('a review that the hub does not take', () => {
     expect(calls()).toBe(1)
     world.pass(1)
     await uploads.firstAnswer(alice.thread(id).key)
-    expect(reviewStanding(alice.ctx, alice.thread(id)).review).toEqual({ uploaded: true })
+    expect(reviewStanding(alice.ctx.store, alice.thread(id)).review).toEqual({ uploaded: true })
   })
 
   test.each<[string, () => void]>([
@@ -298,7 +301,7 @@ describe('a review that the hub does not take', () => {
     await rate()
     world.pass(WINDOW_MS)
     await uploads.firstAnswer(alice.thread(id).key)
-    expect(reviewStanding(alice.ctx, alice.thread(id)).review).toEqual({
+    expect(reviewStanding(alice.ctx.store, alice.thread(id)).review).toEqual({
       uploaded: false,
       reason: 'the 30 days for a review are over',
     })
@@ -316,7 +319,7 @@ describe('a review that the hub does not take', () => {
     alice.within(() => alice.ctx.threads.update(alice.thread(id), change))
     world.pass(TEN_MINUTES_MS)
     await uploads.firstAnswer(alice.thread(id).key)
-    expect(reviewStanding(alice.ctx, alice.thread(id)).review).toMatchObject({
+    expect(reviewStanding(alice.ctx.store, alice.thread(id)).review).toMatchObject({
       uploaded: false,
       reason: 'the receipt is not complete here, or contradicted by another',
     })

@@ -24,6 +24,7 @@ import type { HubClient, ReviewUpload } from '../hubs/hub.ts'
 import { learnHubKey } from '../hubs/log.ts'
 import { Loop } from '../platform/loop.ts'
 import { refuse } from '../refusal.ts'
+import type { Store } from '../store/open.ts'
 import { noReason, ownReason, reasonOfHub } from '../store/reasons.ts'
 import {
   concludeReview,
@@ -78,13 +79,13 @@ export async function keepReview(
 ): Promise<ReviewReply> {
   if (!isRequester(interaction)) refuse('wrong_state', 'only who delegated a task can review it')
   if (!isSigned(interaction)) {
-    if (keptRating(ctx, interaction) === undefined)
+    if (keptRating(ctx.store, interaction) === undefined)
       refuse('no_receipt', 'there is no receipt signed by both sides yet')
     ctx.store.transaction(() => keepRating(ctx, interaction, rating), 'node.review')
     return {
       interaction_id: interaction.id,
       rating: rating.rating,
-      ...keptRating(ctx, interaction)?.review,
+      ...keptRating(ctx.store, interaction)?.review,
       uploaded: false,
     }
   }
@@ -113,12 +114,12 @@ function standingOf(row: ReviewRow): NonNullable<InteractionSummary['review']> {
 
 /** The rating of an interaction, and whether the hub has it, for listings. */
 export function reviewStanding(
-  ctx: Needs,
+  store: Store,
   interaction: Interaction,
 ): Pick<InteractionSummary, 'rating' | 'review'> {
-  const row = reviewOf(ctx.store, interaction.key)
+  const row = reviewOf(store, interaction.key)
   return row === undefined
-    ? (keptRating(ctx, interaction) ?? {})
+    ? (keptRating(store, interaction) ?? {})
     : { rating: row.rating, review: standingOf(row) }
 }
 

@@ -5,7 +5,8 @@ import type { A2aServer } from '../a2a/server.ts'
 import { A2aSettings } from '../a2a/settings.ts'
 import { Works } from '../a2a/works.ts'
 import type { Context } from '../context.ts'
-import { taskOperations } from '../control/task-operations.ts'
+import { AttachmentLinks } from '../control/attachments.ts'
+import { taskOperations } from '../control/operations.ts'
 import { type CallOutcome, type CapabilityCall, type Provider, runProvider } from '../modules/provider.ts'
 import { Calls } from '../tasks/calls.ts'
 import { PaidWorld, type PayingNode, PRICE } from './paying.ts'
@@ -54,7 +55,7 @@ export class A2aWorld extends PaidWorld {
     const modules = this.#modules()
     Object.assign(ctx, { modules: { ...ctx.modules, ...modules } })
     const node = taskOperations(ctx, {
-      token: '',
+      links: new AttachmentLinks({ ...ctx, token: '' }),
       reviews: { firstAnswer: async () => {} },
       payer: alice.payer,
     })

@@ -7,7 +7,8 @@ import { A2aSettings } from '../../daemon/a2a/settings.ts'
 import type { TaskEvents } from '../../daemon/a2a/task-events.ts'
 import { Works } from '../../daemon/a2a/works.ts'
 import type { Context } from '../../daemon/context.ts'
-import { taskOperations } from '../../daemon/control/task-operations.ts'
+import { AttachmentLinks } from '../../daemon/control/attachments.ts'
+import { taskOperations } from '../../daemon/control/operations.ts'
 import type { Payer } from '../../daemon/payments/payer.ts'
 import { unfinishedA2aTasks } from '../../daemon/store/a2a.ts'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
@@ -23,7 +24,7 @@ export class A2a {
 
   constructor(ctx: Context & { modules: Serving & { list(): [] } }, payer: Payer) {
     const reviews = { firstAnswer: async () => {} }
-    const node = taskOperations(ctx, { token: '', reviews, payer })
+    const node = taskOperations(ctx, { links: new AttachmentLinks({ ...ctx, token: '' }), reviews, payer })
     this.#store = ctx.store
     const operations = {
       delegate: (given: Parameters<typeof node.delegate>[0]) => node.delegate(given, never),

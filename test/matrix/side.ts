@@ -1,7 +1,7 @@
 /** One of the two nodes of a world, with every part that works by itself. */
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { PaymentOperations } from '../../daemon/control/handlers.ts'
-import { paymentOperations } from '../../daemon/control/payments.ts'
+import { paymentOperations } from '../../daemon/control/operations.ts'
 import type { HubClient, HubInputs } from '../../daemon/hubs/hub.ts'
 import { Relay } from '../../daemon/mail/relay.ts'
 import { watchForTwin } from '../../daemon/mail/waiting-mail.ts'

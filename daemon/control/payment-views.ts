@@ -1,0 +1,106 @@
+/** What a reader of a task sees of its price, and of what became of its payment. */
+import { present } from '../../protocol/encoding/present.ts'
+import { doubtOf, type LostPayment, sayDoubt } from '../payments/lost-payments.ts'
+import type { Store } from '../store/open.ts'
+import { givenBack, type PaymentRow, paymentOf } from '../store/payments.ts'
+import { type QuoteRow, quoteOf } from '../store/quotes.ts'
+import type { Interaction, Threads } from '../store/threads.ts'
+
+/** Also where the hub has lost what it signed at its end. */
+const isEnded = ({ state, endReceipt }: PaymentRow): boolean =>
+  state === 'ended' || (state === 'ending' && endReceipt !== null)
+
+/** What became of a payment, by the state of its row, what moved, and what was given back of that. */
+export function paidState(store: Store, row: PaymentRow) {
+  const { state, moved, payment } = row
+  if (state === 'ended' || isEnded(row))
+    return (moved ?? 0) > givenBack(store, payment) ? ('taken' as const) : ('returned' as const)
+  // an earlier build noted so what went over at once
+  if (state === 'held' && row.holdUntil === null) return 'taken' as const
+  return state === 'ending' ? ('held' as const) : state
+}
+
+function paidView(store: Store, row: PaymentRow) {
+  const back = givenBack(store, row.payment)
+  const state = paidState(store, row)
+  const { moved, amount } = row
+  const isOpen = !isEnded(row) && row.state !== 'refused'
+  const isPart = moved !== null && moved > 0 && moved < amount
+  return {
+    state,
+    ...termsView({ holdSeconds: row.holdUntil, starts: row.starts }, state),
+    ...present({
+      taken: isPart ? moved : undefined,
+      given_back: back === 0 ? undefined : back,
+      problem: row.problem ?? undefined,
+      held_until: isOpen ? (row.holdUntil ?? undefined) : undefined,
+    }),
+  }
+}
+
+/** What may be lost of a payment that is not made, or whose work may not have begun. */
+function termsView(
+  { holdSeconds, starts }: { holdSeconds: number | null; starts: number | null },
+  state: string,
+): { unheld?: true; starts?: number } {
+  if (state !== 'open' && state !== 'authorized' && state !== 'held') return {}
+  return holdSeconds === null ? { unheld: true } : present({ starts: starts ?? undefined })
+}
+
+const lostPaymentView = ({ state, transaction, amount, atMs, lostTask }: LostPayment) => ({
+  state,
+  ...present({ transaction, amount, at: atMs, lost_task: lostTask }),
+})
+
+const openView = ({ amount, starts, holdSeconds, says }: QuoteRow) => ({
+  state: 'open' as const,
+  ...termsView({ holdSeconds, starts: starts ?? amount }, 'open'),
+  ...present({ says: says ?? undefined }),
+})
+
+export class PaymentViews {
+  readonly #store: Store
+  readonly #threads: Threads
+  readonly #hubNow: () => number
+
+  constructor(store: Store, threads: Threads, hubNow: () => number) {
+    this.#store = store
+    this.#threads = threads
+    this.#hubNow = hubNow
+  }
+
+  /** What a task costs, and what became of it; undefined where it has no price. */
+  of(interaction: Interaction) {
+    const [store, threads] = [this.#store, this.#threads]
+    const own = paymentOf(store, interaction.key)
+    if (own !== undefined) {
+      const { amount, network, reason } = own
+      return { amount, network, ...paidView(store, own), ...present({ reason: reason ?? undefined }) }
+    }
+    const quote = quoteOf(store, interaction.key)
+    if (quote === undefined || quote.amount === null || quote.network === null) return undefined
+    const { amount, network, paidAs, reason } = quote
+    const paid = paidAs === null ? undefined : paymentOf(store, paidAs)
+    return {
+      amount,
+      network,
+      ...(paid === undefined ? openView(quote) : paidView(store, paid)),
+      ...present({
+        paid_as: paidAs === null ? undefined : threads.byKey(paidAs).id,
+        reason: paid?.reason ?? reason ?? undefined,
+      }),
+      ...(quote.state === 'open' ? this.#doubtView(quote) : {}),
+    }
+  }
+
+  /** What a price waits for after a restore, and what a lost copy may have paid it with. */
+  #doubtView(quote: QuoteRow) {
+    const [store, threads, hubNow] = [this.#store, this.#threads, this.#hubNow]
+    const doubt = doubtOf({ store, threads, hubNow }, quote)
+    if (doubt === undefined) return {}
+    if (doubt.state === 'paid')
+      return { lost_payments: doubt.payments.map(lostPaymentView), reason: sayDoubt(doubt) }
+    // where a person decides anyway, nothing waits
+    return quote.reason === null ? { waits_for: doubt.state, reason: sayDoubt(doubt) } : {}
+  }
+}
