@@ -282,10 +282,7 @@ describe('lint', () => {
       path => !/\.test\.tsx?$/.test(path) && longFunctions(path, read(path), LINES_MAX).length > 0,
     )
     // the list only shrinks
-    expect(long).toEqual([
-      'console/page/thread-actions.ts',
-      'test/console/world.ts',
-    ])
+    expect(long).toEqual(['console/page/thread-actions.ts', 'test/console/world.ts'])
   })
 
   test('lists of files that still break a rule only shrink', () => {
