@@ -255,6 +255,23 @@ test('a part of the node names what it needs of the context; only those that joi
   ])
 })
 
+test('a part takes its collaborators and no slice of the context, which only the file that puts a room together sees', () => {
+  const held = /^daemon\/(?:a2a|control|membership)\//
+  const inRooms = product.filter(path => held.test(path) && !path.includes('/testing/'))
+  const slices = inRooms.filter(path => /\b(?:Pick|Omit)<\s*(?:Context|Ground)\b/.test(read(path)))
+  expect(slices).toEqual([])
+  expect(
+    inRooms.filter(path => /\{[^}]*\bContext\b[^}]*\} from '\.\.\/context\.ts'/.test(read(path))),
+  ).toEqual([
+    'daemon/a2a/works.ts',
+    'daemon/control/operations.ts',
+    'daemon/control/parts.ts',
+    // what tasks and payments do, bound to the parts of this node
+    'daemon/control/rules.ts',
+    'daemon/membership/open.ts',
+  ])
+})
+
 test('members that may be missing are given through present(), not by a spread of a condition', () => {
   const spread = /\.\.\.\((?:[^()\n]|\([^()\n]*\))*\?\s*\{(?:\}\s*:|[^\n]*:\s*\{\}\))/
   expect(product.filter(path => spread.test(withoutComments(read(path))))).toEqual([])
