@@ -30,7 +30,6 @@ export type Operations = {
 const CONTEXT_BYTES = 16
 const NAME_AN_AGENT =
   'this node itself takes calls, {"capability": …, "args": {…}} as data; for a task in words name an agent: /<AID or petname>/message:send, or tenant in the parameters'
-const WORDS_NEEDED = 'a task needs words or a file'
 
 /** `since`: the newest event before the message; undefined where the message had come before. */
 export type Sent = { task: A2aTaskRow; since: number | undefined }
@@ -153,8 +152,6 @@ export class Sending {
   }
 
   async #open(agent: string, message: UserMessage, asked: Asked): Promise<A2aTaskRow> {
-    if ('words' in asked && asked.words.trim() === '' && asked.files.length === 0)
-      refuseA2a('InvalidParams', WORDS_NEEDED, 'message.parts')
     const { messageId, metadata = {} } = message
     const credits = metadata[PAY_KEY] ?? 0
     const order = {
@@ -193,8 +190,8 @@ export class Sending {
     const store = this.#store
     const { id, key } = this.#taskEvents.interactionOf(task)
     const isSilent = asked.words.trim() === '' && asked.files.length === 0
-    if (isSilent && !endsIn(message)) refuseA2a('InvalidParams', WORDS_NEEDED, 'message.parts')
-    if (!isSilent)
+    // a message that ends the task needs no words of its own
+    if (!isSilent || !endsIn(message))
       await withFiles(asked.files, attach =>
         this.#operations.message({
           interaction_id: id,

@@ -52,7 +52,6 @@ async function withNextKey<T>(
   phrase: string | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
   if (phrase !== undefined) importPhrase(identity, phrase)
   if (!identity.hasNextKey) refuse('next_key_missing', 'the next key is not on this machine')
   return hubCall(identity, work)

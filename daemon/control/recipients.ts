@@ -1,7 +1,7 @@
 /** To whom a task may go, and what the user should know of them. */
+import { OperationRefused } from '../../protocol/control/refusal.ts'
 import type { CurrentHub } from '../hubs/current.ts'
 import type { Identity } from '../identity/identity.ts'
-import type { Contacts } from '../peers/contacts.ts'
 import { refuse } from '../refusal.ts'
 import type { DeliveryState } from '../store/messages.ts'
 import type { Directory } from './directory.ts'
@@ -10,13 +10,11 @@ import { waitingWarning } from './warnings.ts'
 export class Recipients {
   readonly #identity: Identity
   readonly #hub: CurrentHub
-  readonly #contacts: Contacts
   readonly #directory: Directory
 
-  constructor(parts: { identity: Identity; hub: CurrentHub; contacts: Contacts; directory: Directory }) {
+  constructor(parts: { identity: Identity; hub: CurrentHub; directory: Directory }) {
     this.#identity = parts.identity
     this.#hub = parts.hub
-    this.#contacts = parts.contacts
     this.#directory = parts.directory
   }
 
@@ -25,12 +23,17 @@ export class Recipients {
     if (this.#identity.log.home === undefined) refuse('no_hub', 'this node is registered at no hub')
   }
 
-  /** The AID of a contact, or one that is given as such. */
-  async resolve(name: string): Promise<string> {
-    const found = this.#contacts.resolve(name)
-    if (found !== undefined) return found
-    const suggested = await this.#directory.suggestPeers(this.#hub.home, name)
-    return refuse('unknown_peer', `"${name}" is not a contact${suggested}`)
+  /** Gives a task to whom a name means; of one that means nobody it says whom the directory has by that name. */
+  async giving<T>(name: string, give: () => T): Promise<T> {
+    try {
+      return give()
+    } catch (error) {
+      if (!(error instanceof OperationRefused && error.code === 'unknown_peer')) throw error
+      return refuse(
+        'unknown_peer',
+        `${error.message}${await this.#directory.suggestPeers(this.#hub.home, name)}`,
+      )
+    }
   }
 
   /** Why what was sent does not leave, or reaches nobody, as far as that is known. */

@@ -48,8 +48,7 @@ export function givingOperations(
     async delegate(given, signal) {
       if (given.pay === true && !paysHere) refuse('no_credits', 'this build has no payment support')
       recipients.requireHome()
-      const to = await recipients.resolve(given.to)
-      const asked = rules.delegate(given)
+      const asked = await recipients.giving(given.to, () => rules.delegate(given))
       uploads.spent(given.attach)
       const pay = given.pay === true
       const id = await gave.answered(asked, { seconds: given.wait_s ?? 0, signal, pay })
@@ -60,7 +59,7 @@ export function givingOperations(
       if (given.pay_as !== 'agent') gave.notePriceShown(interaction)
       return {
         ...stateOf(interaction),
-        ...present({ warning: await recipients.warning(to, first?.delivery) }),
+        ...present({ warning: await recipients.warning(interaction.peer, first?.delivery) }),
         ...present({ delivery: first === undefined ? undefined : deliveryView(store, first) }),
         ...present({ effect, payment }),
         next: payment?.state === 'open' ? `svc approve ${id}` : `svc thread ${id}`,
@@ -97,8 +96,6 @@ export function speakingOperations({
       const quoted = given.file === undefined ? '' : readText(attachments.allowed(resolve(given.file)))
       const text = [given.text ?? '', quoted].filter(part => part !== '').join('\n\n')
       const attach = given.attach ?? []
-      if (text === '' && attach.length === 0)
-        refuse('bad_request', 'a message needs a text, a file or an attachment')
       const message = rules.say(interaction, { text, attach, key: given.idempotency_key })
       attachments.uploads.spent(attach)
       return {

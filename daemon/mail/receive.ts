@@ -108,7 +108,6 @@ function judge(ctx: Context, arrived: Arrived): Verdict {
   }
   const code = isLoose(message.kind) ? takeLoose(ctx, arrived, message) : takeNumbered(ctx, arrived, message)
   if (code === 'stored') {
-    ctx.peers.learn(arrived.log, arrived.keySet)
     arrived.credentials.taken()
     ctx.store.afterCommit(() => ctx.topUps.note(body.from))
   } else if (code === 'malformed') count(ctx.store, 'foreign')
@@ -117,7 +116,7 @@ function judge(ctx: Context, arrived: Arrived): Verdict {
 }
 
 /** Kinds 8, 11 and 12: from contacts and from the other party of an open interaction only, and never with files. */
-function takeLoose(ctx: Context, { body }: Arrived, message: AnyPayload): Verdict {
+function takeLoose(ctx: Context, { body, log, keySet }: Arrived, message: AnyPayload): Verdict {
   if (body.attachments.length > 0) return 'malformed'
   const known =
     ctx.contacts.isContact(body.from) ||
@@ -127,7 +126,9 @@ function takeLoose(ctx: Context, { body }: Arrived, message: AnyPayload): Verdic
     ) !== undefined
   const isOurs = message.kind !== kinds.heldHead || (known && compareHead(ctx, body.from, message.payload))
   if (!known || !isOurs) return 'malformed'
-  return message.kind !== kinds.numbers || takeNumbers(ctx, body, message.payload) ? 'stored' : 'malformed'
+  if (message.kind === kinds.numbers && !takeNumbers(ctx, body, message.payload)) return 'malformed'
+  ctx.peers.learn(log, keySet)
+  return 'stored'
 }
 
 function takeNumbered(ctx: Context, arrived: Arrived, message: AnyPayload): Verdict {
@@ -229,6 +230,7 @@ function takeDelegate(
   const { interaction } = ctx.threads.storeIncoming(created, body, facts)
   const about = { interaction_id: id, peer: body.from, state }
   ctx.store.afterCommit(() => ctx.events.emit('inbox', about))
+  ctx.peers.learn(arrived.log, arrived.keySet)
   dropLost(ctx.store, id)
   handOver(ctx, interaction, answering)
   return 'stored'

@@ -47,7 +47,7 @@ export const taskDelegate = tool({
     if (args.pay && args.max_credits === undefined)
       throw new ToolError('bad_request', 'pay needs max_credits')
     if (args.task !== undefined && isBlank(args.task) && args.attach === undefined)
-      throw new ToolError('bad_request', 'the task is empty: expected all that the agent must know')
+      throw new ToolError('bad_request', 'the task is empty: say what is to be done, or attach a file')
     const { wait_s: waitSeconds = 0, ...words } = args
     const isCall = args.capability !== undefined
     const delegated = { ...words, ...(await opened(words, context)) }
