@@ -44,6 +44,7 @@ import { openMembership } from './membership/open.ts'
 import { Modules } from './modules/modules.ts'
 import { ensureSecretDirectory } from './platform/files.ts'
 import { LogFile } from './platform/log-file.ts'
+import type { Machine } from './platform/machine.ts'
 import { systemRandom } from './platform/random.ts'
 import type { Timings } from './platform/timings.ts'
 import type { Wakers } from './platform/waker.ts'
@@ -168,7 +169,7 @@ async function assemble(
   const below = await openGround(ground, undo)
   const { identity, timers, random, wakers, log } = below
   const { now } = ground
-  undo.use(watchStore(below, () => options.onShutdown?.()))
+  undo.use(watchStore(below.dir, below, () => options.onShutdown?.()))
   const publication = new Publication()
   const { ctx, topUps, modules } = aboveTheLine(below, publication)
   const connections = new Connections()
@@ -273,10 +274,7 @@ function stopFor(dir: string, { onShutdown }: Pick<NodeOptions, 'onShutdown'>): 
 }
 
 /** Ends the node where its store was taken from under it, before it says more that would be forgotten. */
-const watchStore = (
-  { dir, timers, log }: Pick<Ground, 'dir' | 'timers' | 'log'>,
-  end: () => void,
-): Disposable =>
+const watchStore = (dir: string, { timers, log }: Machine, end: () => void): Disposable =>
   watchFile(storePath(dir), timers, () => {
     log.error({ path: storePath(dir) }, 'the store was removed or replaced while the node ran: the node ends')
     end()

@@ -49,9 +49,13 @@ export function taskReading(ctx: Context) {
   return { payments, views, changes, lists, waiting, restored }
 }
 
-export const directoryOf = (ctx: Context): Directory => new Directory(ctx, ctx, ctx.now)
+export function directoryOf({ identity, timers, store, contacts, peers, carriers, now }: Context): Directory {
+  return new Directory({ identity, timers }, { store, contacts, peers, carriers }, now)
+}
 
-export const balancesOf = (ctx: Context): Balances => new Balances(ctx, ctx)
+export function balancesOf({ identity, timers, store, threads, contacts }: Context): Balances {
+  return new Balances({ identity, timers }, { store, threads, contacts })
+}
 
 const nobody: Answering = { fault: undefined, lastFailure: undefined, sandbox: undefined }
 
