@@ -23,6 +23,7 @@ import type { Store } from '../store/open.ts'
 import { paymentOf } from '../store/payments.ts'
 import { quoteOf } from '../store/quotes.ts'
 import type { Interaction, Message as ThreadMessage, Threads } from '../store/threads.ts'
+import { newestWord } from '../store/transcripts.ts'
 import { isCut, isOver, isRequester } from '../tasks/standing.ts'
 import { type A2aAnswer, type Answers, messageIdOf } from './answers.ts'
 import { isFinal, type Message, type TaskState, type TaskStatus } from './shapes.ts'
@@ -36,7 +37,6 @@ const LOOK_MS = 15_000
 
 /** Kinds of messages that answer; a quote only where it is of this node. */
 const ANSWERS: readonly number[] = [kinds.message, kinds.result, kinds.quote]
-const SPOKEN = [kinds.delegate, kinds.message, kinds.result].join(', ')
 
 type Standing = { state: TaskState; message: Message | undefined }
 const SUBMITTED: Standing = { state: 'TASK_STATE_SUBMITTED', message: undefined }
@@ -200,12 +200,7 @@ export class TaskEvents {
   #newestAnswer(interaction: Interaction): { message: ThreadMessage; answer: A2aAnswer } | undefined {
     const [store, threads] = [this.#store, this.#threads]
     const isOurs = !isRequester(interaction)
-    const newest = store.get<{ key: number; direction: string }>(
-      `SELECT key, direction FROM messages WHERE interaction = ? AND retired = 0
-         AND (kind IN (${SPOKEN}) OR (kind = ${kinds.quote} AND ?)) ORDER BY key DESC LIMIT 1`,
-      interaction.key,
-      isOurs ? 1 : 0,
-    )
+    const newest = newestWord(store, interaction.key, { withPrice: isOurs })
     if (newest === undefined || (newest.direction === 'out') !== isOurs) return undefined
     const message = threads.message(newest.key)
     return { message, answer: this.#answers.read(message) }

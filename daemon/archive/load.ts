@@ -12,7 +12,7 @@ import { requireReadableKeys } from '../identity/mailbox-keys.ts'
 import { ensureSecretDirectory, SECRET_FILE_MODE, syncDirectory } from '../platform/files.ts'
 import { isOutOfRoom } from '../platform/room.ts'
 import { countA2aPushes, removeA2aPushes } from '../store/a2a.ts'
-import { markInFile } from '../store/chain.ts'
+import { chainLength, markInFile } from '../store/chain.ts'
 import { doubtNumbers } from '../store/interactions.ts'
 import { keepLasting } from '../store/lasting.ts'
 import { openStore } from '../store/open.ts'
@@ -134,7 +134,7 @@ function settle(
       // the file of the chain is written anew from the store
       keepLasting(store, { chainCheckpoint: null })
       markInFile(store, 0)
-      const records = store.get<{ n: number }>('SELECT coalesce(max(seq) + 1, 0) AS n FROM chain')?.n ?? 0
+      const records = chainLength(store)
       return { records, pushes: withSettings ? countA2aPushes(store) : removeA2aPushes(store) }
     }, 'node.restore')
   } finally {

@@ -6,7 +6,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { findFile, SECRET_FILE_MODE } from '../platform/files.ts'
 import { isOutOfRoom } from '../platform/room.ts'
-import { openReadOnly } from '../platform/sqlite.ts'
+import { copyStoreFile, filesNamedIn } from '../store/copies.ts'
 import { ArchiveRefused, bytesIn, type Entry } from './sealed.ts'
 
 /** Keys and settings, those that are there. The token of the control interface is made anew on each machine. */
@@ -38,7 +38,7 @@ function takeCopy(dir: string, path: string) {
   try {
     copyStore(join(dir, STORE_FILE), path)
     if (!fs.existsSync(path)) return undefined
-    const cids = namedFiles(path)
+    const cids = filesNamedIn(path)
     const file = fs.openSync(path, 'r')
     const store = { path: STORE_FILE, size: fs.fstatSync(file).size, bytes: bytesIn(file) }
     return { file, store, cids }
@@ -74,20 +74,5 @@ function smallEntry(dir: string, name: string): Entry[] {
 function copyStore(path: string, copy: string): void {
   if (!fs.existsSync(path)) throw new ArchiveRefused(`${path} is missing; there is nothing to save`)
   fs.closeSync(fs.openSync(copy, 'wx', SECRET_FILE_MODE))
-  const database = openReadOnly(path)
-  try {
-    database.exec(`VACUUM INTO '${copy.replaceAll("'", "''")}'`)
-  } finally {
-    database.close()
-  }
-}
-
-function namedFiles(store: string): string[] {
-  const database = openReadOnly(store)
-  try {
-    const rows = database.prepare('SELECT DISTINCT cid FROM message_attachments ORDER BY cid').all()
-    return rows.map(row => String(row['cid']))
-  } finally {
-    database.close()
-  }
+  copyStoreFile(path, copy)
 }

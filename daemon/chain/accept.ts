@@ -6,6 +6,7 @@ import { forgetHead } from '../home/kept-heads.ts'
 import { lockDirectory } from '../home/lock.ts'
 import { requireNotMoved } from '../home/moved.ts'
 import { openIdentity } from '../identity/identity.ts'
+import { chainLength } from '../store/chain.ts'
 import { doubtNumbers, newestIn } from '../store/interactions.ts'
 import { keepLasting, lasting } from '../store/lasting.ts'
 import { openStore, type Store } from '../store/open.ts'
@@ -33,8 +34,7 @@ export function acceptCopy(dir: string, env: Environment, outside: Outside): { a
   notePlace(store, dir)
   noteSettled(store, madeAtMs, now)
   forgetHead(env, identity.aid)
-  const last = store.get<{ length: number }>('SELECT coalesce(max(seq) + 1, 0) AS length FROM chain')
-  const length = last?.length ?? 0
+  const length = chainLength(store)
   loseHeads(store, length, identity.log.seq)
   return { aid: identity.aid, length }
 }

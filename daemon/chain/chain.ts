@@ -23,7 +23,17 @@ import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Identity } from '../identity/identity.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { SECRET_FILE_MODE } from '../platform/files.ts'
-import { appendRow, type ChainRow, markDrained, markInFile, undrained } from '../store/chain.ts'
+import {
+  appendRow,
+  type ChainRow,
+  hasRecordOf,
+  lastRecord,
+  markDrained,
+  markInFile,
+  newestRecords,
+  recordIdAt,
+  undrained,
+} from '../store/chain.ts'
 import type { Store } from '../store/open.ts'
 import type { VerifiedPart } from './checkpoint.ts'
 import { ChainRefused, verifyChainFile } from './file.ts'
@@ -122,24 +132,24 @@ export class Chain {
   }
 
   get length(): number {
-    return this.#last()?.length ?? 0
+    return lastRecord(this.#store)?.length ?? 0
   }
 
   /** Length, and the id of the last record or the genesis sentinel, as receipts name them. */
   get position(): [number, Uint8Array] {
-    const last = this.#last()
+    const last = lastRecord(this.#store)
     return [last?.length ?? 0, last?.id ?? GENESIS]
   }
 
   /** Id of the record that ends a chain of this length; undefined where this one is shorter. */
   idAt(length: number): Uint8Array | undefined {
     if (length === 0) return GENESIS
-    return this.#store.get<{ id: Uint8Array }>('SELECT id FROM chain WHERE seq = ?', length - 1)?.id
+    return recordIdAt(this.#store, length - 1)
   }
 
   /** Whether two records of one seq were ever seen; the chain itself keeps that for good. */
   get isQuarantined(): boolean {
-    return this.#store.get('SELECT 1 FROM chain WHERE type = ? LIMIT 1', FORK_ANCHOR) !== undefined
+    return hasRecordOf(this.#store, FORK_ANCHOR)
   }
 
   head(): ChainHead {
@@ -225,21 +235,9 @@ export class Chain {
    */
   read(options: ReadOptions = {}): Record<string, unknown>[] {
     const limit = Math.min(Math.max(options.limit ?? READ_LIMIT_DEFAULT, 1), READ_LIMIT_MAX)
-    const conditions = ['seq >= ?', 'seq < ?']
-    const parameters: (string | number | Uint8Array)[] = [options.since ?? 0, options.before ?? SEQ_END]
-    if (options.eventType !== undefined) {
-      conditions.push('type = ?')
-      parameters.push(options.eventType)
-    }
-    if (options.interactionId !== undefined) {
-      conditions.push('instr(record, ?) > 0')
-      parameters.push(utf8(options.interactionId))
-    }
-    const rows = this.#store.all<Row>(
-      `SELECT seq, id, record FROM chain WHERE ${conditions.join(' AND ')} ORDER BY seq DESC LIMIT ?`,
-      ...parameters,
-      limit,
-    )
+    const { since = 0, before = SEQ_END, eventType: type, interactionId: named } = options
+    const holding = named === undefined ? undefined : utf8(named)
+    const rows = newestRecords(this.#store, { since, before, type, holding }, limit)
     const records = rows.reverse().map(row => renderRecord(this.#verified(row)))
     const names = (payload: unknown) =>
       (payload as { interaction_id?: unknown }).interaction_id === options.interactionId
@@ -269,11 +267,5 @@ export class Chain {
       // A full disk: the next open checks more signatures.
     }
     fs.closeSync(this.#file)
-  }
-
-  #last(): { length: number; id: Uint8Array } | undefined {
-    return this.#store.get<{ length: number; id: Uint8Array }>(
-      'SELECT seq + 1 AS length, id FROM chain ORDER BY seq DESC LIMIT 1',
-    )
   }
 }

@@ -18,7 +18,7 @@ import {
 } from '../../protocol/proof/evidence.ts'
 import type { Identity } from '../identity/identity.ts'
 import { openRegular } from '../platform/files.ts'
-import { chainInFile } from '../store/chain.ts'
+import { chainInFile, recordAt, recordIds } from '../store/chain.ts'
 import type { Store } from '../store/open.ts'
 import { type Checkpoint, readCheckpoint, VerifiedPart } from './checkpoint.ts'
 import { isJsonLine, recordOfJsonLine } from './json-lines.ts'
@@ -129,13 +129,9 @@ async function verifyPass(
 /** Ids of the store in order, read in pages. */
 function* storedIds(store: Store): Generator<Uint8Array, undefined> {
   for (let from = 0; ; from += IDS_READ_AT_ONCE) {
-    const rows = store.all<{ id: Uint8Array }>(
-      'SELECT id FROM chain WHERE seq >= ? ORDER BY seq LIMIT ?',
-      from,
-      IDS_READ_AT_ONCE,
-    )
-    for (const row of rows) yield row.id
-    if (rows.length < IDS_READ_AT_ONCE) return undefined
+    const ids = recordIds(store, from, IDS_READ_AT_ONCE)
+    yield* ids
+    if (ids.length < IDS_READ_AT_ONCE) return undefined
   }
 }
 
@@ -194,10 +190,7 @@ export const unsigned = (path: string, seq: number) => refused(path, seq, 'its s
 function checkUndrained({ path, store, identity }: ChainFile, from: number, previous: Uint8Array): void {
   let before = previous
   for (let seq = from; ; seq++) {
-    const row = store.get<{ id: Uint8Array; record: Uint8Array }>(
-      'SELECT id, record FROM chain WHERE seq = ?',
-      seq,
-    )
+    const row = recordAt(store, seq)
     if (row === undefined) return
     const read = readRecord(row.record, { seq, previous: before, chainDid: chainDid(identity.aid) })
     const key = keyAt(identity.log, read.record.keyStateSeq)

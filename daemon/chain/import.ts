@@ -13,7 +13,7 @@ import { lockDirectory } from '../home/lock.ts'
 import { requireNotMoved } from '../home/moved.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
 import { openRegular } from '../platform/files.ts'
-import { appendRow, markInFile } from '../store/chain.ts'
+import { appendRow, chainLength, markInFile, recordIdAt } from '../store/chain.ts'
 import { openStore, type Store } from '../store/open.ts'
 import { ChainRefused, linesOf, parseLine, type ReadResult, signedOf, unsigned } from './file.ts'
 import { SignatureChecks } from './signatures.ts'
@@ -77,25 +77,22 @@ async function readChain(path: string, identity: Identity): Promise<ReadResult[]
 function merge(store: Store, identity: Identity, records: readonly ReadResult[], now: number): ImportedChain {
   let imported = 0
   for (const { record, bytes } of records) {
-    const held = store.get<{ id: Uint8Array }>('SELECT id FROM chain WHERE seq = ?', record.seq)
+    const held = recordIdAt(store, record.seq)
     if (held === undefined) {
       insert(store, record, bytes)
       imported += 1
-    } else if (!equal(held.id, record.id)) {
-      const length = anchor(store, identity, { seq: record.seq, held: held.id, other: record.id }, now)
+    } else if (!equal(held, record.id)) {
+      const length = anchor(store, identity, { seq: record.seq, held, other: record.id }, now)
       return { length, imported, fork: record.seq }
     }
   }
-  return { length: lengthOf(store), imported }
+  return { length: chainLength(store), imported }
 }
 
 function insert(store: Store, record: ReadResult['record'], bytes: Uint8Array): void {
   const { seq, id, eventType } = record
   appendRow(store, { seq, id, type: eventType, record: bytes })
 }
-
-const lengthOf = (store: Store): number =>
-  store.get<{ n: number }>('SELECT coalesce(max(seq) + 1, 0) AS n FROM chain')?.n ?? 0
 
 /** Adds the record that keeps both ids on top of what the store holds. */
 function anchor(
@@ -104,13 +101,12 @@ function anchor(
   fork: { seq: number; held: Uint8Array; other: Uint8Array },
   now: number,
 ): number {
-  const seq = lengthOf(store)
-  const head = store.get<{ id: Uint8Array }>('SELECT id FROM chain WHERE seq = ?', seq - 1)
+  const seq = chainLength(store)
   const { record, bytes } = signRecord(identity.seed, {
     signer: identity.aid,
     keyStateSeq: identity.log.seq,
     seq,
-    previous: head?.id ?? GENESIS,
+    previous: recordIdAt(store, seq - 1) ?? GENESIS,
     eventType: FORK_ANCHOR,
     payload: new Map<number, CborValue>([
       [1, chainDid(identity.aid)],

@@ -4,6 +4,7 @@
  */
 import type { Context } from '../context.ts'
 import { counted, note } from '../store/counters.ts'
+import { stateOf } from '../store/interactions.ts'
 import type { Store } from '../store/open.ts'
 import type { Interaction } from '../store/threads.ts'
 import { isOver } from '../tasks/standing.ts'
@@ -29,6 +30,6 @@ export function dropClaim(ctx: Needs, { peer, key }: Interaction): void {
 export function hasClaim(store: Store, peer: string): boolean {
   const claimed = counted(store, nameOf(peer))
   if (claimed <= 0) return claimed === UNKNOWN_TASK
-  const found = store.get<Pick<Interaction, 'state'>>('SELECT state FROM interactions WHERE key = ?', claimed)
-  return found !== undefined && !isOver(found)
+  const state = stateOf(store, claimed)
+  return state !== undefined && !isOver({ state })
 }

@@ -5,6 +5,7 @@
 import type { MessageBody } from '../../protocol/mail/message.ts'
 import { MISSING_MAX } from '../../protocol/mail/payload.ts'
 import type { Interaction } from '../store/threads.ts'
+import { unprovenUpTo } from '../store/transcripts.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
 import { dropClaim, noteClaim } from './claims.ts'
 import { doubtNumbersOf, type Telling, tellNumbers } from './numbers.ts'
@@ -15,7 +16,7 @@ export function confirmByAnswer(ctx: Telling, interaction: Interaction, body: Me
   tellNumbers(ctx, interaction, body)
   if (isAhead(ctx, interaction, storedUpTo)) return
   dropClaim(ctx, interaction)
-  for (const { key } of unproven(ctx, interaction, storedUpTo)) noteDelivered(ctx, key)
+  for (const { key } of unprovenUpTo(ctx.store, interaction.key, storedUpTo)) noteDelivered(ctx, key)
 }
 
 /** The peer's last message names what it lacks below the highest number it holds; it holds the rest. */
@@ -26,7 +27,7 @@ export function confirmByLists(
 ): void {
   if (isAhead(ctx, interaction, peerHighest) || missing.length === MISSING_MAX) return
   const lacked = new Set(missing)
-  for (const { key, number } of unproven(ctx, interaction, peerHighest))
+  for (const { key, number } of unprovenUpTo(ctx.store, interaction.key, peerHighest))
     if (!lacked.has(number)) noteDelivered(ctx, key)
 }
 
@@ -36,14 +37,4 @@ function isAhead(ctx: Telling, interaction: Interaction, upTo: number): boolean 
   noteClaim(ctx, interaction.peer, interaction)
   doubtNumbersOf(ctx, interaction)
   return true
-}
-
-function unproven(ctx: Telling, { key }: Interaction, upTo: number): { key: number; number: number }[] {
-  return ctx.store.all<{ key: number; number: number }>(
-    `SELECT m.key, m.number FROM messages AS m JOIN interactions AS i ON i.key = m.interaction
-     WHERE m.interaction = ?1 AND m.direction = 'out' AND m.number BETWEEN 1 AND min(?2, coalesce(i.certain_to, ?2))
-     AND m.delivery <> 'delivered'`,
-    key,
-    upTo,
-  )
 }

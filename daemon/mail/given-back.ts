@@ -2,8 +2,8 @@
  * What a correspondent that was restored gets once more: the messages of a task above the last that it holds, this side's
  * receipt, and the counter-signature together with the receipt that it signs.
  */
-import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
+import { numbersSentSince } from '../store/correspondents.ts'
 import { sentAbove } from '../store/messages.ts'
 import type { Interaction } from '../store/threads.ts'
 import { remakeCounterSignature } from '../tasks/receipt-requester.ts'
@@ -18,15 +18,8 @@ const QUESTIONS_PER_DAY_MAX = 16
 const DAY_MS = 86_400_000
 
 /** Whether what this peer asks for is sent again: it was not asked for too often. */
-export function mayGiveBack({ store, now }: Pick<Needs, 'store' | 'now'>, peer: string): boolean {
-  const row = store.get<{ n: number }>(
-    'SELECT count(*) AS n FROM messages WHERE interaction IS NULL AND recipient = ? AND kind = ? AND at > ?',
-    peer,
-    kinds.numbers,
-    now() - DAY_MS,
-  )
-  return (row?.n ?? 0) < QUESTIONS_PER_DAY_MAX
-}
+export const mayGiveBack = ({ store, now }: Pick<Needs, 'store' | 'now'>, peer: string): boolean =>
+  numbersSentSince(store, peer, now() - DAY_MS) < QUESTIONS_PER_DAY_MAX
 
 /** Sends again what the other side says that it does not hold. */
 export function giveBack(ctx: Needs, interaction: Interaction, held: number): void {

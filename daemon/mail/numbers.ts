@@ -15,6 +15,7 @@ import {
 import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { MESSAGES_MAX } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
+import { numbersSent, numbersSentTo } from '../store/correspondents.ts'
 import { isNumberOpen, uncertainInteractions } from '../store/interactions.ts'
 import {
   claimedCount,
@@ -113,19 +114,11 @@ type Question = { at: number; asks: ReadonlySet<string> }
 
 /** What this node has asked a peer since a restore; an archive may hold questions from before it. */
 const questionsSince = ({ store }: Pick<Context, 'store'>, peer: string, since: number): Question[] =>
-  store
-    .all<{ at: number; payload: Uint8Array }>(
-      `SELECT at, payload FROM messages
-       WHERE interaction IS NULL AND recipient = ? AND kind = ? AND at >= ?`,
-      peer,
-      kinds.numbers,
-      since,
-    )
-    .flatMap(({ at, payload }) => {
-      const numbers = numbersIn(payload)
-      if (numbers?.restoredAtMs === undefined) return []
-      return [{ at, asks: new Set(numbers.asks?.map(one => toBase64url(one.interactionId))) }]
-    })
+  numbersSentTo(store, peer, since).flatMap(({ at, payload }) => {
+    const numbers = numbersIn(payload)
+    if (numbers?.restoredAtMs === undefined) return []
+    return [{ at, asks: new Set(numbers.asks?.map(one => toBase64url(one.interactionId))) }]
+  })
 
 /** Whether a question about this task waits for its answer; one of a clock that ran ahead is not waited for. */
 const isAsked = (ctx: Asking, asked: readonly Question[], { id, peer }: Interaction): boolean => {
@@ -200,13 +193,7 @@ function questionOf(
   peer: string,
   id: Uint8Array,
 ): (Numbers & { at: number }) | undefined {
-  const row = store.get<{ payload: Uint8Array; at: number }>(
-    'SELECT payload, at FROM messages WHERE sender = ? AND message_id = ? AND recipient = ? AND kind = ?',
-    identity.aid,
-    id,
-    peer,
-    kinds.numbers,
-  )
+  const row = numbersSent(store, { sender: identity.aid, id, peer })
   const numbers = row && numbersIn(row.payload)
   return row && numbers && { ...numbers, at: row.at }
 }

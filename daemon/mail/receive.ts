@@ -11,6 +11,7 @@ import { documentCid } from '../../protocol/proof/documents.ts'
 import type { Arrived } from '../carrier/carrier.ts'
 import type { Context } from '../context.ts'
 import { doubtHead } from '../peers/heads.ts'
+import { hasTaskWith } from '../store/correspondents.ts'
 import { count } from '../store/counters.ts'
 import { dropLost } from '../store/lost.ts'
 import { digestOf } from '../store/messages.ts'
@@ -118,12 +119,7 @@ function judge(ctx: Context, arrived: Arrived): Verdict {
 /** Kinds 8, 11 and 12: from contacts and from the other party of an open interaction only, and never with files. */
 function takeLoose(ctx: Context, { body, log, keySet }: Arrived, message: AnyPayload): Verdict {
   if (body.attachments.length > 0) return 'malformed'
-  const known =
-    ctx.contacts.isContact(body.from) ||
-    ctx.store.get(
-      "SELECT 1 FROM interactions WHERE peer = ? AND state NOT IN ('declined', 'cancelled', 'failed', 'expired') LIMIT 1",
-      body.from,
-    ) !== undefined
+  const known = ctx.contacts.isContact(body.from) || hasTaskWith(ctx.store, body.from)
   const isOurs = message.kind !== kinds.heldHead || (known && compareHead(ctx, body.from, message.payload))
   if (!known || !isOurs) return 'malformed'
   if (message.kind === kinds.numbers && !takeNumbers(ctx, body, message.payload)) return 'malformed'

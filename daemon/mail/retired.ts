@@ -8,6 +8,7 @@ import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { insertRetired } from '../store/messages.ts'
 import type { Interaction } from '../store/threads.ts'
+import { retiredCount } from '../store/transcripts.ts'
 import { readableText } from './reading.ts'
 
 type Needs = Pick<Context, 'store' | 'contacts' | 'threads' | 'events' | 'now'>
@@ -41,10 +42,6 @@ function insert(
   body: MessageBody,
   facts: { digest: Uint8Array; text: string },
 ): void {
-  const kept = ctx.store.get<{ n: number }>(
-    'SELECT count(*) AS n FROM messages WHERE interaction = ? AND retired = 1',
-    interaction.key,
-  )
-  if ((kept?.n ?? 0) >= KEPT_PER_INTERACTION_MAX) return
+  if (retiredCount(ctx.store, interaction.key) >= KEPT_PER_INTERACTION_MAX) return
   insertRetired(ctx.store, interaction.key, body, { ...facts, at: ctx.now() })
 }

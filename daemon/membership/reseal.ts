@@ -5,6 +5,7 @@
 
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import type { Events } from '../platform/events.ts'
+import { correspondents } from '../store/correspondents.ts'
 import type { Store } from '../store/open.ts'
 import { allEntries, sendAllAgain, signaturesOnTheWay } from '../store/outbox.ts'
 import { hurryPayments } from '../store/payments.ts'
@@ -74,11 +75,7 @@ export class Reseal {
     const store = this.#store
     store.transaction(() => {
       introduceToAllAgain(store)
-      const correspondents = store.all<{ aid: string }>(
-        `SELECT aid FROM contacts WHERE petname IS NOT NULL AND blocked = 0 AND aid IN (SELECT aid FROM peers)
-         UNION SELECT peer FROM interactions WHERE state IN ('delivered', 'open', 'end_proposed')`,
-      )
-      for (const { aid } of correspondents) this.#anew.capabilities(aid)
+      for (const aid of correspondents(store)) this.#anew.capabilities(aid)
     }, 'node.move')
   }
 

@@ -19,8 +19,13 @@ import {
   dropUpTo,
   FORGOTTEN,
   forgetUnspent,
-  type HeldRow,
+  heldSeeds,
+  isAnyHeld,
+  issuedCount,
+  issuedIds,
+  issuedUse,
   keepHeld,
+  leastUsedHeld,
   nextBatch,
   noteIssued,
   noteSpent,
@@ -31,12 +36,12 @@ import {
   SPENT,
   spendHeld,
   trimHeld,
+  unspentCount,
   voidAllIssued,
 } from '../store/capabilities.ts'
 import { keepLasting, lasting } from '../store/lasting.ts'
 import type { Store } from '../store/open.ts'
 import { hurryHeld } from '../store/outbox.ts'
-import { camelRow } from '../store/rows.ts'
 
 /** Unspent capabilities that a correspondent should have; below the lower mark the next message tops up. */
 const STOCK_TARGET = 8
@@ -47,8 +52,6 @@ const FORGOTTEN_PER_PEER_MAX = 256
 const DAY_MS = 86_400_000
 /** Longer than a message waits for its next try where nothing else holds it up. */
 const LONG_MS = 10 * 60_000
-/** Earlier releases granted and issued such with a finer end, which no hub takes. */
-const ENDS_WITH_DAY = `expires_at % ${DAY_MS} = 0`
 
 export type HeldCapability = { id: Uint8Array; granted: GrantedCapability }
 export type CapabilityInputs = {
@@ -74,7 +77,7 @@ export class DeliveryCapabilities {
    */
   topUp(peer: string, nothingElse = false): GrantedCapability[] {
     const now = this.#inputs.now()
-    const stock = this.#unspent(peer, now)
+    const stock = unspentCount(this.#store, peer, now)
     if (stock >= STOCK_LOW || this.#hoards(peer, now)) return []
     const count = nothingElse ? CAPABILITIES_PER_MESSAGE_MAX : STOCK_TARGET - stock
     return Array.from({ length: count }, () => this.#issue(peer, now))
@@ -83,27 +86,12 @@ export class DeliveryCapabilities {
   /** Whether a peer holds fewer unspent capabilities of ours than it should. */
   isLow(peer: string): boolean {
     const now = this.#inputs.now()
-    return this.#unspent(peer, now) < STOCK_LOW && !this.#hoards(peer, now)
+    return unspentCount(this.#store, peer, now) < STOCK_LOW && !this.#hoards(peer, now)
   }
 
   /** Whether a peer said too often that it had none while it holds many that nobody used. */
   #hoards(peer: string, now: number): boolean {
-    const row = this.#store.get<{ n: number }>(
-      'SELECT count(*) AS n FROM capabilities_issued WHERE peer = ? AND used = ? AND expires_at > ?',
-      peer,
-      FORGOTTEN,
-      now,
-    )
-    return (row?.n ?? 0) >= FORGOTTEN_PER_PEER_MAX
-  }
-
-  #unspent(peer: string, now: number): number {
-    const row = this.#store.get<{ n: number }>(
-      `SELECT count(*) AS n FROM capabilities_issued WHERE peer = ? AND used = 0 AND expires_at > ? AND ${ENDS_WITH_DAY}`,
-      peer,
-      now,
-    )
-    return row?.n ?? 0
+    return issuedCount(this.#store, peer, FORGOTTEN, now) >= FORGOTTEN_PER_PEER_MAX
   }
 
   /** Notes that a peer spent one of ours. */
@@ -113,13 +101,12 @@ export class DeliveryCapabilities {
 
   /** Whether a peer spent this one, which shows that the message with it arrived. */
   wasUsed(id: Uint8Array): boolean {
-    const row = this.#store.get<{ used: number }>('SELECT used FROM capabilities_issued WHERE id = ?', id)
-    return row?.used === SPENT
+    return issuedUse(this.#store, id) === SPENT
   }
 
   /** Whether this one is still good: neither taken back nor of a mailbox of before. */
   isIssued(id: Uint8Array): boolean {
-    return this.#store.get('SELECT 1 FROM capabilities_issued WHERE id = ?', id) !== undefined
+    return issuedUse(this.#store, id) !== undefined
   }
 
   /** No longer counts on what was issued to a peer: the next message brings a full stock. A block still revokes it. */
@@ -134,13 +121,7 @@ export class DeliveryCapabilities {
 
   /** Ids of everything unexpired that a peer holds of ours, for a revocation. */
   issuedTo(peer: string): Uint8Array[] {
-    return this.#store
-      .all<{ id: Uint8Array }>(
-        'SELECT id FROM capabilities_issued WHERE peer = ? AND expires_at > ?',
-        peer,
-        this.#inputs.now(),
-      )
-      .map(row => row.id)
+    return issuedIds(this.#store, peer, this.#inputs.now())
   }
 
   /** Takes in what a peer granted; expired or foreign ones are left aside. */
@@ -167,17 +148,9 @@ export class DeliveryCapabilities {
 
   /** The least used capability of this epoch that takes an envelope of `size` bytes, of these the newest. */
   choose(peer: string, epoch: Uint8Array, size: number): HeldCapability | undefined {
-    const found = this.#store.get(
-      `SELECT * FROM capabilities_held
-       WHERE peer = ? AND epoch = ? AND expires_at > ? AND ${ENDS_WITH_DAY} AND bytes_max >= ? AND uses < ? ORDER BY uses, batch DESC, expires_at LIMIT 1`,
-      peer,
-      epoch,
-      this.#inputs.now() + 60_000,
-      size,
-      USES_PER_DAY,
-    )
-    if (found === undefined) return undefined
-    const row = camelRow<HeldRow>(found)
+    const until = this.#inputs.now() + 60_000
+    const row = leastUsedHeld(this.#store, peer, { epoch, until, size, usesMax: USES_PER_DAY })
+    if (row === undefined) return undefined
     const capability = {
       body: CapabilityBody.decode(row.body),
       bodyBytes: row.body,
@@ -188,19 +161,12 @@ export class DeliveryCapabilities {
 
   /** Whether a capability of this peer is in stock. */
   holdsAny(peer: string): boolean {
-    const row = this.#store.get(
-      `SELECT 1 FROM capabilities_held WHERE peer = ? AND expires_at > ? AND ${ENDS_WITH_DAY} AND uses < ? LIMIT 1`,
-      peer,
-      this.#inputs.now() + 60_000,
-      USES_PER_DAY,
-    )
-    return row !== undefined
+    return isAnyHeld(this.#store, peer, { until: this.#inputs.now() + 60_000, usesMax: USES_PER_DAY })
   }
 
   /** Holder seeds in stock: whoever has one can write to that peer in this node's place. */
   heldSeeds(): Uint8Array[] {
-    const rows = this.#store.all<{ holder_seed: Uint8Array }>('SELECT holder_seed FROM capabilities_held')
-    return rows.map(row => row.holder_seed)
+    return heldSeeds(this.#store)
   }
 
   spend(id: Uint8Array): void {

@@ -1,9 +1,16 @@
 /** Contacts: petnames that this user gave, and the block list. A petname never changes its AID by itself. */
 import { isAid } from '../../protocol/identity/aid.ts'
 import { refuse } from '../refusal.ts'
-import { type Contact, nameContact, removeContact, setBlocked } from '../store/contacts.ts'
+import {
+  aidOfPetname,
+  allContacts,
+  type Contact,
+  contactOf,
+  nameContact,
+  removeContact,
+  setBlocked,
+} from '../store/contacts.ts'
 import type { Store } from '../store/open.ts'
-import { camelRow, camelRows } from '../store/rows.ts'
 
 export class Contacts {
   #store: Store
@@ -15,12 +22,11 @@ export class Contacts {
   }
 
   list(): Contact[] {
-    return camelRows(this.#store.all('SELECT * FROM contacts ORDER BY petname, aid'))
+    return allContacts(this.#store)
   }
 
   find(aid: string): Contact | undefined {
-    const row = this.#store.get('SELECT * FROM contacts WHERE aid = ?', aid)
-    return row === undefined ? undefined : camelRow(row)
+    return contactOf(this.#store, aid)
   }
 
   petnameOf(aid: string): string | null {
@@ -40,7 +46,7 @@ export class Contacts {
   /** The AID of an AID text or a petname. */
   resolve(name: string): string | undefined {
     if (isAid(name)) return name
-    return this.#store.get<{ aid: string }>('SELECT aid FROM contacts WHERE petname = ?', name)?.aid
+    return aidOfPetname(this.#store, name)
   }
 
   add(aid: string, petname: string): Contact {

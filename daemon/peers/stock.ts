@@ -6,6 +6,7 @@ import { publicKey } from '#crypto'
 import { equal } from '../../protocol/encoding/bytes.ts'
 import type { VerifiedKeySet } from '../../protocol/identity/keyset.ts'
 import { Capability, endsWithDay, type GrantedCapability } from '../../protocol/mail/capability.ts'
+import { hasSharedTaskWith } from '../store/correspondents.ts'
 import type { Store } from '../store/open.ts'
 import type { Contacts } from './contacts.ts'
 
@@ -14,14 +15,7 @@ export function mayHoldCapabilities(
   peer: string,
 ): boolean {
   if (contacts.isBlocked(peer)) return false
-  if (contacts.isContact(peer)) return true
-  const shared = store.get(
-    `SELECT 1 FROM interactions WHERE peer = ? AND CASE side
-       WHEN 'sent' THEN state NOT IN ('declined', 'failed')
-       ELSE capability IS NULL AND state IN ('open', 'end_proposed', 'ended') END LIMIT 1`,
-    peer,
-  )
-  return shared !== undefined
+  return contacts.isContact(peer) || hasSharedTaskWith(store, peer)
 }
 
 /** Of the capabilities that came with a message, those of the mailbox that its sender has, with the seed that fits. */

@@ -11,6 +11,13 @@ import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import type { Timer } from '../../protocol/timers.ts'
 import type { Ground } from '../context.ts'
 import { mayHoldCapabilities } from '../peers/stock.ts'
+import {
+  capabilitiesUnderway,
+  hasAskedForCapabilities,
+  hasDelegatedTo,
+  hasOpenTaskWith,
+  peersOfOpenTasks,
+} from '../store/correspondents.ts'
 
 /** A top-up of which nothing was used and nothing heard for this long no longer holds up the next one. */
 const IN_FLIGHT_MAX_MS = 30_000
@@ -31,12 +38,7 @@ export class TopUps {
 
   /** Looks after everyone who may have been left without while this node was down. */
   start(): void {
-    const rows = this.#ctx.store.all<{ peer: string }>(
-      `SELECT peer FROM interactions WHERE state IN ('open', 'end_proposed') AND peer IN (SELECT aid FROM peers)
-       GROUP BY peer ORDER BY max(updated_at) DESC LIMIT ?`,
-      CORRESPONDENTS_AT_START_MAX,
-    )
-    for (const { peer } of rows) this.note(peer)
+    for (const peer of peersOfOpenTasks(this.#ctx.store, CORRESPONDENTS_AT_START_MAX)) this.note(peer)
   }
 
   stop(): void {
@@ -87,24 +89,12 @@ export class TopUps {
   #needs(peer: string): boolean {
     const { capabilities, contacts, store } = this.#ctx
     if (!mayHoldCapabilities(this.#ctx, peer) || !capabilities.isLow(peer)) return false
-    if (contacts.isContact(peer)) return true
-    const open = store.get(
-      `SELECT 1 FROM interactions WHERE peer = ? AND (state IN ('open', 'end_proposed')
-         OR (side = 'sent' AND state = 'delivered')) LIMIT 1`,
-      peer,
-    )
-    return open !== undefined
+    return contacts.isContact(peer) || hasOpenTaskWith(store, peer)
   }
 
   #onTheWay(peer: string): 'queued' | 'in_flight' | undefined {
     const { store, now, capabilities } = this.#ctx
-    const rows = store.all<{ state: string; granted: Uint8Array | null; kind: number; at: number }>(
-      `SELECT o.state, o.granted, m.kind, m.at FROM outbox AS o JOIN messages AS m ON m.key = o.message
-       WHERE o.peer = ? AND (o.state = 'queued' OR (m.kind = ? AND m.at > ?)) ORDER BY o.message DESC LIMIT 64`,
-      peer,
-      kinds.capabilities,
-      now() - IN_FLIGHT_MAX_MS,
-    )
+    const rows = capabilitiesUnderway(store, peer, now() - IN_FLIGHT_MAX_MS)
     if (rows.some(row => row.state === 'queued')) return 'queued'
     const flying = rows.some(row => {
       if (row.granted === null) return true
@@ -132,21 +122,7 @@ export function queueCapabilities(ctx: Pick<Ground, 'threads'>, peer: string): v
  */
 export function askForCapabilities(ctx: Pick<Ground, 'threads' | 'store' | 'now'>, peer: string): void {
   // what bears a later time was said while the clock ran ahead
-  const [since, until] = [ctx.now() - ASKED_EVERY_MS, ctx.now()]
-  const delegated = ctx.store.get(
-    "SELECT 1 FROM interactions WHERE peer = ? AND updated_at > ? AND started_at > ? AND started_at <= ? AND side = 'sent' LIMIT 1",
-    peer,
-    since,
-    since,
-    until,
-  )
-  const asked = ctx.store.get(
-    'SELECT 1 FROM messages WHERE interaction IS NULL AND recipient = ? AND kind = ? AND at > ? AND at <= ? LIMIT 1',
-    peer,
-    kinds.capabilities,
-    since,
-    until,
-  )
-  if (delegated === undefined && asked === undefined)
-    ctx.store.transaction(() => queueCapabilities(ctx, peer), 'node.top-up')
+  const lately = { since: ctx.now() - ASKED_EVERY_MS, until: ctx.now() }
+  const isAsked = hasDelegatedTo(ctx.store, peer, lately) || hasAskedForCapabilities(ctx.store, peer, lately)
+  if (!isAsked) ctx.store.transaction(() => queueCapabilities(ctx, peer), 'node.top-up')
 }

@@ -1,6 +1,9 @@
 /** Delivery credentials: those held of others, those issued to others, and those that the hub has still to hear are void. */
 import { blob, integer, oneOf, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
+import { camelRow } from './rows.ts'
+
+const DAY_MS = 86_400_000
 
 /** What became of an issued capability: unspent, spent by the peer, or no longer counted as its stock. */
 export const UNSPENT = 0
@@ -152,3 +155,76 @@ export function removeExpired(store: Store, now: number): void {
   store.run('DELETE FROM capabilities_issued WHERE expires_at <= ?', now)
   store.run('DELETE FROM revocations WHERE expires_at <= ?', now)
 }
+
+/** Earlier releases granted and issued such with a finer end, which no hub takes. */
+const ENDS_WITH_DAY = `expires_at % ${DAY_MS} = 0`
+
+/** How many a peer holds of this node that it has spent, or not, or that count no more. */
+export function issuedCount(store: Store, peer: string, used: IssuedRow['used'], now: number): number {
+  const row = store.get<{ n: number }>(
+    'SELECT count(*) AS n FROM capabilities_issued WHERE peer = ? AND used = ? AND expires_at > ?',
+    peer,
+    used,
+    now,
+  )
+  return row?.n ?? 0
+}
+
+/** How many a peer holds that it can still spend. */
+export function unspentCount(store: Store, peer: string, now: number): number {
+  const row = store.get<{ n: number }>(
+    `SELECT count(*) AS n FROM capabilities_issued WHERE peer = ? AND used = 0 AND expires_at > ? AND ${ENDS_WITH_DAY}`,
+    peer,
+    now,
+  )
+  return row?.n ?? 0
+}
+
+/** What became of an issued one; undefined where it was taken back, or is of a mailbox of before. */
+export const issuedUse = (store: Store, id: Uint8Array): IssuedRow['used'] | undefined =>
+  store.get<Pick<IssuedRow, 'used'>>('SELECT used FROM capabilities_issued WHERE id = ?', id)?.used
+
+/** Ids of everything unexpired that a peer holds of this node. */
+export const issuedIds = (store: Store, peer: string, now: number): Uint8Array[] =>
+  store
+    .all<{ id: Uint8Array }>(
+      'SELECT id FROM capabilities_issued WHERE peer = ? AND expires_at > ?',
+      peer,
+      now,
+    )
+    .map(({ id }) => id)
+
+/** The least used capability of a peer's epoch that takes an envelope of `size` bytes, of these the newest. */
+export function leastUsedHeld(
+  store: Store,
+  peer: string,
+  { epoch, until, size, usesMax }: { epoch: Uint8Array; until: number; size: number; usesMax: number },
+): HeldRow | undefined {
+  const found = store.get(
+    `SELECT * FROM capabilities_held
+     WHERE peer = ? AND epoch = ? AND expires_at > ? AND ${ENDS_WITH_DAY} AND bytes_max >= ? AND uses < ? ORDER BY uses, batch DESC, expires_at LIMIT 1`,
+    peer,
+    epoch,
+    until,
+    size,
+    usesMax,
+  )
+  return found && camelRow<HeldRow>(found)
+}
+
+/** Whether a capability of a peer is in stock. */
+export const isAnyHeld = (
+  store: Store,
+  peer: string,
+  { until, usesMax }: { until: number; usesMax: number },
+): boolean =>
+  store.get(
+    `SELECT 1 FROM capabilities_held WHERE peer = ? AND expires_at > ? AND ${ENDS_WITH_DAY} AND uses < ? LIMIT 1`,
+    peer,
+    until,
+    usesMax,
+  ) !== undefined
+
+/** Seeds of the holders of all that are in stock. */
+export const heldSeeds = (store: Store): Uint8Array[] =>
+  store.all<{ seed: Uint8Array }>('SELECT holder_seed AS seed FROM capabilities_held').map(({ seed }) => seed)

@@ -1,6 +1,7 @@
 /** Rows of the contacts: a petname, or a block, for an AID. */
 import { flag, integer, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
+import { camelRow, camelRows } from './rows.ts'
 
 export const contactsTable = {
   name: 'contacts',
@@ -33,3 +34,17 @@ export function setBlocked(store: Store, aid: string, blocked: boolean, now: num
 export function removeContact(store: Store, aid: string): void {
   store.run('DELETE FROM contacts WHERE aid = ?', aid)
 }
+
+/** All of them, by their petnames. */
+export const allContacts = (store: Store): Contact[] =>
+  camelRows(store.all('SELECT * FROM contacts ORDER BY petname, aid'))
+
+/** The contact, or the block, of an agent. */
+export function contactOf(store: Store, aid: string): Contact | undefined {
+  const row = store.get('SELECT * FROM contacts WHERE aid = ?', aid)
+  return row && camelRow<Contact>(row)
+}
+
+/** The agent that has this petname. */
+export const aidOfPetname = (store: Store, petname: string): string | undefined =>
+  store.get<{ aid: string }>('SELECT aid FROM contacts WHERE petname = ?', petname)?.aid

@@ -120,6 +120,10 @@ export function interactionAt(store: Store, key: number): Interaction {
   return camelRow(row)
 }
 
+/** The state of a task; undefined where there is none of this key. */
+export const stateOf = (store: Store, key: number): InteractionState | undefined =>
+  store.get<Pick<Interaction, 'state'>>('SELECT state FROM interactions WHERE key = ?', key)?.state
+
 /** The interactions of these keys, in their order. */
 export function interactionsAt(store: Store, keys: readonly number[]): Interaction[] {
   if (keys.length === 0) return []

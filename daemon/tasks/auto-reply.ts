@@ -29,9 +29,10 @@ import { Waker } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
 import { markBegun, paymentOf } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
+import { lastWord } from '../store/transcripts.ts'
 import type { AgentTrials } from './agent-trials.ts'
 import { AutoReplyRuns, keepRuns, runsKept } from './auto-reply-runs.ts'
-import { LAST_WORD_SQL, requestOf, waitingThreads } from './auto-reply-threads.ts'
+import { requestOf, waitingThreads } from './auto-reply-threads.ts'
 import { acceptEnd, maySend, proposeEnd } from './conversation.ts'
 import { textMessage } from './messages.ts'
 import { requireFolder } from './work-folder.ts'
@@ -314,7 +315,7 @@ export class AutoReply {
     const answered = ctx.store.transaction(() => {
       const interaction = ctx.threads.findById(thread.interactionId)
       if (interaction === undefined || !maySend(interaction)) return false
-      const last = ctx.store.get<{ direction: string; number: number }>(LAST_WORD_SQL, interaction.key)
+      const last = lastWord(ctx.store, interaction.key)
       if (last === undefined || last.direction === 'out' || last.number !== thread.turn) return false
       const said = queuePricedAnswer(ctx, interaction, textMessage(text, attachments, true))
       ctx.threads.update(said.interaction, { autoReplies: interaction.autoReplies + 1 })

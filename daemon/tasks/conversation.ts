@@ -13,6 +13,7 @@ import { isLocal, isNumberOpen } from '../store/interactions.ts'
 import { newestOfKind } from '../store/messages.ts'
 import { ownReason } from '../store/reasons.ts'
 import type { Interaction, Message, Outgoing } from '../store/threads.ts'
+import { hasComeOrPrice, hasProposedEnd } from '../store/transcripts.ts'
 import { dropFiles } from './policies.ts'
 import { makeReceipt } from './receipt-provider.ts'
 import { settleWaiting } from './receipt-requester.ts'
@@ -181,12 +182,7 @@ export function agreeIfDue(ctx: ConversationNeeds, interaction: Interaction): vo
     else repeatLost(ctx, interaction, lost)
   }
   if (endBy !== 'peer' || ownLast !== null) return
-  const proposed = ctx.store.get(
-    "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'out' AND kind = ? AND claimed = 0 LIMIT 1",
-    key,
-    kinds.end,
-  )
-  if (proposed !== undefined || (isRequester(interaction) && isAnswered(ctx, interaction)))
+  if (hasProposedEnd(ctx.store, key) || (isRequester(interaction) && isAnswered(ctx, interaction)))
     acceptEnd(ctx, interaction)
 }
 
@@ -254,15 +250,8 @@ function conclude(ctx: ConversationNeeds, interaction: Interaction): Interaction
 }
 
 /** Whether what came is the whole answer: the result of a call, or a price. */
-function isAnswered(ctx: ConversationNeeds, { key, capability }: Interaction): boolean {
-  const whole = ctx.store.get(
-    "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND kind IN (?, ?) AND number > 0 LIMIT 1",
-    key,
-    capability === null ? kinds.quote : kinds.result,
-    kinds.quote,
-  )
-  return whole !== undefined
-}
+const isAnswered = (ctx: ConversationNeeds, { key, capability }: Interaction): boolean =>
+  hasComeOrPrice(ctx.store, key, capability === null ? kinds.quote : kinds.result)
 
 /** Whether the provider may still refuse the task. */
 export const mayDecline = (interaction: Interaction): boolean =>

@@ -2,6 +2,7 @@
 import type { Context } from '../context.ts'
 import { noReason, ownReason } from '../store/reasons.ts'
 import { ANSWER_DEADLINE_MS, type DeliveryState, type Interaction } from '../store/threads.ts'
+import { overdueTasks } from '../store/transcripts.ts'
 
 type Needs = Pick<Context, 'store' | 'chain' | 'threads' | 'hub' | 'events' | 'now'>
 
@@ -12,14 +13,7 @@ const DAYS = ANSWER_DEADLINE_MS / 86_400_000
 export function expireUnanswered(ctx: Needs): void {
   const { store, threads, chain, events } = ctx
   if (ctx.hub.oldCopy !== undefined) return
-  const overdue = store.all<{ key: number; delivery: DeliveryState }>(
-    `SELECT i.key, m.delivery FROM interactions AS i JOIN messages AS m
-       ON m.interaction = i.key AND m.direction = 'out' AND m.number = 1
-     WHERE i.side = 'sent' AND i.state IN ('queued', 'delivered') AND i.deadline_at <= ? LIMIT ?`,
-    ctx.now(),
-    ROUND_MAX,
-  )
-  for (const { key, delivery } of overdue)
+  for (const { key, delivery } of overdueTasks(store, ctx.now(), ROUND_MAX))
     store.transaction(() => {
       const interaction = threads.byKey(key)
       const { id, peer, requestCid } = interaction

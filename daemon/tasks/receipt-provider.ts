@@ -27,6 +27,7 @@ import { noteHead } from '../peers/heads.ts'
 import { isNumberOpen, noteReceiptRecord } from '../store/interactions.ts'
 import { noReason } from '../store/reasons.ts'
 import type { Interaction, Message } from '../store/threads.ts'
+import { failedNumbers, receiptMessages, unsignedPaidTasks } from '../store/transcripts.ts'
 import { noteDelivered } from './delivery.ts'
 import { refuseReceipt } from './no-receipt.ts'
 import { paidMarkOf } from './quotes.ts'
@@ -115,13 +116,7 @@ function recordReceipt(ctx: Needs, { id, key, delegator }: Interaction, resultCi
  * messages as they went; whoever holds the same ones takes it in place of the first.
  */
 export function mendReceipts(ctx: Needs): void {
-  const unsigned = ctx.store.all<{ key: number }>(
-    `SELECT i.key FROM payments AS p JOIN interactions AS i ON i.key = p.interaction
-     WHERE p.side = 'payee' AND p.state = 'ended' AND i.receipt_state = 'made' AND i.counter_signature IS NULL
-       AND i.updated_at > ?`,
-    ctx.now() - MENDED_MS,
-  )
-  for (const { key } of unsigned) {
+  for (const key of unsignedPaidTasks(ctx.store, ctx.now() - MENDED_MS)) {
     const interaction = ctx.threads.byKey(key)
     const digest =
       interaction.receipt && digestNow(ctx, interaction, Receipt.decode(interaction.receipt).body)
@@ -155,13 +150,9 @@ function lacking(ctx: Needs, interaction: Interaction): number[] {
 
 /** Own numbers that the requester said it lacks, and those whose refusal is held here. */
 function undelivered(ctx: Needs, interaction: Interaction): number[] {
-  const failed = ctx.store.all<{ number: number }>(
-    `SELECT number FROM messages WHERE interaction = ? AND direction = 'out' AND number > 0 AND delivery = 'failed'`,
-    interaction.key,
-  )
   const missing = new Set([
     ...(JSON.parse(interaction.peerLacks) as number[]),
-    ...failed.map(row => row.number),
+    ...failedNumbers(ctx.store, interaction.key),
   ])
   return [...missing].filter(number => number <= (interaction.ownLast as number)).sort((a, b) => a - b)
 }
@@ -225,12 +216,7 @@ function isAnswerLost(ours: readonly Message[], { ownLast }: Interaction): boole
 
 /** Every receipt of an interaction that was ever queued, the newest first. */
 function sentReceipts(ctx: Needs, interaction: Interaction) {
-  const rows = ctx.store.all<{ key: number; payload: Uint8Array; delivery: string | null }>(
-    `SELECT key, payload, delivery FROM messages WHERE interaction = ? AND direction = 'out' AND kind = ${kinds.receipt}
-     ORDER BY key DESC`,
-    interaction.key,
-  )
-  return rows.flatMap(({ key, payload, delivery }) => {
+  return receiptMessages(ctx.store, interaction.key).flatMap(({ key, payload, delivery }) => {
     const decoded = decodePayload(kinds.receipt, payload)
     return decoded.kind === kinds.receipt ? [{ key, delivery, receipt: decoded.payload.receipt }] : []
   })

@@ -21,6 +21,7 @@ import { noteHead } from '../peers/heads.ts'
 import { noteReceiptRecord } from '../store/interactions.ts'
 import { noReason } from '../store/reasons.ts'
 import type { Interaction } from '../store/threads.ts'
+import { type Numbered, numberedMessages, receiptsWaitingSince } from '../store/transcripts.ts'
 import { paidMarkOf } from './quotes.ts'
 import { signKeptRating } from './ratings.ts'
 import { coveredMessages, inHubTime, resultOf } from './receipts.ts'
@@ -273,24 +274,12 @@ function namedAsMissing(ctx: Pick<Needs, Judging>, { key, ownLast }: Interaction
   return new Set(names ? said.payload.missing : [])
 }
 
-type Numbered = { direction: 'out' | 'in'; number: number; digest: Uint8Array; delivery: string | null }
-
-function numbered(ctx: Pick<Needs, Judging>, interaction: Interaction): Numbered[] {
-  return ctx.store.all<Numbered>(
-    'SELECT direction, number, digest, delivery FROM messages WHERE interaction = ? AND number > 0',
-    interaction.key,
-  )
-}
+const numbered = (ctx: Pick<Needs, Judging>, { key }: Interaction): Numbered[] =>
+  numberedMessages(ctx.store, key)
 
 /** A receipt that names a message which never came is disputed once no mail of its time can be on its way. */
 export function disputeOverdueReceipts(ctx: Needs): void {
-  const overdue = ctx.store.all<{ key: number }>(
-    `SELECT i.key FROM interactions AS i WHERE i.receipt_state = 'waiting' AND
-       (SELECT max(m.at) FROM messages AS m
-         WHERE m.interaction = i.key AND m.kind = ${kinds.receipt} AND m.retired = 0) < ?`,
-    ctx.now() - RECEIPT_WAIT_MS,
-  )
-  for (const { key } of overdue) {
+  for (const key of receiptsWaitingSince(ctx.store, ctx.now() - RECEIPT_WAIT_MS)) {
     const interaction = ctx.threads.byKey(key)
     if (interaction.receipt === null) continue
     const note = interaction.receiptNote ?? 'a covered message never arrived'

@@ -6,7 +6,7 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { encodeKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
-import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { decodePayload } from '../../protocol/mail/payload.ts'
 import { ChainRecord } from '../../protocol/proof/evidence.ts'
 import {
   type Judgement,
@@ -27,9 +27,11 @@ import {
 import { sleep } from '../../protocol/timers.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
+import { newestHolding, receiptRecord } from '../store/chain.ts'
 import { quoteOf } from '../store/quotes.ts'
 import { reviewOf } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
+import { answerKeys } from '../store/transcripts.ts'
 import { isRequester } from './standing.ts'
 
 type Needs = Pick<Context, 'identity' | 'store' | 'peers' | 'threads' | 'hub'>
@@ -135,38 +137,21 @@ function isCounterSigned(
 
 /** Our own chain record of the receipt, which says when it was held. */
 function firstHeld(ctx: Needs, interaction: Interaction): TimeEvidence | undefined {
-  const row = noted(ctx, interaction) ?? searched(ctx, interaction)
+  const row = receiptRecord(ctx.store, interaction.key) ?? searched(ctx, interaction)
   if (row === undefined) return undefined
   const record = ChainRecord.decode(row.record)
   return { at: record.ts, source: `record ${row.seq} of the evidence chain` }
 }
 
-type StoredRecord = { seq: number; record: Uint8Array }
-
-function noted(ctx: Needs, interaction: Interaction): StoredRecord | undefined {
-  return ctx.store.get<StoredRecord>(
-    'SELECT c.seq, c.record FROM interactions AS i JOIN chain AS c ON c.seq = i.receipt_seq WHERE i.key = ?',
-    interaction.key,
-  )
-}
-
 /** For interactions of releases that did not note the record: one at a time, the newest first. */
-function searched(ctx: Needs, interaction: Interaction): StoredRecord | undefined {
+function searched(ctx: Needs, interaction: Interaction): ReturnType<typeof newestHolding> {
   const type = isRequester(interaction) ? 'svc.result.accepted' : 'svc.interaction.receipt'
-  return ctx.store.get<StoredRecord>(
-    'SELECT seq, record FROM chain WHERE type = ? AND instr(record, ?) > 0 ORDER BY seq DESC LIMIT 1',
-    type,
-    utf8(interaction.id),
-  )
+  return newestHolding(ctx.store, type, utf8(interaction.id))
 }
 
 /** The document of the receipt among the messages, the newest first, one in memory at a time. */
 function resultBytes(ctx: Needs, interaction: Interaction, receipt: Receipt): Uint8Array | undefined {
-  const keys = ctx.store.all<{ key: number }>(
-    `SELECT key FROM messages WHERE interaction = ? AND kind IN (${kinds.result}, ${kinds.message}, ${kinds.quote}) ORDER BY key DESC`,
-    interaction.key,
-  )
-  for (const { key } of keys) {
+  for (const key of answerKeys(ctx.store, interaction.key)) {
     const message = ctx.threads.message(key)
     const decoded = decodePayload(message.kind, message.payload)
     if (!('document' in decoded.payload)) continue
