@@ -333,7 +333,7 @@ export const rooms: Record<string, Room> = {
     ],
   },
   'daemon/store': {
-    purpose: 'schema, transactions, and the only writers of tables',
+    purpose: 'schema, transactions, and the only readers and writers of tables',
     uses: ['protocol/encoding', 'protocol/crypto', 'protocol/mail', 'protocol/control', 'daemon/platform'],
   },
   'daemon/identity': {

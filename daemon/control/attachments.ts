@@ -8,6 +8,7 @@ import type { Attachments } from '../attachments/attachments.ts'
 import { refuse } from '../refusal.ts'
 import type { Store } from '../store/open.ts'
 import type { Interaction } from '../store/threads.ts'
+import { hasFile } from '../store/transcripts.ts'
 import type { Reply } from './exchange.ts'
 
 export const LINK_LIFE_MS = 10 * 60_000
@@ -36,12 +37,8 @@ export class AttachmentLinks {
 
   /** A link to what a task brought; to nothing else that this node keeps. */
   to(interaction: Pick<Interaction, 'key'>, cid: string): { path: string; expires_at: number } {
-    const isOfTask = this.#store.get(
-      'SELECT 1 FROM message_attachments AS a JOIN messages AS m ON m.key = a.message WHERE m.interaction = ? AND a.cid = ?',
-      interaction.key,
-      cid,
-    )
-    if (isOfTask === undefined) refuse('file_unreadable', 'this task has no such attachment')
+    if (!hasFile(this.#store, interaction.key, cid))
+      refuse('file_unreadable', 'this task has no such attachment')
     if (this.#attachments.find(cid) === undefined)
       refuse('file_unreadable', 'the content of this attachment is not here yet')
     const expiresAt = this.#now() + LINK_LIFE_MS

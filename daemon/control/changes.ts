@@ -2,30 +2,14 @@
 import { type Page, readCursor, type Since } from '../../protocol/control/cursors.ts'
 import type { News } from '../../protocol/control/shapes.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { kinds } from '../../protocol/mail/payload.ts'
 import { refuse } from '../refusal.ts'
 import { PREVIEW_CHARACTERS } from '../store/glimpses.ts'
+import { isEndProposedAfter, movedAfter, newestMessage, stoppedWithin, wordsAfter } from '../store/lists.ts'
 import type { Store } from '../store/open.ts'
 import type { Interaction } from '../store/threads.ts'
 
-/** Messages by which the other side moves a task on. */
-const MOVES = [
-  kinds.delegate,
-  kinds.result,
-  kinds.message,
-  kinds.end,
-  kinds.acceptEnd,
-  kinds.receipt,
-  kinds.counterSignature,
-  kinds.quote,
-  kinds.declined,
-  kinds.cancelled,
-  kinds.noReceipt,
-]
 /** How far a clock may have been set back while somebody has a list. */
 const AHEAD_MAX_MS = 86_400_000
-/** States that come by themselves, without a message. */
-const BY_ITSELF = "('failed', 'expired')"
 
 /** Reads a cursor; one that no reply gave would silently list from the start. */
 export const cursorOf = (cursor: string): Page | Since => readCursor(cursor) ?? refuseCursor()
@@ -44,8 +28,7 @@ export class Changes {
 
   /** The moment that a list is of: changes after it are news to whoever has the list. */
   moment(): Since {
-    const newest = this.#store.get<{ key: number | null }>('SELECT max(key) AS key FROM messages')
-    return { kind: 'since', message: newest?.key ?? 0, at: this.#now() }
+    return { kind: 'since', message: newestMessage(this.#store), at: this.#now() }
   }
 
   /** Keys of the interactions of a side that changed since, the earliest change first, and the moment that this is of. */
@@ -53,24 +36,12 @@ export class Changes {
     const now = this.moment()
     // of another node, or of this one before an older copy of its directory was put back
     if (message > now.message || at > now.at + AHEAD_MAX_MS) refuseCursor()
-    const moved = this.#store.all<{ key: number; newest: number }>(
-      `SELECT i.key, max(m.key) AS newest FROM messages AS m JOIN interactions AS i ON i.key = m.interaction
-       WHERE m.key > ? AND m.direction = 'in' AND m.kind IN (${MOVES}) AND i.side = ?
-       GROUP BY i.key ORDER BY newest LIMIT ?`,
-      message,
-      side,
-      limit + 1,
-    )
+    const moved = movedAfter(this.#store, side, message, limit + 1)
     const last = moved[limit - 1]
     if (moved.length > limit && last !== undefined)
       return { keys: moved.slice(0, limit).map(row => row.key), upTo: { ...now, message: last.newest, at } }
-    const stopped = this.#store.all<{ key: number }>(
-      `SELECT key FROM interactions WHERE side = ? AND state IN ${BY_ITSELF} AND updated_at > ? AND updated_at <= ?`,
-      side,
-      at,
-      now.at,
-    )
-    return { keys: [...new Set([...moved, ...stopped].map(row => row.key))], upTo: now }
+    const stopped = stoppedWithin(this.#store, side, { after: at, upTo: now.at })
+    return { keys: [...new Set([...moved.map(row => row.key), ...stopped])], upTo: now }
   }
 
   /**
@@ -80,26 +51,14 @@ export class Changes {
   news({ key, lastIn, readTo, state, endBy }: Interaction, since: number): News | undefined {
     const after = Math.max(since, readTo)
     const wrote = lastIn > after
-    const words = wrote
-      ? this.#store.get<{ text: string }>(
-          "SELECT text FROM messages WHERE interaction = ? AND direction = 'in' AND key > ? AND text <> '' ORDER BY key DESC LIMIT 1",
-          key,
-          after,
-        )
-      : undefined
-    const proposed =
-      state === 'end_proposed' && endBy === 'peer'
-        ? this.#store.get(
-            `SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND key > ? AND kind = ${kinds.end} LIMIT 1`,
-            key,
-            after,
-          )
-        : undefined
-    if (!wrote && proposed === undefined) return undefined
+    const words = wrote ? wordsAfter(this.#store, key, after) : undefined
+    const isProposed =
+      state === 'end_proposed' && endBy === 'peer' && isEndProposedAfter(this.#store, key, after)
+    if (!wrote && !isProposed) return undefined
     return present({
       wrote: wrote || undefined,
-      preview: words?.text.slice(0, PREVIEW_CHARACTERS),
-      proposes_end: proposed === undefined ? undefined : true,
+      preview: words?.slice(0, PREVIEW_CHARACTERS),
+      proposes_end: isProposed || undefined,
     })
   }
 }

@@ -5,8 +5,8 @@ import type { Store } from '../store/open.ts'
 import { paymentOf } from '../store/payments.ts'
 import { markQuoteShown, quoteOf } from '../store/quotes.ts'
 import type { Interaction, Message, Threads } from '../store/threads.ts'
+import { keysOfKinds } from '../store/transcripts.ts'
 import { isRequester } from '../tasks/standing.ts'
-import { messagesOf } from './pulling.ts'
 import type { Waiting } from './waiting.ts'
 
 const ANSWERED = new Set(['open', 'end_proposed', 'ended', 'declined', 'failed', 'expired'])
@@ -60,9 +60,9 @@ export class GivenTasks {
 
   /** The effect of a capability call, once it is there. */
   effectOf(interaction: Interaction): unknown {
-    const last = messagesOf(this.#store, interaction, [kinds.result, kinds.quote]).at(-1)
+    const last = keysOfKinds(this.#store, interaction.key, [kinds.result, kinds.quote]).at(-1)
     if (last === undefined || !isRequester(interaction)) return undefined
-    const result = this.#threads.message(last.key)
+    const result = this.#threads.message(last)
     const decoded = decodePayload(result.kind, result.payload)
     return 'document' in decoded.payload
       ? withTiers(JSON.parse(Buffer.from(decoded.payload.document).toString('utf8')))

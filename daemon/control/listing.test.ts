@@ -3,9 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cursorAfter, sinceCursor } from '../../protocol/control/cursors.ts'
 import { GLIMPSES } from '../store/glimpses.ts'
 import { createInteraction, updateInteraction } from '../store/interactions.ts'
+import { pageQuestion } from '../store/lists.ts'
 import { acceptEnd, proposeEnd } from '../tasks/conversation.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { markRead, pageQuestion } from './listing.ts'
+import { markRead } from './listing.ts'
 import { taskReading } from './parts.ts'
 
 let world: TestWorld

@@ -10,17 +10,17 @@ import type { Events } from '../platform/events.ts'
 import type { Waker } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
 import { glimpsesOf } from '../store/glimpses.ts'
-import { ARCHIVED, interactionsAt, markReadTo, NOT_ARCHIVED } from '../store/interactions.ts'
-import type { Store } from '../store/open.ts'
+import { interactionsAt, markReadTo } from '../store/interactions.ts'
 import {
-  beginning,
-  FILTER_WORDS_MAX,
-  filterWordsOf,
-  HAS_WORDS,
-  holdsWord,
-  indexMessages,
-  phrase,
-} from '../store/search.ts'
+  type FilterWord,
+  keysOfPage,
+  lastWordsOf,
+  newestMessageOf,
+  type PageRequest,
+  type RowPlace,
+} from '../store/lists.ts'
+import type { Store } from '../store/open.ts'
+import { FILTER_WORDS_MAX, filterWordsOf, indexMessages } from '../store/search.ts'
 import type { Interaction, Threads } from '../store/threads.ts'
 import { type Changes, cursorOf, refuseCursor } from './changes.ts'
 import type { InteractionViews } from './views.ts'
@@ -28,71 +28,14 @@ import type { InteractionViews } from './views.ts'
 const LIST_LIMIT_DEFAULT = 20
 const PULL_WAIT_MS = 5000
 const TEXT_CHARACTERS_MAX = 20_000
-const UNFINISHED = ['pending', 'open', 'end_proposed'] as const
 
-export type ListRequest = {
-  side: 'sent' | 'received'
-  pending?: boolean | undefined
-  unfinished?: boolean | undefined
-  ended?: boolean
-  q?: string | undefined
+export type ListRequest = Omit<PageRequest, 'filter'> & {
   /** All of these, anywhere in a task. */
   words?: string | undefined
-  /** Only what waits for a yes of this side. */
-  needs?: boolean | undefined
-  /** Only what was taken out of the lists. */
-  archived?: boolean | undefined
   limit?: number | undefined
   cursor?: string | undefined
 }
 export type Listing = NonNullable<ReplyOf<Operations['results']>>
-
-/** A word of a filter, and the AIDs of the contacts whose name holds it. */
-type FilterWord = { word: string; contacts: readonly string[] }
-
-/** The row after which a list goes on, as it stood when it was listed. */
-type RowPlace = { updatedAt: number; key: number }
-
-type PageRequest = ListRequest & { filter?: readonly FilterWord[] }
-
-/**
- * How the store is asked for the keys of a page. Every state is asked for by itself, newest first, and the answers are merged: so
- * a few open tasks are found as quickly among a hundred thousand that ended.
- */
-export function pageQuestion(given: PageRequest, after: RowPlace | undefined, rows: number) {
-  const parameters: (string | number)[] = [given.side, rows]
-  const conditions = ['side = ?1']
-  if (after !== undefined) {
-    parameters.push(after.updatedAt, after.key)
-    conditions.push('(updated_at, key) < (?3, ?4)')
-  }
-  if (given.q) {
-    parameters.push(phrase(given.q))
-    conditions.push(HAS_WORDS.replace('?', `?${parameters.length}`))
-  }
-  for (const { word, contacts } of given.filter ?? []) {
-    const at = parameters.push(beginning(word), word, JSON.stringify(contacts))
-    conditions.push(holdsWord({ beginning: at - 2, part: at - 1, contacts: at }))
-  }
-  if (given.needs === true && given.side === 'sent') conditions.push(HAS_OPEN_PRICE)
-  const isSearched = Boolean(given.q) || (given.filter ?? []).length > 0
-  if (given.archived === true) conditions.push(ARCHIVED)
-  else if (!isSearched) conditions.push(NOT_ARCHIVED)
-  const parts = statesOf(given)?.map(state => `state = '${state}'`) ?? ['true']
-  const asked = parts.map(
-    part => `SELECT key, updated_at FROM interactions WHERE ${[...conditions, part].join(' AND ')}`,
-  )
-  return { sql: `${asked.join(' UNION ALL ')} ORDER BY updated_at DESC, key DESC LIMIT ?2`, parameters }
-}
-
-/** A price that waits for the yes of a person. */
-const HAS_OPEN_PRICE = "key IN (SELECT interaction FROM quotes WHERE state = 'open')"
-
-function statesOf({ pending, unfinished, ended, needs, side }: ListRequest): readonly string[] | undefined {
-  if (pending === true || (needs === true && side === 'received')) return ['pending']
-  if (unfinished === true) return UNFINISHED
-  return ended === true ? ['ended'] : undefined
-}
 
 type ListParts = {
   store: Store
@@ -131,12 +74,12 @@ export class Lists {
     // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
     if (given.q || given.words) this.#store.attempt(() => indexMessages(this.#store))
     const words = this.#filterOf(given.words ?? '')
-    const { sql, parameters } = pageQuestion(
+    const keys = keysOfPage(
+      this.#store,
       { ...given, filter: words },
       cursor && this.#placeOf(cursor),
       limit + 1,
     )
-    const keys = this.#store.all<{ key: number }>(sql, ...parameters).map(row => row.key)
     const items = this.listed(interactionsAt(this.#store, keys.slice(0, limit)))
     const last = keys.length > limit ? items.at(-1) : undefined
     return {
@@ -183,15 +126,9 @@ export class Lists {
 
   /** Adds to each task the last words of the other side. */
   withTexts(listing: Listing): Listing {
-    const last = (id: string) =>
-      this.#store.get<{ text: string }>(
-        `SELECT m.text FROM messages AS m JOIN interactions AS i ON i.key = m.interaction
-         WHERE i.id = ? AND m.direction = 'in' AND m.text <> '' ORDER BY m.key DESC LIMIT 1`,
-        id,
-      )?.text
     const items = listing.items.map(item => ({
       ...item,
-      ...present({ text: last(item.interaction_id)?.slice(0, TEXT_CHARACTERS_MAX) }),
+      ...present({ text: lastWordsOf(this.#store, item.interaction_id)?.slice(0, TEXT_CHARACTERS_MAX) }),
     }))
     return { ...listing, items }
   }
@@ -206,10 +143,6 @@ export async function pullMail(hub: CurrentHub, relay: Waker, events: Events): P
 
 /** Everything that is there now has been read. */
 export function markRead(store: Store, interaction: Interaction): void {
-  const newest = store.get<{ key: number | null }>(
-    'SELECT max(key) AS key FROM messages WHERE interaction = ?',
-    interaction.key,
-  )
-  const last = newest?.key ?? 0
+  const last = newestMessageOf(store, interaction.key)
   if (last > interaction.readTo) markReadTo(store, interaction.key, last)
 }

@@ -3,7 +3,7 @@ import { lstatSync, rmdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { decodePayload, type Kind, kinds } from '../../protocol/mail/payload.ts'
+import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentCid } from '../../protocol/proof/documents.ts'
 import type { Attachments } from '../attachments/attachments.ts'
 import {
@@ -16,6 +16,7 @@ import {
 import { makeFolders } from '../platform/folders.ts'
 import type { Store } from '../store/open.ts'
 import type { Interaction, Threads } from '../store/threads.ts'
+import { keysOfKinds, keysWithFiles } from '../store/transcripts.ts'
 
 /** A folder and those above it that are not there, the deepest first. */
 function absentFolders(directory: string): string[] {
@@ -38,18 +39,6 @@ const savedView = ({ path, wasThere }: Saved) => ({
 })
 
 const DOCUMENT_KINDS = [kinds.delegate, kinds.result, kinds.message, kinds.quote]
-
-/** Keys of the messages of some kinds, so that no more than one of them is in memory at a time. */
-export function messagesOf(
-  store: Store,
-  interaction: Interaction,
-  ofKinds: readonly Kind[],
-): { key: number }[] {
-  return store.all<{ key: number }>(
-    `SELECT key FROM messages WHERE interaction = ? AND number > 0 AND kind IN (${ofKinds.join(', ')}) ORDER BY key`,
-    interaction.key,
-  )
-}
 
 export class TaskFiles {
   readonly #store: Store
@@ -81,13 +70,8 @@ export class TaskFiles {
   }
 
   #saveAll(interaction: Interaction, directory: string) {
-    const carrying = this.#store.all<{ key: number }>(
-      `SELECT key FROM messages WHERE interaction = ? AND EXISTS (
-         SELECT 1 FROM message_attachments WHERE message = messages.key) ORDER BY key`,
-      interaction.key,
-    )
-    const files = carrying.flatMap(message =>
-      this.#threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => ({
+    const files = keysWithFiles(this.#store, interaction.key).flatMap(message =>
+      this.#threads.attachmentsOf(message).map(({ name, mediaType, size, cid }) => ({
         name: attachmentFileName(name),
         media_type: mediaType,
         bytes: size,
@@ -114,7 +98,7 @@ export class TaskFiles {
   /** Request and result documents, byte for byte as they were sent. */
   #documentsOf(interaction: Interaction): [string, Uint8Array][] {
     const found: [string, Uint8Array][] = []
-    for (const { key } of messagesOf(this.#store, interaction, DOCUMENT_KINDS)) {
+    for (const key of keysOfKinds(this.#store, interaction.key, DOCUMENT_KINDS)) {
       const message = this.#threads.message(key)
       const decoded = decodePayload(message.kind, message.payload)
       if (decoded.kind === kinds.delegate) found.push([documentNames.request, decoded.payload.document])

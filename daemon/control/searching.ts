@@ -5,20 +5,8 @@ import { present } from '../../protocol/encoding/present.ts'
 import type { Contacts } from '../peers/contacts.ts'
 import { refuse } from '../refusal.ts'
 import type { Store } from '../store/open.ts'
-import { indexMessages, pageOfWords, wordsOf } from '../store/search.ts'
-import { turnOf } from './turns.ts'
-
-type Found = {
-  key: number
-  interaction: number
-  id: string
-  side: 'sent' | 'received'
-  peer: string
-  direction: 'in' | 'out'
-  sender: string
-  at: number
-  excerpt: string
-}
+import { indexMessages, messagesWith } from '../store/search.ts'
+import { turnOf } from '../store/turns.ts'
 
 const LIMIT_DEFAULT = 20
 const CURSOR = /^\d{1,15}$/
@@ -49,13 +37,8 @@ export function searchHistory(
     )
   // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
   store.attempt(() => indexMessages(store))
-  const rows = store.all<Found>(
-    pageOfWords(within !== undefined),
-    wordsOf(words),
-    cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor),
-    limit + 1,
-    ...(within === undefined ? [] : [within]),
-  )
+  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor)
+  const rows = messagesWith(store, words, { before, within, max: limit + 1 })
   const page = rows.slice(0, limit)
   return {
     matches: page.map(({ key, interaction, id, side, peer, direction, sender, at, excerpt }) => ({

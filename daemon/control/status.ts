@@ -9,6 +9,7 @@ import type { Settings } from '../home/settings.ts'
 import type { CurrentHub } from '../hubs/current.ts'
 import type { Identity } from '../identity/identity.ts'
 import { counted } from '../store/counters.ts'
+import { pendingCount, unreadCount } from '../store/lists.ts'
 import type { Store } from '../store/open.ts'
 import { heldSize, outboxSize } from '../store/outbox.ts'
 import type { AutoReply } from '../tasks/auto-reply.ts'
@@ -88,10 +89,9 @@ function leftOfWork({ state }: CurrentHub, now: number): number | undefined {
 }
 
 function countsView(store: Store): NodeStatus['counts'] {
-  const count = (sql: string) => store.get<{ n: number }>(sql)?.n ?? 0
   return {
     ...unreadCounts(store),
-    pending: count("SELECT count(*) AS n FROM interactions WHERE side = 'received' AND state = 'pending'"),
+    pending: pendingCount(store),
     outbox: outboxSize(store),
     outbox_held: heldSize(store),
     foreign: counted(store, 'foreign'),
@@ -100,12 +100,7 @@ function countsView(store: Store): NodeStatus['counts'] {
 }
 
 function unreadCounts(store: Store) {
-  const of = (side: 'received' | 'sent') =>
-    store.get<{ n: number }>(
-      'SELECT count(*) AS n FROM interactions WHERE last_in > read_to AND side = ?',
-      side,
-    )?.n ?? 0
-  const [received, sent] = [of('received'), of('sent')]
+  const [received, sent] = [unreadCount(store, 'received'), unreadCount(store, 'sent')]
   return { unread: received + sent, unread_received: received, unread_sent: sent }
 }
 

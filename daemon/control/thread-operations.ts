@@ -1,6 +1,7 @@
 /** Operations that read one task: its thread, its files. */
 import type { Store } from '../store/open.ts'
 import type { Interaction } from '../store/threads.ts'
+import { answerTurnOf, goOnFrom, hasWordsFrom } from '../store/turns.ts'
 import { isOver } from '../tasks/standing.ts'
 import type { AttachmentLinks } from './attachments.ts'
 import type { GivenTasks } from './given-tasks.ts'
@@ -8,7 +9,6 @@ import type { TaskOperations } from './handlers.ts'
 import { markRead } from './listing.ts'
 import type { TaskFiles } from './pulling.ts'
 import type { TaskFinder } from './task-finder.ts'
-import { answerTurnOf, goOnFrom, hasWordsFrom } from './turns.ts'
 import type { InteractionViews } from './views.ts'
 import type { Waiting } from './waiting.ts'
 

@@ -25,12 +25,13 @@ import { isHeld, isNumberInDoubt } from '../store/outbox.ts'
 import { paymentOf } from '../store/payments.ts'
 import { reviewOf } from '../store/reviews.ts'
 import type { Interaction, Message, Threads } from '../store/threads.ts'
+import { waitOf } from '../store/transcripts.ts'
+import { type ShownMessage, shownMessages } from '../store/turns.ts'
 import { mayCancel, mayDecline, maySend } from '../tasks/conversation.ts'
 import { mayRedelegate } from '../tasks/redelegation.ts'
 import { reviewStanding } from '../tasks/reviews.ts'
 import { isCut, isRequester, waitingFor } from '../tasks/standing.ts'
 import type { PaymentViews } from './payment-views.ts'
-import { type ShownMessage, shownMessages } from './turns.ts'
 
 const TURN_CHARACTERS_DEFAULT = 100_000
 const TURNS_PAGE = 16
@@ -55,15 +56,9 @@ export function deliveryView(
   store: Store,
   message: Pick<Message, 'key' | 'delivery' | 'reason' | 'reasonBy'>,
 ): Delivery {
-  const entry = store.get<{
-    state: string
-    next_at: number
-    last_error: string | null
-    error_by: 'node' | 'hub' | null
-    deadline_at: number
-  }>('SELECT state, next_at, last_error, error_by, deadline_at FROM outbox WHERE message = ?', message.key)
+  const entry = waitOf(store, message.key)
   const doubt = entry?.state === 'queued' && isNumberInDoubt(store, message.key) ? NUMBER_WAITS : undefined
-  const waits = doubt === undefined ? [entry?.last_error, entry?.error_by] : [doubt, 'node']
+  const waits = doubt === undefined ? [entry?.lastError, entry?.errorBy] : [doubt, 'node']
   const [reason, by] = message.reason === null ? waits : [message.reason, message.reasonBy]
   const held = (entry?.state === 'queued' && isHeld(store, message.key)) || undefined
   return {
@@ -72,8 +67,8 @@ export function deliveryView(
       reason: reason ?? undefined,
       reason_own: by === 'node' || undefined,
       held,
-      next_try_at: entry === undefined || held ? undefined : Math.ceil(entry.next_at),
-      give_up_at: entry?.deadline_at,
+      next_try_at: entry === undefined || held ? undefined : Math.ceil(entry.nextAt),
+      give_up_at: entry?.deadlineAt,
     }),
   }
 }

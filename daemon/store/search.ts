@@ -19,9 +19,32 @@ export const PAGE_OF_WORDS = `SELECT m.key, m.interaction, i.id, i.side, i.peer,
   FROM messages_text CROSS JOIN messages AS m ON m.key = messages_text.rowid CROSS JOIN interactions AS i ON i.key = m.interaction
   WHERE messages_text MATCH ?1 AND messages_text.rowid < ?2 ORDER BY messages_text.rowid DESC LIMIT ?3`
 
-/** The same, of one interaction, whose id is the fourth parameter. */
-export const pageOfWords = (isWithin: boolean): string =>
-  isWithin ? PAGE_OF_WORDS.replace('WHERE', 'WHERE i.id = ?4 AND') : PAGE_OF_WORDS
+/** A message that holds some words, with what stands around them. */
+export type Found = {
+  key: number
+  interaction: number
+  id: string
+  side: 'sent' | 'received'
+  peer: string
+  direction: 'in' | 'out'
+  sender: string
+  at: number
+  excerpt: string
+}
+
+/** Messages before a key that hold some words, of all tasks or of one, the newest first. */
+export const messagesWith = (
+  store: Store,
+  words: string,
+  { before, within, max }: { before: number; within: string | undefined; max: number },
+): Found[] =>
+  store.all(
+    within === undefined ? PAGE_OF_WORDS : PAGE_OF_WORDS.replace('WHERE', 'WHERE i.id = ?4 AND'),
+    wordsOf(words),
+    before,
+    max,
+    ...(within === undefined ? [] : [within]),
+  )
 
 /** Words as one phrase, whatever signs stand in them. */
 export const phrase = (words: string): string => `"${words.replaceAll('"', '""')}"`

@@ -3,7 +3,8 @@ import { kinds } from '../../protocol/mail/payload.ts'
 import { NUMBERS_KNOWN } from './interactions.ts'
 import type { DeliveryState, Message } from './messages.ts'
 import type { Store } from './open.ts'
-import { camelRows } from './rows.ts'
+import type { OutboxEntry } from './outbox.ts'
+import { camelRow, camelRows } from './rows.ts'
 
 /** Kinds of words of one side, which are no step of the protocol. */
 const SPOKEN = `${kinds.delegate}, ${kinds.message}, ${kinds.result}`
@@ -201,3 +202,42 @@ export const retiredCount = (store: Store, interaction: number): number =>
     'SELECT count(*) AS n FROM messages WHERE interaction = ? AND retired = 1',
     interaction,
   )?.n ?? 0
+
+/** Messages that carry files, in their order. */
+export const keysWithFiles = (store: Store, interaction: number): number[] =>
+  keysOf(
+    store.all<Key>(
+      `SELECT key FROM messages WHERE interaction = ? AND EXISTS (
+         SELECT 1 FROM message_attachments WHERE message = messages.key) ORDER BY key`,
+      interaction,
+    ),
+  )
+
+/** Numbered messages of some kinds, in their order. */
+export const keysOfKinds = (store: Store, interaction: number, ofKinds: readonly number[]): number[] =>
+  keysOf(
+    store.all<Key>(
+      `SELECT key FROM messages WHERE interaction = ? AND number > 0 AND kind IN (${ofKinds.join(', ')}) ORDER BY key`,
+      interaction,
+    ),
+  )
+
+/** Whether a file came with a task, or went with it. */
+export const hasFile = (store: Store, interaction: number, cid: string): boolean =>
+  store.get(
+    'SELECT 1 FROM message_attachments AS a JOIN messages AS m ON m.key = a.message WHERE m.interaction = ? AND a.cid = ?',
+    interaction,
+    cid,
+  ) !== undefined
+
+/** What the outbox still has of a message, as it is shown; nothing once it has arrived. */
+export const waitOf = (
+  store: Store,
+  message: number,
+): Pick<OutboxEntry, 'state' | 'nextAt' | 'lastError' | 'errorBy' | 'deadlineAt'> | undefined => {
+  const row = store.get(
+    'SELECT state, next_at, last_error, error_by, deadline_at FROM outbox WHERE message = ?',
+    message,
+  )
+  return row && camelRow(row)
+}

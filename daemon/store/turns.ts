@@ -1,9 +1,9 @@
 /** The messages of a thread that a reader sees, without their payloads. */
 import { kinds, wordKinds } from '../../protocol/mail/payload.ts'
-import { IN_ORDER } from '../store/messages.ts'
-import type { Store } from '../store/open.ts'
-import { camelRows } from '../store/rows.ts'
-import type { Interaction, Message } from '../store/threads.ts'
+import type { Interaction } from './interactions.ts'
+import { IN_ORDER, type Message } from './messages.ts'
+import type { Store } from './open.ts'
+import { camelRows } from './rows.ts'
 
 /** A message as readers see it; its payload stays where it is. */
 export type ShownMessage = Omit<Message, 'payload'>
