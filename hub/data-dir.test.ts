@@ -10,15 +10,17 @@ import { openDataDirectory, openness } from './data-dir.ts'
 const folder = mkdtempSync(join(tmpdir(), 'svc-hub-folder-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-async function hubIn(name: string): Promise<string> {
+async function hubIn(name: string, admission?: 'open' | 'closed', saw?: (mode?: string) => void) {
   const directory = join(folder, name)
   const data = await openDataDirectory({
     directory,
     now: Date.now,
     timers: systemTimers,
     random: systemRandom,
+    admission,
     onBroken: ({ message }) => expect.unreachable(message),
   })
+  saw?.(await data.store.setting('admission'))
   await data.close()
   return directory
 }
@@ -51,4 +53,14 @@ test('one that its owner opened later stays open', async () => {
   chmodSync(directory, 0o750)
   await hubIn('later')
   expect(statSync(directory).mode & 0o777).toBe(0o750)
+})
+
+test('who may register is settled where a hub is made, and no later start changes it', async () => {
+  const seen: (string | undefined)[] = []
+  const saw = (mode?: string) => void seen.push(mode)
+  await hubIn('first', 'open', saw)
+  await hubIn('first', 'closed', saw)
+  await hubIn('second', undefined, saw)
+  await hubIn('second', 'open', saw)
+  expect(seen).toEqual(['open', 'open', 'closed', 'closed'])
 })

@@ -16,7 +16,7 @@ import { RELEASE } from '../protocol/build-info.ts'
 import { fromHex, toHex } from '../protocol/encoding/bytes.ts'
 import { systemCode } from '../protocol/encoding/errors.ts'
 import type { Timers } from '../protocol/timers.ts'
-import { MODE_SETTING } from './core/admission.ts'
+import { type AdmissionMode, MODE_SETTING } from './core/admission.ts'
 import {
   ensureIdentity,
   type HubIdentity,
@@ -81,6 +81,8 @@ export type DataDirectoryOptions = {
   onNoReserve?: (bytes: number) => void
   /** Only a hub that is there already is opened. */
   existing?: boolean | undefined
+  /** Who may register at a hub that is made here; closed where nothing is said. */
+  admission?: AdmissionMode | undefined
 }
 
 /** Opens a data directory for this process alone, creating what is missing. */
@@ -112,7 +114,8 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     store = opened
     const blobs = new BlobFolder(directory, error => void opened.fail(error))
     const secret = await ensureSecret(opened, random)
-    if ((await opened.setting(MODE_SETTING)) === undefined) await opened.putSetting(MODE_SETTING, 'closed')
+    if ((await opened.setting(MODE_SETTING)) === undefined)
+      await opened.putSetting(MODE_SETTING, options.admission ?? 'closed')
     rmSync(marker, { force: true })
     const close = async (): Promise<void> => {
       await opened.close()

@@ -5,6 +5,7 @@ import { present } from '../protocol/encoding/present.ts'
 import { systemNow, systemTimers, type Timers } from '../protocol/timers.ts'
 import { bindServer, checkAddress } from './bind.ts'
 import type { Config } from './config.ts'
+import { type AdmissionMode, MODE_SETTING } from './core/admission.ts'
 import { ClockWatch } from './core/clock-watch.ts'
 import { lastStoredMs } from './core/clocks.ts'
 import { composeHub, type Hub } from './core/hub.ts'
@@ -47,6 +48,8 @@ export type ServeOptions = {
   groupMax?: number
   /** Serves only a hub that is there already, and makes none. */
   existing?: boolean
+  /** Who may register at a hub that this start makes; the operator alone lets agents in where nothing is said. */
+  admission?: AdmissionMode | undefined
   /** Checks signatures with node:crypto, also where the optional engine is installed. */
   standardEngine?: boolean
 }
@@ -60,6 +63,7 @@ export type RunningHub = {
   offers: CheckpointOffers
   aid: string
   created: boolean
+  admission: AdmissionMode
   /** Address of the listener, as a URL. */
   url: string
   baseUrl: string
@@ -105,6 +109,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
           mend: 'free some room on the disk of the data directory, then restart the hub',
         }),
       existing: options.existing,
+      admission: options.admission,
     })
     return await serve(data, options, { now, timers, random, watched, site })
   } catch (error) {
@@ -184,6 +189,7 @@ async function serve(
     offers,
     aid: identity.aid,
     created: data.created,
+    admission: (await store.setting(MODE_SETTING)) === 'open' ? 'open' : 'closed',
     url,
     baseUrl,
     operatorUrl,

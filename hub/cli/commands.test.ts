@@ -14,7 +14,14 @@ const config = {
   limits: defaultLimits,
 }
 const url = 'http://127.0.0.1:8088'
-const running = { url, baseUrl: url, aid: 'AID', created: false, operatorUrl: undefined }
+const running = {
+  url,
+  baseUrl: url,
+  aid: 'AID',
+  created: false,
+  admission: 'closed' as const,
+  operatorUrl: undefined,
+}
 
 test('a start names address, identity and data; a first one names the next command', () => {
   const lines = announcement(config, running)
@@ -27,6 +34,17 @@ test('a start names address, identity and data; a first one names the next comma
   expect(announcement(usual, { ...running, created: true }).at(-1)).toMatch(/: svc-hub admit <AID>$/)
   const named = announcement(config, { ...running, baseUrl: 'https://hub.example' })
   expect(named[0]).toMatch(/as https:\/\/hub\.example$/)
+})
+
+test('a new hub that was asked to be open says so, and an older one that it stays as it is', () => {
+  const open = { ...running, created: true, admission: 'open' as const }
+  expect(announcement(config, open, 'open').at(-1)).toBe(
+    'admission is open: everybody who reaches this address can register; end that with: svc-hub admission closed --data-dir /data',
+  )
+  expect(announcement(config, running, 'open').at(-1)).toBe(
+    'admission stays closed, since --admission is for a new hub; change it with: svc-hub admission open --data-dir /data',
+  )
+  expect(announcement(config, running, 'closed').length).toBe(3)
 })
 
 test('a start on an address that others reach warns that TLS must stand in front', () => {

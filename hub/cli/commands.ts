@@ -10,6 +10,7 @@ import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import { isLocal } from '../bind.ts'
 import { type Config, DATA_DIR_DEFAULT } from '../config.ts'
 import { addressRangeOf } from '../core/address-ranges.ts'
+import type { AdmissionMode } from '../core/admission.ts'
 import { Agents } from '../core/agents.ts'
 import { rotateIdentity } from '../core/identity.ts'
 import { cachesInProcess } from '../core/in-process/caches.ts'
@@ -48,7 +49,7 @@ export const quotaFlags = [
 const GRANT_ID_BYTES = 16
 const GRANT_ID = /^[0-9a-f]{32}$/
 
-type Announced = Pick<RunningHub, 'url' | 'baseUrl' | 'aid' | 'created' | 'operatorUrl'>
+type Announced = Pick<RunningHub, 'url' | 'baseUrl' | 'aid' | 'created' | 'admission' | 'operatorUrl'>
 export type Flags = Record<string, string | boolean | undefined>
 
 /** The command line was not understood. */
@@ -59,18 +60,21 @@ export class UsageError extends Refusal<'usage'> {
   }
 }
 
-export async function serve(config: Config, existing: boolean): Promise<number> {
+/** What a start may make: nothing, or a hub at which these may register. */
+type FirstStart = { existing: boolean; admission?: AdmissionMode | undefined }
+
+export async function serve(config: Config, first: FirstStart): Promise<number> {
   keepPrivate()
   let started: RunningHub | undefined
   keepMemorySmall(systemTimers, () => started?.hub.agents.freeMemory())
   const log = makeLog(toStderr, systemNow)
   const broken = Promise.withResolvers<Awaited<typeof ended>>()
   const onBroken = () => broken.resolve({ code: EXIT_FAILED, why: 'the store failed' })
-  const running = await behindCommands(config, () => startHub({ config, log, onBroken, existing }))
+  const running = await behindCommands(config, () => startHub({ config, log, onBroken, ...first }))
   started = running
   // A terminal sends its signal to a launcher and to the hub: the second one changes nothing, the end has a limit.
   takeEndings()
-  process.stdout.write(`${asCalled(announcement(config, running).join('\n'))}\n`)
+  process.stdout.write(`${asCalled(announcement(config, running, first.admission).join('\n'))}\n`)
   const { url, aid } = running
   const manager = serviceManager({
     env: process.env,
@@ -91,8 +95,8 @@ export async function serve(config: Config, existing: boolean): Promise<number> 
 }
 
 /** What a start says: where the hub is, whose it is, what is worth knowing, and what comes next. */
-export function announcement(config: Config, running: Announced): string[] {
-  const { url, baseUrl, aid, created, operatorUrl } = running
+export function announcement(config: Config, running: Announced, asked?: AdmissionMode): string[] {
+  const { url, baseUrl, aid, created, admission, operatorUrl } = running
   const lines = [
     `svc-hub ${buildInfo.version} serves wire ${config.wire} at ${url}${baseUrl === url ? '' : ` as ${baseUrl}`}`,
     `hub AID ${aid}`,
@@ -103,7 +107,13 @@ export function announcement(config: Config, running: Announced): string[] {
   if (created)
     lines.push(
       `this is a new hub: ${config.dataDir} held none, so a new identity was made`,
-      `admission is closed; let an agent register with: ${placed('svc-hub admit <AID>', config)}`,
+      admission === 'open'
+        ? `admission is open: everybody who reaches this address can register; end that with: ${placed('svc-hub admission closed', config)}`
+        : `admission is closed; let an agent register with: ${placed('svc-hub admit <AID>', config)}`,
+    )
+  else if (asked !== undefined && asked !== admission)
+    lines.push(
+      `admission stays ${admission}, since --admission is for a new hub; change it with: ${placed(`svc-hub admission ${asked}`, config)}`,
     )
   const open = openness(config.dataDir)
   if (open !== undefined) lines.push(open)
@@ -273,6 +283,12 @@ export function openOffline(config: Config): ReturnType<typeof openDataDirectory
     onBroken: error => process.stderr.write(`svc-hub: ${error.message}\n`),
     keepsOlder: true,
   })
+}
+
+/** A mode as it was typed. */
+export function modeOf(text: string | boolean | undefined): AdmissionMode | undefined {
+  if (text === undefined || text === 'open' || text === 'closed') return text
+  throw new UsageError(`--admission expects open or closed, got ${text}`)
 }
 
 export function admissionOrder(mode: string | undefined): Order {

@@ -11,6 +11,7 @@ import {
   type Flags,
   grantOrder,
   init,
+  modeOf,
   order,
   quotaFlags,
   quotaOrder,
@@ -57,6 +58,10 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     value: 'N',
     summary: 'save to a folder named by the time inside the given one, and keep the newest N there',
   },
+  admission: {
+    value: 'open|closed',
+    summary: 'who may register at a hub that this start makes: anyone with proof of work, or whom you admit',
+  },
   existing: { summary: 'serve only a hub that is there already, and make none' },
   since: {
     value: 'DATE',
@@ -84,9 +89,20 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
   serve: {
     usage: 'serve',
     summary: 'run the hub, creating what is missing',
-    flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'docs', 'wire', 'existing'],
+    flags: [
+      'data-dir',
+      'config',
+      'listen',
+      'base-url',
+      'operator-listen',
+      'docs',
+      'wire',
+      'admission',
+      'existing',
+    ],
     positionals: 0,
-    run: (_, flags) => serve(configOf(flags), flags['existing'] === true),
+    run: (_, flags) =>
+      serve(configOf(flags), { existing: flags['existing'] === true, admission: modeOf(flags['admission']) }),
   },
   init: {
     usage: 'init',

@@ -12,6 +12,7 @@ import type { Buckets } from './ports/rates.ts'
 import { Refusal } from './refusal.ts'
 
 export const MODE_SETTING = 'admission'
+export type AdmissionMode = 'open' | 'closed'
 const RANGE_LABEL = 'svc-hub-range/v1'
 const RANGE_BYTES = 16
 const WORK_USED = 'its seed was used already'

@@ -108,7 +108,13 @@ test('a first start that was cut off is taken up again; a configuration alone is
 
 test('a start that made a new hub says so', () => {
   const config = configOf(folder)
-  const told = { url: 'http://127.0.0.1:1', baseUrl: 'http://127.0.0.1:1', aid: 'A', operatorUrl: undefined }
+  const told = {
+    url: 'http://127.0.0.1:1',
+    baseUrl: 'http://127.0.0.1:1',
+    aid: 'A',
+    admission: 'closed' as const,
+    operatorUrl: undefined,
+  }
   expect(announcement(config, { ...told, created: true }).join('\n')).toMatch(/a new identity was made/)
   expect(announcement(config, { ...told, created: false }).join('\n')).not.toMatch(/new/)
 })
