@@ -7,14 +7,11 @@ import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { connect } from '../client/control.ts'
 import { hubSend } from '../client/hub.ts'
 import type { Run } from '../command.ts'
-import { CommandFailed, hint, type Io, notice, printReply, sayOnTerminal, UsageRefused } from '../io.ts'
+import { CommandFailed, type Io, notice, printReply, UsageRefused } from '../io.ts'
+import { sayJoined } from './joining.ts'
 import { boolean, flag, flags, integer, parseSwitch, readPhrase, textOrFile } from './values.ts'
 
 const ASK_TIMEOUT_MS = 10_000
-
-/** What everybody can read in a hub's chain of credits. */
-export const PUBLISHED =
-  'this hub publishes to whom it grants credits and who redeems some, to the hour, and each day what it owes in all; payments it shows to nobody'
 
 export const register: Run = async (io, input) => {
   const url = input.positionals[0] as string
@@ -37,9 +34,7 @@ export const register: Run = async (io, input) => {
     ...present({ recovery_phrase: phrase }),
   })
   printReply(io, reply)
-  if (!reply.sealed) notice(io, 'messages through this hub are not sealed: its operator can read them')
-  sayOnTerminal(io, PUBLISHED)
-  hint(io, 'svc find\nsvc delegate <aid> "<task>"')
+  sayJoined(io, reply)
   return 0
 }
 

@@ -11,12 +11,14 @@ import { ensureSecretDirectory } from '../../daemon/platform/files.ts'
 import { DanglingLink } from '../../daemon/platform/folders.ts'
 import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { connect, findTarget } from '../client/control.ts'
-import { describe, HungNode } from '../client/entries.ts'
+import { describe, HungNode, type Running } from '../client/entries.ts'
 import { logEnd, logSince } from '../client/log-tail.ts'
 import { exchange } from '../client/loopback.ts'
 import type { Input, Run } from '../command.ts'
-import { CommandFailed, hint, type Io, messageOf, notice, printReply } from '../io.ts'
+import { CommandFailed, hint, type Io, messageOf, notice, printReply, UsageRefused } from '../io.ts'
 import { leanMemory } from '../run/lean-memory.ts'
+import { sayJoined } from './joining.ts'
+import { flag } from './values.ts'
 import { offerWays } from './ways.ts'
 
 /** The last major version of Node whose engine was seen to know the flags of a node. */
@@ -41,6 +43,8 @@ export const up: Run = async (io, input) => {
   const { name, dir } = selectIdentity(io.env, input.id)
   if (input.id !== undefined && name !== DEFAULT_IDENTITY && !existsSync(dir))
     throw new CommandFailed(`there is no identity "${input.id}"`, `svc id new ${input.id}`)
+  if (input.flags.has('--name') && !input.flags.has('--hub'))
+    throw new UsageRefused('--name goes with --hub', 'svc help up')
   return detach(io, input)
 }
 
@@ -53,7 +57,8 @@ async function detach(io: Io, input: Input): Promise<number> {
   const running = findTarget(io, input)
   if (running.entry?.data_dir === selection.dir) {
     if (!(await answers(io, running.entry))) throw new HungNode(running.entry)
-    printReply(io, { state: 'running', already: true, ...describe(running.entry) })
+    const joined = await printJoined(io, input, { already: true, ...describe(running.entry) })
+    if (joined !== undefined) sayJoined(io, joined)
     return 0
   }
   const moved = sayMoved(selection.dir)
@@ -72,16 +77,38 @@ async function detach(io: Io, input: Input): Promise<number> {
   closeSync(log)
   child.unref()
   const entry = await waitForDaemon(io, { dir: selection.dir, wasFull, logStart, child })
-  printReply(io, { state: 'running', ...describe(entry) })
   const status = await connect(io, input).call('status')
-  sayWarnings(io, status)
-  if (fresh)
-    notice(
-      io,
-      `made a new identity in ${selection.dir}; nobody can restore it for you, so keep a backup on another machine: ${['svc backup <file>', ...id].join(' ')}`,
-    )
-  sayNext(io, selection.dir, status)
+  const sayAtStart = () => {
+    sayWarnings(io, status)
+    if (fresh)
+      notice(
+        io,
+        `made a new identity in ${selection.dir}; nobody can restore it for you, so keep a backup on another machine: ${['svc backup <file>', ...id].join(' ')}`,
+      )
+  }
+  const joined = await printJoined(io, input, describe(entry)).finally(sayAtStart)
+  if (joined === undefined) sayNext(io, selection.dir, status)
+  else sayJoined(io, joined)
   return 0
+}
+
+/** Registers a node that runs at the hub that the line names, and prints both; a refusal leaves the node running. */
+async function printJoined(io: Io, input: Input, running: Running & { already?: true }) {
+  const state = { state: 'running', ...running }
+  const url = input.flags.get('--hub')?.[0]
+  if (url === undefined) {
+    printReply(io, state)
+    return undefined
+  }
+  const control = connect(io, input)
+  try {
+    const hub = await control.call('hubRegister', { url, ...flag(input, '--name', 'name') })
+    printReply(io, { ...state, aid: (await control.call('status')).aid, hub })
+    return hub
+  } catch (error) {
+    printReply(io, { ...state, aid: (await control.call('status')).aid })
+    throw error
+  }
 }
 
 /**

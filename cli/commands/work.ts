@@ -3,6 +3,7 @@
 import { resolve } from 'node:path'
 import type { ReplyOf, RequestOf } from '../../protocol/contract/route.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
+import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { type Control, connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
@@ -163,7 +164,7 @@ export const message = asks(async (control, input, io) => {
   if (!text?.trim() && file === undefined && !input.flags.has('--attach')) {
     throw new UsageRefused('expected a text, --file or --attach', 'svc help message')
   }
-  return control.call('message', {
+  const sent = await control.call('message', {
     interaction_id: id as string,
     ...present({ text }),
     ...present({
@@ -171,7 +172,22 @@ export const message = asks(async (control, input, io) => {
       attach: input.flags.has('--attach') ? absolute(io, flags(input, '--attach')) : undefined,
     }),
   })
+  return input.flags.has('--end') ? { ...sent, ...(await proposeEnd(control, id as string)) } : sent
 })
+
+/** Proposes to end a task whose message is on its way already. */
+async function proposeEnd(control: Control, id: string) {
+  try {
+    return await control.call('end', { interaction_id: id, mode: 'propose' })
+  } catch (error) {
+    if (!(error instanceof OperationRefused)) throw error
+    throw new OperationRefused(
+      error.code,
+      `the message was sent, and the end is not proposed: ${error.message}`,
+      error.next,
+    )
+  }
+}
 
 export const pull = asks((control, input, io) => {
   const out = resolve(io.cwd, flags(input, '--out')[0] ?? '.')

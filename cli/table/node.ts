@@ -1,6 +1,6 @@
 /** Commands for running the node. */
 import type { CommandRow } from '../command.ts'
-import { may, on, toolFlags } from './row.ts'
+import { may, on, takes, toolFlags } from './row.ts'
 
 const node = () => import('../commands/node.ts')
 const starting = () => import('../commands/start.ts')
@@ -26,7 +26,11 @@ export const nodeCommands: readonly CommandRow[] = [
     client: true,
     summary: 'start the node in the background',
     positionals: [{ ...may('name', 'the identity to start; without it the one in use'), isIdentity: true }],
-    example: 'svc up',
+    flags: [
+      takes('--hub', 'URL', 'also register at this hub, as hub-register does'),
+      takes('--name', 'NAME', 'with --hub: name in the directory of the hub'),
+    ],
+    example: 'svc up --hub https://hub.example --name alice',
     load: async () => (await starting()).up,
   },
   {

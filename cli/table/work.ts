@@ -167,6 +167,7 @@ export const workCommands: readonly CommandRow[] = [
     flags: [
       takes('--file', 'PATH', 'a text file to send as the message; - reads standard input'),
       many('--attach', 'PATH', 'a file to send along'),
+      on('--end', 'propose to end as well, as svc end does'),
     ],
     example: 'svc message <id> "Here is the summary" --attach summary.md',
     load: async () => (await work()).message,
