@@ -87,7 +87,9 @@ describe('call the program as it was called,', () => {
     const { out } = await runIn(folder, ['help'], {}, npx)
     expect(out).toContain('First steps\n  npx svc up\n  npx svc hub-register <url> --name <name>\n')
     expect(out).toContain('\nHere it is called: npx svc\n')
-    expect((await runIn(folder, ['help', 'up'], {}, npx)).out).toContain('example: npx svc up\n')
+    expect((await runIn(folder, ['help', 'up'], {}, npx)).out).toContain(
+      'example: npx svc up --hub https://hub.example --name alice\n',
+    )
     expect((await runIn(folder, ['help'])).out).not.toContain('it is called')
   })
 
