@@ -33,6 +33,6 @@ test.each(['node', 'hub', 'work', 'other'] as const)('client commands of the gro
 
 test('a command beyond them runs in the whole program, and its failure is one sentence there too', async () => {
   expect(await run(['verify'])).toBe(
-    'svc: expected an interaction id, --proof, --receipt, --chain, --attestation or --page\ntry: svc help verify\n',
+    'svc: expected an interaction id, the folder or file of a proof, --proof, --receipt, --chain, --attestation or --page\ntry: svc help verify\n',
   )
 })

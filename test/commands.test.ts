@@ -75,6 +75,10 @@ describe('joining', () => {
   test('a closed hub names the command for its operator, and takes no admission code', async () => {
     const refused = await fails('alice', 'hub-register', hubUrl)
     expect(refused.stderr).toContain(`svc-hub admit ${alice}`)
+    const up = await fails('alice', 'up', '--hub', hubUrl, '--name', 'alice')
+    expect(up.stderr).toContain(`svc-hub admit ${alice}`)
+    expect(JSON.parse(up.stdout)).toMatchObject({ state: 'running', aid: alice })
+    expect((await fails('alice', 'up', '--name', 'alice')).stderr).toContain('--name goes with --hub')
     const token = await fails('alice', 'hub-register', hubUrl, '--token', 'x')
     expect(token.stderr).toContain(`svc-hub admit ${alice}`)
   })
@@ -232,10 +236,15 @@ describe('a task with files', () => {
   test('verify --offline: the receipt and the result are files, which anybody checks without node and hub', async () => {
     const folder = join(world.root, 'shown')
     const kept = (await a('verify', id, '--offline', '--out', folder)) as { files: string[] } & Reply
-    const [proof = '', result = ''] = kept.files
-    expect(kept).toMatchObject({ verdict: 'valid', signed_by: ['provider'], result_matches: true })
-    expect(kept.files).toEqual([join(folder, 'proof.json'), join(folder, 'result.json')])
-    expect((await fails('alice', 'verify', id, '--offline', '--out', folder)).stderr).toContain('proof.json')
+    const [proof = '', request = '', result = ''] = kept.files
+    expect(kept).toMatchObject({
+      verdict: 'valid',
+      signed_by: ['provider'],
+      request_matches: true,
+      result_matches: true,
+    })
+    expect(kept.files).toEqual(['proof', 'request', 'result'].map(name => join(folder, `${name}.json`)))
+    expect(await a('verify', id, '--offline', '--out', folder)).toEqual(kept)
     expect((await fails('alice', 'verify', id, '--offline', '--out', '/proc/x')).stderr).toMatch(
       /--out: cannot make the folder \/proc\/x: .*\nnext: name another one/,
     )
@@ -248,10 +257,33 @@ describe('a task with files', () => {
       0,
       { verdict: 'valid', interaction_id: id, result_matches: true },
     ])
+    for (const words of [[folder], [proof], ['--proof', folder]])
+      expect(JSON.parse((await stranger(...words)).stdout)).toMatchObject({ verdict: 'valid', provider: bob })
+    expect(JSON.parse((await stranger(folder)).stdout)).toMatchObject({
+      request_matches: true,
+      result_matches: true,
+    })
+    const other = await stranger(proof, '--request', result)
+    expect([other.code, JSON.parse(other.stdout)]).toMatchObject([
+      1,
+      { verdict: 'invalid', request_matches: false },
+    ])
+    expect((await stranger('./none')).stderr).toMatch(
+      /none cannot be read: there is no such file\nnext: check the path/,
+    )
     writeFileSync(result, `${readFileSync(result, 'utf8')} `)
+    expect(JSON.parse((await stranger(folder)).stdout)).toMatchObject({ verdict: 'invalid' })
     const changed = await stranger('--proof', proof, '--result', result)
     expect([changed.code, JSON.parse(changed.stdout)]).toMatchObject([1, { result_matches: false }])
+    expect(request).toBe(join(folder, 'request.json'))
     expect(statSync(proof).mode & 0o777).toBe(0o600)
+    writeFileSync(proof, '{}')
+    expect((await fails('alice', 'verify', id, '--offline', '--out', folder)).stderr).toContain('proof.json')
+    const inHome = async () => (await a('verify', id, '--offline')) as { files: string[] }
+    const [first, again] = [await inHome(), await inHome()]
+    expect(again.files).toEqual(first.files)
+    writeFileSync(String(first.files[2]), 'other')
+    expect((await inHome()).files[2]).toBe(join(world.root, `proof-${id}-2`, 'result.json'))
     expect((await stranger('--proof', proof, '--kel', 'AAAA')).stderr).toContain(
       '--proof and --kel were both',
     )

@@ -10,6 +10,7 @@ import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import {
   attestedTime,
   type Judgement,
+  requestMatches,
   resultMatches,
   type Side,
   sayJudgement,
@@ -26,10 +27,11 @@ import { bytesOf, flags, newFile } from './values.ts'
 /** Each way of verifying, and how it is asked for; one at a time. */
 const WAYS = {
   stored: {
-    asks: ({ positionals, flags }: Input) => positionals[0] !== undefined && !flags.has('--offline'),
+    asks: ({ positionals, flags }: Input) => isId(positionals[0]) && !flags.has('--offline'),
     name: 'an interaction id',
   },
   kept: { asks: ({ flags }: Input) => flags.has('--offline'), name: '--offline' },
+  shown: { asks: ({ positionals }: Input) => isPath(positionals[0]), name: 'the path of a proof' },
   proof: { asks: ({ flags }: Input) => flags.has('--proof'), name: '--proof' },
   offline: { asks: ({ flags }: Input) => flags.has('--receipt'), name: '--receipt' },
   chain: { asks: ({ flags }: Input) => flags.has('--chain'), name: '--chain' },
@@ -40,6 +42,11 @@ const WAYS = {
   page: { asks: ({ flags }: Input) => flags.has('--page'), name: '--page' },
 } as const
 type Way = keyof typeof WAYS
+
+/** What is no id of an interaction is the path of what `--offline` wrote. */
+const ID = /^[\w-]{22}$/
+const isId = (word: string | undefined) => word !== undefined && ID.test(word)
+const isPath = (word: string | undefined) => word !== undefined && !ID.test(word)
 
 /** Exit code 1 when what was given is not acceptable; the verdict stands on standard output either way. */
 export const verify: Run = async (io, input) => {
@@ -56,6 +63,11 @@ export const verify: Run = async (io, input) => {
     }
     case 'kept':
       return printVerdict(io, await verifyKept(io, input))
+    case 'shown': {
+      const { positionals, flags } = input
+      const named = new Map(flags).set('--proof', positionals)
+      return printVerdict(io, await verifyProof(io, { ...input, positionals: [], flags: named }))
+    }
     case 'proof':
       return printVerdict(io, await verifyProof(io, input))
     case 'offline':
@@ -70,7 +82,7 @@ function wayOf(input: Input): Way {
   const [way, another] = asked
   if (way === undefined)
     throw new UsageRefused(
-      'expected an interaction id, --proof, --receipt, --chain, --attestation or --page',
+      'expected an interaction id, the folder or file of a proof, --proof, --receipt, --chain, --attestation or --page',
       'svc help verify',
     )
   if (another !== undefined)
@@ -80,8 +92,8 @@ function wayOf(input: Input): Way {
     )
   if (way === 'kept' && input.positionals[0] === undefined)
     throw new UsageRefused('--offline goes with an interaction id', 'svc help verify')
-  if (way === 'proof' && input.flags.has('--kel'))
-    throw new UsageRefused('--proof and --kel were both given; give one of them', 'svc help verify')
+  if ((way === 'proof' || way === 'shown') && input.flags.has('--kel'))
+    throw new UsageRefused(`${WAYS[way].name} and --kel were both given; give one of them`, 'svc help verify')
   if (input.flags.has('--out') && way !== 'kept')
     throw new UsageRefused('--out goes with --offline', 'svc help verify')
   if (input.flags.has('--head') && way !== 'chain')
@@ -89,9 +101,9 @@ function wayOf(input: Input): Way {
   return way
 }
 
-function printVerdict(io: Io, verdict: { verdict: string; result_matches?: boolean | undefined }): number {
+function printVerdict(io: Io, verdict: { verdict: string }): number {
   printReply(io, verdict)
-  return verdict.verdict === 'invalid' || verdict.result_matches === false ? 1 : 0
+  return verdict.verdict === 'invalid' ? 1 : 0
 }
 
 async function verifyChain(io: Io, input: Input): Promise<number> {
@@ -117,8 +129,7 @@ async function writePage(io: Io, input: Input): Promise<number> {
 }
 
 async function verifyStored(io: Io, input: Input) {
-  const reply = await connect(io, input).call('verify', { interaction_id: input.positionals[0] as string })
-  return { ...reply, result_matches: undefined }
+  return await connect(io, input).call('verify', { interaction_id: input.positionals[0] as string })
 }
 
 /** Writes what shows the receipt of a task, and judges those files alone. */
@@ -138,16 +149,17 @@ async function verifyOffline(io: Io, input: Input) {
   const given = flags(input, '--attestation').map(decodeAttestation)
   const { provider, hub } = await providerLog(io, input, receipt.body.provider)
   const attestations = wordsOf(hub, given, receipt)
-  const file = flags(input, '--result')[0]
-  const result = file === undefined ? undefined : readFile(io, file)
+  const request = readNamed(io, input, '--request')
+  const result = readNamed(io, input, '--result')
   const hubs = hub === undefined ? [] : [hub]
   const logs = new Map(hubs.map(log => [log.aid, log]))
   const shown = { attestations, logs, named: new Set(logs.keys()) }
-  const judgement = judgeShown(receipt, provider, shown, present({ hub, result }))
+  const judgement = judgeShown(receipt, provider, shown, present({ hub, request, result }))
   const sides: Side[] = verifyReceipt(receipt, provider) === undefined ? [] : ['provider']
   const key = input.flags.has('--kel') ? 'the newest key of the key history that was given' : undefined
   return {
     ...describe(receipt, sayJudgement(judgement, key), judgement, sides),
+    ...present({ request_matches: request && requestMatches(receipt, request) }),
     ...compareResult(result, receipt),
   }
 }
@@ -210,11 +222,13 @@ function compareResult(result: Uint8Array | undefined, receipt: Receipt) {
   }
 }
 
-function readFile(io: Io, path: string): Uint8Array {
+function readNamed(io: Io, input: Input, flag: '--request' | '--result'): Uint8Array | undefined {
+  const path = flags(input, flag)[0]
+  if (path === undefined) return undefined
   try {
     return new Uint8Array(readRegular(resolve(io.cwd, path), FILE_BYTES_MAX))
   } catch (error) {
-    throw new CommandFailed(`--result: ${messageOf(error)}`, 'check the path')
+    throw new CommandFailed(`${flag}: ${messageOf(error)}`, 'check the path')
   }
 }
 

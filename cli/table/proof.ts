@@ -84,14 +84,14 @@ export const proofCommands: readonly CommandRow[] = [
     group: 'proof',
     needsDaemon: false,
     summary: 'verify a receipt, a chain or the statement of a witness, by interaction or offline',
-    positionals: [may('id', 'an interaction of your own')],
+    positionals: [may('id', 'an interaction of your own, or the folder or proof.json that --offline wrote')],
     flags: [
       on(
         '--offline',
-        'with an id: write the receipt and the result to a folder, and verify those files alone',
+        'with an id: write receipt, request and result to a folder, and verify those files alone',
       ),
       takes('--out', 'FOLDER', 'with --offline: the folder, else proof-<id>'),
-      takes('--proof', 'FILE', 'a proof.json that --offline wrote; with --result, the result beside it'),
+      takes('--proof', 'PATH', 'what --offline wrote: a proof.json alone, or its folder'),
       takes('--receipt', 'BASE64', 'a receipt, as svc verify <id> prints it'),
       many(
         '--kel',
@@ -104,6 +104,7 @@ export const proofCommands: readonly CommandRow[] = [
         'BASE64',
         "the word of the hub of --hub that it had the receipt, as svc verify <id> prints it once the requester's rating is there (repeatable); shows that a key retired since had signed it before; goes beside --kel as well; without --receipt: the statement of a witness about the chain of the hub of --hub, which is compared with what it shows",
       ),
+      takes('--request', 'FILE', 'the file with the request, to compare'),
       takes('--result', 'FILE', 'the file with the result, to compare'),
       takes('--chain', 'FILE', 'a chain, as svc evidence export writes it, or a chain file beside --kel'),
       many(

@@ -52,6 +52,16 @@ describe('the verdict on a receipt', () => {
     })
   })
 
+  test('is one for the request as well: under another file no receipt is valid', () => {
+    const { receipt, differs } = vectors.results
+    const { kel } = vectors.cases.find(({ verdict }) => verdict === 'valid') as (typeof vectors.cases)[number]
+    const request = fromHex(differs[0]?.result ?? '')
+    expect(judgeReceipt(Receipt.decode(fromHex(receipt)), readLog(kel), { request })).toEqual({
+      verdict: 'invalid',
+      why: 'request',
+    })
+  })
+
   test('is one for all that was asked: over another file no receipt is valid', () => {
     const { receipt, matches, differs } = vectors.results
     const { kel } = vectors.cases.find(({ verdict }) => verdict === 'valid') as (typeof vectors.cases)[number]

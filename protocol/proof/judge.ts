@@ -18,27 +18,32 @@ export const RETIREMENT_GRACE_MS = 5 * 60_000
  */
 export type TimeEvidence = { at: number; source: string; unnamed?: string }
 
-/** Times in Unix milliseconds, objects §4; `why` is the first that fails: signature, result, time. */
+/** What a receipt is held against: its documents, and a hub whose word on the time of a rotation counts. */
+export type Given = { hub?: VerifiedKel; request?: Uint8Array; result?: Uint8Array }
+
+/** Times in Unix milliseconds, objects §4; `why` is the first that fails: signature, request, result, time. */
 export type Judgement =
   | { verdict: 'valid' }
   | { verdict: 'valid_retired_key'; retiredAt: number; evidence: TimeEvidence }
   | { verdict: 'open'; retiredAt: number; evidence: TimeEvidence & { unnamed: string } }
   | {
       verdict: 'invalid'
-      why: 'signature' | 'result' | 'no_evidence' | 'evidence_too_late'
+      why: 'signature' | 'request' | 'result' | 'no_evidence' | 'evidence_too_late'
       retiredAt?: number
     }
 
 /**
- * Judges the provider's signature and, where it is given, whether `result` is what it was made over; `hub`, where known,
+ * Judges the provider's signature and, where they are given, whether `request` and `result` are what it was made over; `hub`, where known,
  * makes the retirement time the witness's and not the log's own.
  */
 export function judgeReceipt(
   receipt: Receipt,
   provider: VerifiedKel,
-  options: { evidence?: TimeEvidence; hub?: VerifiedKel; result?: Uint8Array } = {},
+  options: Given & { evidence?: TimeEvidence } = {},
 ): Judgement {
   if (verifyReceipt(receipt, provider) === undefined) return { verdict: 'invalid', why: 'signature' }
+  if (options.request !== undefined && !requestMatches(receipt, options.request))
+    return { verdict: 'invalid', why: 'request' }
   if (options.result !== undefined && !resultMatches(receipt, options.result))
     return { verdict: 'invalid', why: 'result' }
   const seq = receipt.body.providerKelSeq
@@ -91,6 +96,8 @@ export function sayJudgement(judgement: Judgement, key = 'its current key'): str
 function sayInvalid(judgement: Extract<Judgement, { verdict: 'invalid' }>): string {
   if (judgement.why === 'signature')
     return 'The signature does not hold: receipt or key history was altered, or they do not belong together.'
+  if (judgement.why === 'request')
+    return 'The provider signed this receipt for another request than the file that was given.'
   if (judgement.why === 'result')
     return 'The provider signed this receipt over another result than the file that was given.'
   const retired = new Date(judgement.retiredAt ?? 0).toISOString()
@@ -108,6 +115,11 @@ export function saySides(sides: readonly Side[]): string {
   return sides.includes('requester')
     ? 'The requester counter-signed it.'
     : "The requester's signature was not shown."
+}
+
+/** Whether these bytes are the request that the receipt names. */
+export function requestMatches(receipt: Receipt, request: Uint8Array): boolean {
+  return equal(contentId(request), receipt.body.requestCid)
 }
 
 /** Whether these bytes are the result that the receipt names. */

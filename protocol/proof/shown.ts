@@ -4,7 +4,7 @@
  */
 import { equal } from '../encoding/bytes.ts'
 import type { VerifiedKel } from '../identity/kel.ts'
-import { attestedTime, type Judgement, judgeReceipt } from './judge.ts'
+import { attestedTime, type Given, type Judgement, judgeReceipt } from './judge.ts'
 import { type Attestation, type Receipt, receiptDigest } from './receipt.ts'
 
 /** `forks`: agents with two histories of which both cannot be true, and the event at which they part; they have no log. */
@@ -52,7 +52,7 @@ export function judgeShown(
   receipt: Receipt,
   provider: VerifiedKel,
   { attestations, logs, named }: Shown,
-  given: { hub?: VerifiedKel; result?: Uint8Array } = {},
+  given: Given = {},
 ): Judgement {
   const digest = receiptDigest(receipt.bodyBytes)
   const words = attestations

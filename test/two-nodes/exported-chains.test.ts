@@ -220,7 +220,11 @@ test.each([
   [['--chain', 'chain.txt', '--head', '!'], 2, /--head is not base64/],
   [['--chain', 'chain.txt', '--head', 'AAAA'], 2, /--head is no head of a chain/],
   [['--chain', 'chain.txt', '--kel', 'AAAA'], 1, /no key history/],
-  [[], 2, /expected an interaction id, --proof, --receipt, --chain, --attestation or --page/],
+  [
+    [],
+    2,
+    /expected an interaction id, the folder or file of a proof, --proof, --receipt, --chain, --attestation or --page/,
+  ],
 ] as const)('svc verify %j is refused in a sentence', async (argv, code, sentence) => {
   const ran = await run(bob, 'verify', ...argv)
   expect(ran.err).toMatch(sentence)
