@@ -17,7 +17,7 @@ const LESSONS: readonly (Lesson & { holds: (item: Item) => boolean })[] = [
   {
     name: 'receipt',
     holds: item => item.receipt?.verified === true,
-    says: 'your first receipt: signed by both sides; anybody can check it offline',
+    says: 'your first receipt: signed by both sides; anybody can check offline that the provider signed',
   },
 ]
 type Item = View['interactions'] extends ReadonlyMap<string, infer T> ? T : never

@@ -114,7 +114,7 @@ export function saySides(sides: readonly Side[]): string {
   if (sides.length === 0) return ''
   return sides.includes('requester')
     ? 'The requester counter-signed it.'
-    : "The requester's signature was not shown."
+    : "The requester's signature was not shown: a receipt does not tell strangers who asked. The requester's own chain does (svc evidence export)."
 }
 
 /** Whether these bytes are the request that the receipt names. */
