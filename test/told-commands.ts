@@ -1,11 +1,11 @@
 /** What a document tells its reader to type, by whom, and the output that it shows. */
 
-export type Who = 'alice' | 'bob' | 'hub'
+export type Who = 'alice' | 'bob' | 'hub' | 'stranger'
 export type Step = { who: Who; line: string }
 /** A block of commands, and the block of output right below it. */
 export type Told = { steps: Step[]; shown: string | undefined }
 
-const BLOCK = /```sh\n(# (?:Alice|Bob|Hub)\b[\s\S]*?)```(?:\n\n```(?:json|text)\n([\s\S]*?)```)?/g
+const BLOCK = /```sh\n(# (?:Alice|Bob|Hub|Stranger)\b[\s\S]*?)```(?:\n\n```(?:json|text)\n([\s\S]*?)```)?/g
 
 /** The blocks whose first line is the comment with a name; each later such comment hands over to that person. */
 export function readBlocks(text: string): Told[] {
@@ -25,7 +25,12 @@ function readParts(body: string): Step[] {
 
 /** The words behind the program, as a shell would hand them over. */
 export const wordsOf = (line: string): string[] =>
-  (line.replace(/\s+#.*$/, '').match(/"[^"]*"|\S+/g) ?? [])
+  (
+    line
+      .replace(/^export \w+=\S+ && /, '')
+      .replace(/\s+#.*$/, '')
+      .match(/"[^"]*"|\S+/g) ?? []
+  )
     .map(word => word.replace(/^"(.*)"$/, '$1'))
     .slice(2)
 

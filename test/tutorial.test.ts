@@ -36,7 +36,7 @@ const filledIn = (word: string): string =>
 async function type({ who, line }: Step): Promise<string> {
   const argv = wordsOf(line.replaceAll(TOLD_HUB, hub?.url ?? '')).map(filledIn)
   expect(argv.join(' ')).not.toMatch(/<\w+>/)
-  if (who === 'hub') return typeForHub(argv)
+  if (who === 'hub' || who === 'stranger') return typeForHub(argv)
   const ran = await world.run(programs.svc, argv, world.env(who), world.dir('home'))
   expect([line, ran.code, ran.stderr.replace(/.*made a new identity.*\n/, '')]).toEqual([line, 0, ''])
   return ran.stdout
@@ -44,7 +44,7 @@ async function type({ who, line }: Step): Promise<string> {
 
 async function typeForHub(argv: string[]): Promise<string> {
   if (argv[0] !== 'serve') return JSON.stringify(await world.hub(...argv), undefined, 2)
-  hub = await world.startHub()
+  hub = await world.startHub({}, '127.0.0.1:0', argv.slice(1))
   return hub.printed
 }
 
@@ -99,7 +99,7 @@ test('each command of the tutorial prints the output that is shown below it', as
     expect([isShown(told, outputs), told, outputs]).toEqual([true, told, outputs])
   }
   const typed = blocks.flatMap(({ steps }) => steps.map(({ line }) => wordsOf(line)[0]))
-  expect(typed.slice(0, 2)).toEqual(['serve', 'admission'])
+  expect(typed.slice(0, 3)).toEqual(['serve', 'up', 'up'])
   expect(typed.filter(command => command === 'verify').length).toBe(4)
 })
 

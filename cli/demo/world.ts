@@ -99,8 +99,9 @@ export class World implements AsyncDisposable {
   async startHub(
     more: Record<string, string> = {},
     listen = '127.0.0.1:0',
+    flags: readonly string[] = [],
   ): Promise<{ url: string; aid: string; child: ChildProcess; printed: string }> {
-    const args = [this.programs.hub, 'serve', '--listen', listen, '--data-dir', this.dir('hub')]
+    const args = [this.programs.hub, 'serve', '--listen', listen, '--data-dir', this.dir('hub'), ...flags]
     const env = this.env('alice', more)
     const child = spawn(this.node, args, { env, stdio: ['ignore', 'pipe', 'ignore'] })
     this.#children.push(child)

@@ -129,7 +129,7 @@ describe('what is searched', () => {
 
   test('has words, commands and cells of tables, without the marks of Markdown', () => {
     const all = parts().map(part => part.text)
-    expect(all.some(one => one.includes('npx svc hub-register https://hub.example --name bob'))).toBe(true)
+    expect(all.some(one => one.includes('npx svc-hub serve --admission open'))).toBe(true)
     expect(all.some(one => one.includes('SVC_HUB_BASE_URL'))).toBe(true)
     expect(all.filter(one => /\]\(|\*\*|^\||&amp;|&lt;/.test(one))).toEqual([])
   })
