@@ -57,7 +57,8 @@ async function detach(io: Io, input: Input): Promise<number> {
   const running = findTarget(io, input)
   if (running.entry?.data_dir === selection.dir) {
     if (!(await answers(io, running.entry))) throw new HungNode(running.entry)
-    const joined = await printJoined(io, input, { already: true, ...describe(running.entry) })
+    const shown = { already: true, ...describe(running.entry) }
+    const joined = await printJoined(io, input, shown)
     if (joined !== undefined) sayJoined(io, joined)
     return 0
   }
@@ -93,7 +94,7 @@ async function detach(io: Io, input: Input): Promise<number> {
 }
 
 /** Registers a node that runs at the hub that the line names, and prints both; a refusal leaves the node running. */
-async function printJoined(io: Io, input: Input, running: Running & { already?: true }) {
+async function printJoined(io: Io, input: Input, running: Running) {
   const state = { state: 'running', ...running }
   const url = input.flags.get('--hub')?.[0]
   if (url === undefined) {
