@@ -380,6 +380,12 @@ async function listen(ctx: Context, listening: Listening, undo: AsyncDisposableS
     aid: ctx.identity.aid,
     started_at: ctx.now(),
   }
+  const announce = () => {
+    entry.aid = ctx.identity.aid
+    for (const folder of runtimeDirectories(env)) announceDaemon(folder, entry)
+  }
+  // an identity that no hub has seen may be made anew while its node runs
+  undo.defer(ctx.events.listen(() => ctx.identity.aid !== entry.aid && announce()))
   for (const folder of runtimeDirectories(env)) {
     announceDaemon(folder, entry)
     undo.defer(() => withdrawDaemon(folder, process.pid))

@@ -47,6 +47,17 @@ describe.skipIf(shifter === undefined)(`a clock that ran ahead${title}`, () => {
     const aid = String((await world.svc('alice', 'status'))['aid'])
     expect(aid).not.toBe(early)
     expect(refused.stderr).toContain(`svc-hub admit ${aid}`)
+    expect(refused.stderr).toContain(`made anew`)
+    for (const command of ['up', 'stop']) {
+      const { code, stdout } = await world.run(programs.svc, [command], world.env('alice'))
+      expect([command, code, stdout.includes(aid), stdout.includes(String(early))]).toEqual([
+        command,
+        0,
+        true,
+        false,
+      ])
+    }
+    await world.startNode('alice')
     await world.hub('admit', aid)
     expect((await register()).code).toBe(0)
     expect((await hubState()).state).toBe('online')

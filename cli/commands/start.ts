@@ -104,7 +104,7 @@ async function printJoined(io: Io, input: Input, running: Running) {
   const control = connect(io, input)
   try {
     const hub = await control.call('hubRegister', { url, ...flag(input, '--name', 'name') })
-    printReply(io, { ...state, aid: (await control.call('status')).aid, hub })
+    printReply(io, { ...state, aid: hub.aid, hub })
     return hub
   } catch (error) {
     printReply(io, { ...state, aid: (await control.call('status')).aid })

@@ -1,4 +1,5 @@
 /** Operations on the hub of this node: joining one, looking at it again, leaving it. */
+import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import type { Timers } from '../../protocol/timers.ts'
@@ -25,6 +26,8 @@ type HubParts = {
   publishing: Publishing
   /** What the user should know of a hub that was joined. */
   noteOf: (hub: HubClient) => string | undefined
+  /** Says that this identity took the place of another one. */
+  sayAnew: () => string | undefined
 }
 type HubOperations = Pick<Handlers, 'hubRegister' | 'hubLook' | 'hubLeave'>
 
@@ -68,7 +71,7 @@ function stillRegistered(error: unknown): never {
 }
 
 async function joinHub(
-  { identity, settings, membership, publishing, noteOf }: HubParts,
+  { identity, settings, membership, publishing, noteOf, sayAnew }: HubParts,
   given: Parameters<Handlers['hubRegister']>[0],
   { signal, wake }: { signal: AbortSignal; wake: () => void },
 ) {
@@ -85,22 +88,31 @@ async function joinHub(
       accept_delegations: given.accept_delegations,
     }),
   )
+  const previous = identity.aid
+  const madeAnew = () => (identity.aid === previous ? undefined : sayAnew())
   const join = () => membership.join(given.url, signal)
   const { hub, reply } = await hubCall(identity, join, registration(given)).catch(error => {
     if (isUnreachable(error)) settings.change({ name, caps, guest_messages, accept_delegations })
-    throw error
+    const anew = madeAnew()
+    if (anew === undefined || !(error instanceof OperationRefused)) throw error
+    refuse(error.code, `${error.message}; ${anew}`, error.next)
   })
   settings.change({ hub_url: hub.url })
   wake()
   return {
     status: 'registered',
+    aid: identity.aid,
     hub_url: hub.url,
     hub_aid: hub.identity.aid,
     wire: hub.identity.wire,
     sealed: hub.mail !== undefined,
     keys_status: reply.keysStatus,
     card_status: reply.cardStatus,
-    ...present({ note: noteOf(hub), probation_until: reply.probationUntilMs, trial: reply.trial }),
+    ...present({
+      note: madeAnew() ?? noteOf(hub),
+      probation_until: reply.probationUntilMs,
+      trial: reply.trial,
+    }),
   }
 }
 

@@ -6,6 +6,7 @@ import type { HubClient } from '../hubs/hub.ts'
 import type { Publication } from '../hubs/publication.ts'
 import type { Identity } from '../identity/identity.ts'
 import { cardWarning } from '../membership/card.ts'
+import { clockAheadWarning } from '../membership/clock-ahead.ts'
 import type { Membership } from '../membership/home.ts'
 import type { Sync } from '../membership/sync.ts'
 import type { Modules } from '../modules/modules.ts'
@@ -146,6 +147,7 @@ function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
   const publishing = new Publishing(ctx, { hub, publication, sync }, lifetime)
   const book = new ContactBook({ store, contacts, peers, capabilities, stock: ctx.topUps })
   const noteOf = (at: HubClient) => cardWarning(store, at) ?? elsewhereNote(contacts, peers, at.identity.aid)
+  const sayAnew = () => clockAheadWarning(store, identity.aid, now())
   const ending = { wake, lifetime }
   return {
     ...overview(ctx, parts),
@@ -159,7 +161,7 @@ function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
       return balances.at(await hubs.account(url))
     },
     ...contactOperations({ identity, book, changed: () => events.emit('settings'), wake }),
-    ...hubOperations({ identity, timers, settings, membership, publishing, noteOf }, ending),
+    ...hubOperations({ identity, timers, settings, membership, publishing, noteOf, sayAnew }, ending),
     ...profileOperations({ asker: ctx, settings, events, publishing, home: () => hubs.home() }),
     ...autoReplyOperations(settings, autoReply),
     ...identityOperations({ identity, hub, membership, timers, waits: () => waitsView(store, now) }, ending),

@@ -8,6 +8,7 @@ import { datedAhead } from '../hubs/clocks.ts'
 import { ClocksApart, type HubClient } from '../hubs/hub.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { MailboxKeys } from '../identity/mailbox-keys.ts'
+import type { Events } from '../platform/events.ts'
 import type { Machine } from '../platform/machine.ts'
 import { wasRegistered } from '../store/hubs.ts'
 import { keepLasting, lasting } from '../store/lasting.ts'
@@ -21,16 +22,18 @@ export class Admission {
   readonly #keys: MailboxKeys
   readonly #store: Store
   readonly #chain: Chain
+  readonly #events: Events
   readonly #machine: Machine
 
   constructor(
-    parts: { identity: Identity; keys: MailboxKeys; store: Store; chain: Chain },
+    parts: { identity: Identity; keys: MailboxKeys; store: Store; chain: Chain; events: Events },
     machine: Machine,
   ) {
     this.#identity = parts.identity
     this.#keys = parts.keys
     this.#store = parts.store
     this.#chain = parts.chain
+    this.#events = parts.events
     this.#machine = machine
   }
 
@@ -66,6 +69,7 @@ export class Admission {
     this.#keys.startEpoch()
     keepLasting(store, { anewFrom: previous, anewAt: now })
     this.#machine.log.warn({ previous, aid: identity.aid }, 'the identity was made anew')
+    this.#events.emit('settings')
   }
 }
 

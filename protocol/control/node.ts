@@ -165,6 +165,7 @@ export const nodeOperations = {
     }),
     reply: z.strictObject({
       status: z.string(),
+      aid: aidShape,
       hub_url: z.string(),
       hub_aid: aidShape,
       wire: z.int(),
