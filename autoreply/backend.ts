@@ -39,4 +39,9 @@ export class BackendFailed extends Failure {
   override name = 'BackendFailed'
 }
 
+/** The program, or what it starts, is not there; it would answer nothing else either. */
+export class NotStarted extends BackendFailed {
+  override name = 'NotStarted'
+}
+
 export const ANSWER_CHARACTERS_MAX = 200_000

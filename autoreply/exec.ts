@@ -9,7 +9,7 @@ import { isAbsolute, join } from 'node:path'
 import { present } from '../protocol/encoding/present.ts'
 import type { AgentRow, Provider, ToolAccess } from './agent-row.ts'
 import { agents, findAgent } from './agents.ts'
-import { type Answer, type Backend, BackendFailed, type BackendRequest } from './backend.ts'
+import { type Answer, type Backend, BackendFailed, type BackendRequest, NotStarted } from './backend.ts'
 import { complaintOf } from './complaint.ts'
 import { lendLogin } from './private-home.ts'
 import { findProgram, splitWords } from './program.ts'
@@ -17,7 +17,7 @@ import { promptMarker, promptText } from './prompt.ts'
 import { withoutProxySecrets } from './proxy-secrets.ts'
 import { madeFiles, OUT_FOLDER, placeFiles, readTexts } from './run-files.ts'
 import { runProgram } from './run-program.ts'
-import { confined, isWithin, type Sandbox } from './sandbox.ts'
+import { confined, isWithin, PROGRAMS, type Sandbox } from './sandbox.ts'
 
 const COMMON_ENVIRONMENT = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'SystemRoot'] as const
 /** By which a coding agent reaches its model: the proxy and the authority of a company's network. */
@@ -69,8 +69,11 @@ export function execBackend(options: ExecOptions): Backend {
 }
 
 /** What a program says of its failure goes into log and status. */
-const withoutSecrets = (error: unknown, env: ExecOptions['env']): unknown =>
-  error instanceof BackendFailed ? new BackendFailed(withoutProxySecrets(error.message, env)) : error
+function withoutSecrets(error: unknown, env: ExecOptions['env']): unknown {
+  if (!(error instanceof BackendFailed)) return error
+  const said = withoutProxySecrets(error.message, env)
+  return error instanceof NotStarted ? new NotStarted(said) : new BackendFailed(said)
+}
 
 /** Refuses settings that the agent has no use for. */
 function requireUse(
@@ -223,12 +226,13 @@ function held(
 const isPlainFile = (path: string): boolean =>
   isAbsolute(path) && statSync(path, { throwIfNoEntry: false })?.isFile() === true
 
-/** Of a home, a sandbox shows a program and what stands beside it, which is not enough for the links of version managers. */
+/** Beside the folders of the system, a sandbox shows a program and what stands beside it, too little for version managers. */
 function whereToFind({ sandbox, env }: ExecOptions, program: string): string | undefined {
   const file = findProgram(program, env['PATH'] ?? '')
-  if (sandbox.kind === 'none' || file === undefined || !isWithin(file, env['HOME'] ?? homedir()))
+  if (sandbox.kind === 'none' || file === undefined || PROGRAMS.some(folder => isWithin(file, folder)))
     return undefined
-  return `; ${program} is started from your home (${file}), of which bubblewrap shows no more than that folder: name the whole path of an interpreter outside, such as /usr/bin/python3, or set --no-sandbox`
+  const place = isWithin(file, env['HOME'] ?? homedir()) ? 'your home' : 'outside of the system'
+  return `; ${program} is started from ${place} (${file}): bubblewrap shows that folder alone and hides your home; name the whole path of an interpreter of the system, such as /usr/bin/python3, or set --no-sandbox`
 }
 
 /** Further arguments stand before the sign after which everything is words. */

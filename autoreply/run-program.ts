@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { spawn } from 'node:child_process'
 import { wordsOf } from '../protocol/encoding/errors.ts'
-import { BackendFailed } from './backend.ts'
+import { BackendFailed, NotStarted } from './backend.ts'
 import { complaintOf } from './complaint.ts'
 import { descendantsOf } from './descendants.ts'
 
@@ -12,6 +12,8 @@ const KILL_AFTER_MS = 5_000
 const DRAIN_MS = 500
 /** With which shells end when a program is not there. */
 const NOT_FOUND = 127
+/** What bubblewrap says of it. */
+const UNFOUND = /^bwrap: execvp .*: No such file/m
 
 export type Run = {
   /** What failures call it. */
@@ -65,7 +67,7 @@ export function runProgram(words: readonly string[], given: Run): Promise<string
     child.stdin.end(given.stdin)
     child.on('error', error => {
       given.signal.removeEventListener('abort', onAbort)
-      reject(new BackendFailed(`${given.name} does not start: ${wordsOf(error)}`))
+      reject(new NotStarted(`${given.name} does not start: ${wordsOf(error)}`))
     })
     // a process that left the group may hold the pipes open for ever; the answer does not wait for it
     child.on('exit', () => {
@@ -80,9 +82,9 @@ export function runProgram(words: readonly string[], given: Run): Promise<string
       clearTimeout(drained)
       given.signal.removeEventListener('abort', onAbort)
       const out = Buffer.concat(stdout)
-      const fault = faultOf(code, { stderr, stdout: out }, given.whereToFind)
+      const fault = faultOf(code, { stderr, stdout: out }, given)
       if (failure !== undefined) reject(new BackendFailed(`${given.name}: ${failure}`))
-      else if (fault !== undefined) reject(new BackendFailed(`${given.name} ${fault}`))
+      else if (fault !== undefined) reject(fault)
       else resolve(out.toString('utf8'))
     })
   })
@@ -92,11 +94,14 @@ export function runProgram(words: readonly string[], given: Run): Promise<string
 function faultOf(
   code: number | null,
   { stderr, stdout }: { stderr: Buffer; stdout: Buffer },
-  whereToFind = '',
-): string | undefined {
-  if (code === 0) return isText(stdout) ? undefined : 'printed something that is not text'
+  { name, isHeld = false, whereToFind = '' }: Run,
+): BackendFailed | undefined {
+  if (code === 0)
+    return isText(stdout) ? undefined : new BackendFailed(`${name} printed something that is not text`)
   const tail = complaintOf(stderr, stdout)
-  return `ended with ${code ?? 'a signal'}${tail && `: ${tail}`}${code === NOT_FOUND ? whereToFind : ''}`
+  const said = `${name} ended with ${code ?? 'a signal'}${tail && `: ${tail}`}`
+  const isMissing = code === NOT_FOUND || (isHeld && UNFOUND.test(stderr.toString()))
+  return isMissing ? new NotStarted(`${said}${whereToFind}`) : new BackendFailed(said)
 }
 
 /** Text in UTF-8, as far as that can be told: nothing else is an answer. */

@@ -17,7 +17,18 @@ export const NO_SANDBOX: Sandbox = { kind: 'none', why: 'it was turned off with 
 
 const PROBE_MS = 5_000
 /** Where a system keeps programs and what they are linked with. */
-const PROGRAMS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix', '/gnu']
+export const PROGRAMS = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/opt',
+  '/nix',
+  '/gnu',
+]
 /** What programs read of a system's settings; none of it is a secret. */
 const SETTINGS = [
   'alternatives',

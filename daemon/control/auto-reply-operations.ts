@@ -1,7 +1,7 @@
 /** Operations on automatic answers. */
 import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import type { Settings } from '../home/settings.ts'
-import type { AutoReply } from '../tasks/auto-reply.ts'
+import { type AutoReply, READY_QUESTION } from '../tasks/auto-reply.ts'
 import { autoReplyView, chosen, orRefuse } from './auto-reply.ts'
 import type { Handlers } from './handlers.ts'
 
@@ -42,7 +42,7 @@ export function autoReplyOperations(settings: Settings, autoReply: AutoReply): A
       await autoReply.restart()
       return autoReplyView(undefined, undefined)
     },
-    async autoReplyTest({ question = 'Say in one sentence that you are ready.', ...given }, signal) {
+    async autoReplyTest({ question = READY_QUESTION, ...given }, signal) {
       const config = tried(given.settings)
       return orRefuse('backend_failed', () => autoReply.test(question, signal, config))
     },

@@ -1,11 +1,12 @@
 // project: programs
 
 /** Setting the auto-reply on a node: checked first, written after, and shown in one sentence. */
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { placeHangingAgent, placeScriptedAgent } from '../../autoreply/attack/testing.ts'
+import { findSandbox } from '../../autoreply/sandbox.ts'
 import { readConfig, writeConfig } from '../home/config.ts'
 import { type Node, startNode } from '../node.ts'
 import { chosen } from './auto-reply.ts'
@@ -62,6 +63,26 @@ test.each<[Change, RegExp]>([
   expect(readFileSync(join(dir, 'config.json'), 'utf8')).toBe(before)
   expect((await node.handlers.autoReplyTest({ question: 'hello' }, never)).answer).toContain('hello')
 })
+
+test.skipIf(findSandbox(process.env).kind === 'none')(
+  'a command that the sandbox keeps from starting is refused, with what to name in its place',
+  async () => {
+    const shim = join(dir, 'shims', 'python9')
+    mkdirSync(join(dir, 'shims'))
+    writeFileSync(shim, `#!/bin/sh\nexec ${join(dir, 'versions', 'python9')} "$@"\n`, { mode: 0o755 })
+    mkdirSync(join(dir, 'versions'))
+    writeFileSync(join(dir, 'versions', 'python9'), '#!/bin/sh\ncat\n', { mode: 0o755 })
+    const before = readFileSync(join(dir, 'config.json'), 'utf8')
+    await expect(set({ command: shim })).rejects.toMatchObject({
+      code: 'bad_request',
+      message: expect.stringMatching(
+        /python9 is started from .*hides your home.*\/usr\/bin\/python3.*--no-sandbox/,
+      ),
+    })
+    expect(readFileSync(join(dir, 'config.json'), 'utf8')).toBe(before)
+    expect((await set({ command: shim, sandbox: false })).auto_reply?.command).toBe(shim)
+  },
+)
 
 test('a test shows what a correspondent would get, and what was taken off before', async () => {
   const command = `printf 'one\\033[31m \\342\\200\\256two'`

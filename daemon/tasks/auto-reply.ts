@@ -9,7 +9,7 @@ import {
   type WaitingThread,
 } from '../../autoreply/answering.ts'
 import type { Backend, BackendRequest, MadeFile } from '../../autoreply/backend.ts'
-import { BackendFailed } from '../../autoreply/backend.ts'
+import { BackendFailed, NotStarted } from '../../autoreply/backend.ts'
 import { execBackend, requireProgram } from '../../autoreply/exec.ts'
 import { outgoing } from '../../autoreply/outgoing.ts'
 import { findProgram } from '../../autoreply/program.ts'
@@ -38,6 +38,12 @@ import { textMessage } from './messages.ts'
 import { requireFolder } from './work-folder.ts'
 
 type Guard = Pick<AutoReplyPort, 'requireSafe'> & { isToBlame(error: unknown): boolean }
+
+export const READY_QUESTION = 'Say in one sentence that you are ready.'
+/** Settings with which a command may find its program no longer. */
+const STARTS_ANEW = ['command', 'sandbox', 'work_dir']
+/** A program that still runs after so long was there. */
+const START_WAIT_MS = 3_000
 
 export class AutoReply {
   #ctx: Context
@@ -104,9 +110,32 @@ export class AutoReply {
   ): Promise<void> {
     requireFolder(config.work_dir)
     const sandbox = this.#sandboxOf(config)
-    await this.#backend(config, sandbox)
+    const backend = await this.#backend(config, sandbox)
+    if (config.command !== undefined && STARTS_ANEW.some(member => member in change))
+      await this.#requireStart(backend, given.signal)
     const trials = await this.#trials()
     await trials.require(config, change, { ...given, sandbox: sandbox ?? NO_SANDBOX })
+  }
+
+  /** Throws {@link NotStarted} where a command can't; what else it answers, and when, is shown by a test. */
+  async #requireStart(backend: Backend, signal: AbortSignal): Promise<void> {
+    const patience = this.#ctx.timers.deadline(START_WAIT_MS)
+    try {
+      await backend.reply(this.#question(READY_QUESTION), AbortSignal.any([signal, patience]))
+    } catch (error) {
+      if (error instanceof NotStarted || !(error instanceof BackendFailed)) throw error
+    }
+  }
+
+  /** A question that its owner asks, and nobody else. */
+  #question(text: string, systemPrompt?: string): BackendRequest {
+    return {
+      interactionId: 'test',
+      peer: this.#ctx.identity.aid,
+      peerName: null,
+      turns: [{ role: 'peer', text, attachments: [] }],
+      systemPrompt,
+    }
   }
 
   /** Attacks the agent that answers, as a task could; what leaked, in sentences. */
@@ -191,13 +220,7 @@ export class AutoReply {
     requireFolder(given.work_dir)
     const started = this.#ctx.now()
     const backend = await this.#backend(given)
-    const request: BackendRequest = {
-      interactionId: 'test',
-      peer: this.#ctx.identity.aid,
-      peerName: null,
-      turns: [{ role: 'peer', text: question, attachments: [] }],
-      systemPrompt: given.system_prompt,
-    }
+    const request = this.#question(question, given.system_prompt)
     const timeout = this.#ctx.timers.deadline(autoReplySettings(given).api_timeout_seconds * 1000)
     const { text } = await backend.reply(request, AbortSignal.any([signal, timeout]))
     const { text: answer, changes } = outgoing(text, this.#secrets())
