@@ -11,7 +11,7 @@ import { ensureSecretDirectory } from '../../daemon/platform/files.ts'
 import { DanglingLink } from '../../daemon/platform/folders.ts'
 import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { connect, findTarget } from '../client/control.ts'
-import { describe, HungNode, type Running } from '../client/entries.ts'
+import { describe, HungNode } from '../client/entries.ts'
 import { logEnd, logSince } from '../client/log-tail.ts'
 import { exchange } from '../client/loopback.ts'
 import type { Input, Run } from '../command.ts'
@@ -57,8 +57,7 @@ async function detach(io: Io, input: Input): Promise<number> {
   const running = findTarget(io, input)
   if (running.entry?.data_dir === selection.dir) {
     if (!(await answers(io, running.entry))) throw new HungNode(running.entry)
-    const shown = { already: true, ...describe(running.entry) }
-    const joined = await printJoined(io, input, shown)
+    const joined = await printJoined(io, input, { already: true, ...describe(running.entry) })
     if (joined !== undefined) sayJoined(io, joined)
     return 0
   }
@@ -94,7 +93,7 @@ async function detach(io: Io, input: Input): Promise<number> {
 }
 
 /** Registers a node that runs at the hub that the line names, and prints both; a refusal leaves the node running. */
-async function printJoined(io: Io, input: Input, running: Running) {
+async function printJoined(io: Io, input: Input, running: object) {
   const state = { state: 'running', ...running }
   const url = input.flags.get('--hub')?.[0]
   if (url === undefined) {
