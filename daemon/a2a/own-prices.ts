@@ -40,7 +40,7 @@ export class OwnPrices {
   /** Undefined for a call that is free. */
   quote(capability: string): Quote | undefined {
     const [identity, hub, modules] = [this.#identity, this.#hub, this.#modules]
-    if (!maySign({ identity, hub }))
+    if (!maySign(identity, hub))
       refuseA2a('UnsupportedOperation', 'this node takes no calls now; svc status says why')
     const amount = modules.priceOf(capability)
     if (amount === undefined) return undefined

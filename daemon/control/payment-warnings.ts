@@ -36,14 +36,14 @@ export function paymentWarnings(store: Store, now: () => number): string[] {
     ([problem, { count, amount }]) =>
       `${credits(amount)} of ${count === 1 ? 'a payment' : `${count} payments`} wait: ${SAYS[problem]}; svc reconcile asks again`,
   )
-  const refunds = pendingRefunds({ store }).length
+  const refunds = pendingRefunds(store).length
   const given =
     refunds === 0
       ? []
       : [
           `${refunds === 1 ? 'a refund waits' : `${refunds} refunds wait`} for the hub; svc refund <id> asks again`,
         ]
-  const redeemed = pendingRedemptions({ store, now }).map(
+  const redeemed = pendingRedemptions(store, now()).map(
     ({ amount, reference }) =>
       `the hub has not proven that it redeemed ${credits(amount)}; svc redeem ${amount} --ref ${shellWord(reference)} asks again`,
   )
@@ -57,8 +57,8 @@ export function waitsView(store: Store, now: () => number) {
     receipts: signaturesOnTheWay(store).length,
     orders: waiting.filter(({ side, state }) => side === 'payee' && state === 'ending').length,
     authorizations: openPaymentsOut(store).length,
-    refunds: pendingRefunds({ store }).length,
-    redemptions: pendingRedemptions({ store, now }).length,
+    refunds: pendingRefunds(store).length,
+    redemptions: pendingRedemptions(store, now()).length,
   }
   return Object.values(waits).some(count => count > 0) ? { waits } : {}
 }

@@ -77,7 +77,7 @@ export type RedemptionRules = ReturnType<typeof redemptionRules>
 export const redemptionRules = (ctx: Context) => ({
   referenceFor: (given: Parameters<typeof referenceFor>[1]) => referenceFor(ctx, given),
   /** The network at which this redemption is open already. */
-  openAt: (amount: number, own: Parameters<typeof openAt>[2]) => openAt(ctx, amount, own),
+  openAt: (amount: number, own: string) => openAt(ctx.store, amount, own),
   requireNoneLost: (hub: HubClient, given: Parameters<typeof requireNoneLost>[2], signal: AbortSignal) =>
     requireNoneLost(ctx, hub, given, signal),
 })

@@ -172,7 +172,7 @@ export function creditsWarning(store: Store, hub: CurrentHub): string | undefine
 
 /** Hubs that were left, hold something of this node, and do not show it. */
 export const previousWarnings = (store: Store): string[] =>
-  refusingHubs({ store }).map(
+  refusingHubs(store).map(
     ({ url, code }) =>
       `${url}, which this node left, refuses to show its account there (${code}), and credits or holds of it remain: svc balance --hub ${shellWord(url)} asks again; ask its operator where that fails`,
   )

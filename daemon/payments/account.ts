@@ -15,6 +15,7 @@ import {
   keepComparison,
   lastComparison,
 } from '../store/hub-accounts.ts'
+import type { Store } from '../store/open.ts'
 import { receivedPayments } from '../store/open-payments.ts'
 import { acceptLosses, acceptLostEnds, type PaymentRow, paymentById } from '../store/payments.ts'
 import { endShown, lostFault, lostHolds, orderedAgain, reopenLost } from './lost-holds.ts'
@@ -56,21 +57,16 @@ const SIGNED_BEFORE_MS = 86_400_000
 const ENTRIES_MAX = 100_000
 const READS_MAX = 3
 
-export function keepCheckpoint(
-  { store }: Pick<Needs, 'store'>,
-  hub: string,
-  { checkpoint }: AccountView,
-): void {
+export function keepCheckpoint(store: Store, hub: string, { checkpoint }: AccountView): void {
   keepComparison(store, hub, checkpoint)
 }
 
 /** What the entries of an account came to at the last comparison. */
-export const owedBefore = (store: Context['store'], hub: string): number =>
-  lastComparison(store, hub)?.sum ?? 0
+export const owedBefore = (store: Store, hub: string): number => lastComparison(store, hub)?.sum ?? 0
 
 /** A person goes on with what the hub shows of this account now, whatever was moved before. */
-export function acceptAccount({ store, hubNow }: Pick<Needs, 'store' | 'hubNow'>, hub: string): void {
-  acceptShown(store, hub, hubNow())
+export function acceptAccount(store: Store, hub: string, nowMs: number): void {
+  acceptShown(store, hub, nowMs)
   acceptLosses(store, networkOf(hub))
   acceptLostEnds(store, networkOf(hub))
 }
@@ -93,10 +89,10 @@ export async function compareAccount(ctx: Needs, hub: HubClient, signal: AbortSi
   const gained = new Set(entries.filter(({ delta }) => delta > 0).map(({ transaction }) => transaction))
   const isListed = ({ payment }: PaymentRow) => gained.has(cidText(payment))
   const back = received.filter(row => row.state === 'ending' && isListed(row))
-  endShown(ctx, back)
+  endShown(ctx.store, back)
   const isGone = (row: PaymentRow) =>
     row.state === 'ended' && row.problem !== 'hold_lost' && oldest === undefined && !isListed(row)
-  const again = reopenLost(ctx, received.filter(isGone))
+  const again = reopenLost(ctx.store, ctx.wakers.payments, received.filter(isGone))
   const shown = signed.filter(({ atMs }) => oldest === undefined || atMs > oldest.atMs)
   const restored = restoredFrom(entries, authorized, aid)
   const isCutBefore = ({ seq }: Comparison) => seq < (oldest?.seq ?? 0)
@@ -175,7 +171,7 @@ function acceptedBase(
 }
 
 /** The payment of a task of ours that a hub names; undefined where it names none. */
-export function paymentSaid(store: Context['store'], transaction: string): PaymentRow | undefined {
+export function paymentSaid(store: Store, transaction: string): PaymentRow | undefined {
   try {
     return paymentById(store, parseCid(transaction))
   } catch (error) {

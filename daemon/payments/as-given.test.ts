@@ -16,7 +16,7 @@ test('its words, its document, and the files with their names and bytes', async 
     return join(folder, name)
   })
   const id = delegateTask(alice.ctx, { to: bob.aid, task: 'count', attach })
-  const given = taskAsGiven(alice.ctx, alice.thread(id))
+  const given = taskAsGiven(alice.ctx.threads, alice.thread(id))
   expect(given).toMatchObject({ peer: bob.aid, text: 'count', capability: null })
   expect(given.attachments.map(({ name }) => name)).toEqual(['one.txt', 'two.txt'])
 })
@@ -24,5 +24,5 @@ test('its words, its document, and the files with their names and bytes', async 
 test('what begins with no delegation is no task', async () => {
   await using world = new TestWorld()
   const { bob, id } = await world.conversation()
-  expect(() => taskAsGiven(bob.ctx, bob.thread(id))).toThrow('no delegation')
+  expect(() => taskAsGiven(bob.ctx.threads, bob.thread(id))).toThrow('no delegation')
 })

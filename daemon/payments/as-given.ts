@@ -3,8 +3,7 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import type { Attachment } from '../../protocol/mail/message.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { parseRequestDocument } from '../../protocol/proof/documents.ts'
-import type { Context } from '../context.ts'
-import type { Interaction } from '../store/threads.ts'
+import type { Interaction, Threads } from '../store/threads.ts'
 
 export type GivenTask = {
   peer: string
@@ -16,7 +15,7 @@ export type GivenTask = {
 
 /** Document, words and every file that the document names, also those that went in messages of their own. */
 export function taskAsGiven(
-  { threads }: Pick<Context, 'threads'>,
+  threads: Threads,
   { key, peer, capability }: Pick<Interaction, 'key' | 'peer' | 'capability'>,
 ): GivenTask {
   const own = threads.messages(key).filter(({ direction }) => direction === 'out')

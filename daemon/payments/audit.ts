@@ -102,7 +102,7 @@ export class Audit {
   readonly #loop: Loop
   #nextAt: number
 
-  constructor(ctx: Needs, accounts: KnownAccounts = { ...homeOnly(ctx), accounts: () => [] }) {
+  constructor(ctx: Needs, accounts: KnownAccounts = { ...homeOnly(ctx.hub), accounts: () => [] }) {
     this.#ctx = ctx
     this.#accounts = accounts
     this.#nextAt = ctx.now() + FIRST_MS
@@ -112,7 +112,7 @@ export class Audit {
       log: ctx.log,
       restFirstMs: RESTS * ctx.timings.backoffFirstMs,
       restMaxMs: ROUND_MS,
-      mayRun: () => maySign(ctx),
+      mayRun: () => maySign(ctx.identity, ctx.hub),
       turn: signal => this.#turn(signal),
     })
   }
@@ -131,7 +131,7 @@ export class Audit {
   }
 
   async #turn(lifetime: AbortSignal): Promise<number> {
-    const { hub, now, timers } = this.#ctx
+    const { store, hub, now, hubNow, timers } = this.#ctx
     const waitMs = this.#nextAt - now()
     // a wait longer than the usual one is from a clock that ran ahead
     const isDue = waitMs <= 0 || waitMs > EVERY_MS
@@ -140,7 +140,7 @@ export class Audit {
     if (hub.home !== undefined)
       await this.run(hub.home, { all: false, signal }).catch(error => this.#noteFailed(error))
     const previous = this.#accounts.accounts()
-    for (const network of watchedNetworks(this.#ctx, previous)) {
+    for (const network of watchedNetworks(store, hub, { previous, nowMs: hubNow() })) {
       const left = previous.find(({ identity }) => networkOf(identity.aid) === network)
       if (left !== undefined) await this.#lookAtFormer(left, lifetime)
     }
@@ -157,13 +157,13 @@ export class Audit {
       const account = await compareAccount(this.#ctx, asked, signal)
       const fault = accountFault(account)
       this.#ctx.store.transaction(() => {
-        if (fault === undefined) keepCheckpoint(this.#ctx, hub.identity.aid, account)
+        if (fault === undefined) keepCheckpoint(this.#ctx.store, hub.identity.aid, account)
         else this.#alarm(hub.identity.aid, fault)
-        noteAnswer(this.#ctx, hub)
+        noteAnswer(this.#ctx.store, hub)
       }, 'node.audit')
     } catch (error) {
       this.#noteFailed(error)
-      noteAnswer(this.#ctx, hub, error)
+      noteAnswer(this.#ctx.store, hub, error)
     }
   }
 
@@ -179,17 +179,17 @@ export class Audit {
       forgetSupplyRead(this.#ctx.store, hub)
       forgetHeads(this.#ctx.store, hub)
       forgetWitnessed(this.#ctx.store, hub)
-      acceptAccount(this.#ctx, hub)
+      acceptAccount(this.#ctx.store, hub, this.#ctx.hubNow())
     }, 'node.audit')
   }
 
   /** Reads what is new since the last audit, or everything and every signature. */
   async run(hub: HubClient, { all, signal }: { all: boolean; signal: AbortSignal }): Promise<AuditReport> {
-    const { identity, store } = this.#ctx
+    const { identity, store, settings, hubNow } = this.#ctx
     await hub.refresh()
     noteKeyState(this.#ctx, hub.identity.log)
     const heads = seenHeads(store, hub.identity.aid)
-    const witnessed = await askWitnesses(this.#ctx, hub, signal)
+    const witnessed = await askWitnesses(store, hub, signal)
     const places = [...heads.keys(), ...witnessed.open.map(({ seq }) => seq)]
     const kept = all ? undefined : this.#placeAt(hub.identity.aid, places)
     const own = all ? undefined : identity.aid
@@ -201,7 +201,7 @@ export class Audit {
     let owed: number | undefined
     let account: AccountView | undefined
     const fault = await faultIn(async () => {
-      cosigned = await askCosigned(this.#ctx, hub, signal)
+      cosigned = await askCosigned(settings, hub, signal)
       await this.#read(hub, reader, { told, heads, witnessed, tree, signal })
       if (tree !== undefined) await requireCosigned(tree.whole, cosigned.trees, hub, signal)
       account = await compareAccount(this.#ctx, hub, signal)
@@ -210,10 +210,10 @@ export class Audit {
     const why = fault ?? (account && accountFault(account))
     store.transaction(() => {
       if (why !== undefined) return this.#alarm(hub.identity.aid, why)
-      const times = cosigned.trees.flatMap(({ by }) => by.map(({ atMs }) => atMs))
-      noteWitnessed(this.#ctx, hub.identity.aid, witnessed, times)
+      const cosignedMs = cosigned.trees.flatMap(({ by }) => by.map(({ atMs }) => atMs))
+      noteWitnessed(store, hub.identity.aid, witnessed, { cosignedMs, nowMs: hubNow() })
       this.#keep(hub.identity.aid, reader, tree)
-      if (account !== undefined) keepCheckpoint(this.#ctx, hub.identity.aid, account)
+      if (account !== undefined) keepCheckpoint(this.#ctx.store, hub.identity.aid, account)
     }, 'node.audit')
     const { length, head } = reader.head
     return {
@@ -328,7 +328,7 @@ export class Audit {
         place.length,
         roots.map(root => fromBase64url(root)),
       )
-    if (isBehind || (tree === undefined && cosignersOf(this.#ctx).length > 0)) return undefined
+    if (isBehind || (tree === undefined && cosignersOf(this.#ctx.settings).length > 0)) return undefined
     return { place, tree }
   }
 }

@@ -12,7 +12,7 @@ import {
 } from '../../protocol/proof/cosignature.ts'
 import { type CompactRange, consistencyHolds } from '../../protocol/proof/merkle.ts'
 import { SupplyFault } from '../../protocol/proof/supply-reader.ts'
-import type { Context } from '../context.ts'
+import type { Settings } from '../home/settings.ts'
 import type { HubClient } from '../hubs/hub.ts'
 
 /** A tree that was cosigned, and by whom. */
@@ -20,7 +20,7 @@ export type Cosigned = { size: number; root: Uint8Array; by: { name: string; atM
 /** Trees that witnesses which the user named have cosigned, each the newest of theirs that is shown; and who has none. */
 export type Cosignatures = { trees: Cosigned[]; silent: string[] }
 
-export const cosignersOf = ({ settings }: Pick<Context, 'settings'>): Cosigner[] =>
+export const cosignersOf = (settings: Settings): Cosigner[] =>
   (settings.current.cosigners ?? []).map(parseVerifierKey)
 
 /**
@@ -28,12 +28,12 @@ export const cosignersOf = ({ settings }: Pick<Context, 'settings'>): Cosigner[]
  * signed it and was named here.
  */
 export async function askCosigned(
-  ctx: Pick<Context, 'settings'>,
+  settings: Settings,
   hub: Pick<HubClient, 'identity' | 'credits'>,
   signal: AbortSignal,
 ): Promise<Cosignatures> {
   const trees: Cosigned[] = []
-  let open = cosignersOf(ctx)
+  let open = cosignersOf(settings)
   for (const asked of open.length === 0 ? [] : [undefined, ...open]) {
     if (asked !== undefined && !open.includes(asked)) continue
     const note = await hub.credits.checkpoint(signal, asked?.name)

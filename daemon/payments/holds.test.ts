@@ -42,7 +42,7 @@ test('a hold that a copy which is lost has ended brings the receipt of that end,
   expect(has()).toEqual(TAKEN)
   await bob.stop()
   const node = await world.restore(bob.node, archive, madeAtMs)
-  const restored = new PayingNode(node, homeOnly(node.ctx))
+  const restored = new PayingNode(node, homeOnly(node.ctx.hub))
   expect(restored.payment(id)).toMatchObject({ state: 'held' })
   node.within(() => decline(node.ctx, node.thread(id), 'no time'))
   await restored.payee.look()

@@ -171,16 +171,18 @@ export class Holds {
 
   /** The order as it was decided, under the key that this node has now. */
   #orderOf(row: PaymentRow, encoded: Uint8Array): Uint8Array {
-    const { identity, store } = this.#ctx
+    const { identity, store, hubNow } = this.#ctx
     const { amount, payeeKelSeq } = HoldOrder.decode(encoded).body
     if (payeeKelSeq === identity.log.seq) return encoded
-    const order = orderFor(this.#ctx, row, amount)
+    const order = orderFor(identity, row, { amount, madeAt: hubNow() })
     store.transaction(() => replaceOrder(store, row.interaction, order), 'node.payment')
     return order
   }
 
   async #order(hub: HubClient, order: Uint8Array, signal: AbortSignal): Promise<Settled> {
-    return await withNewestKey(this.#ctx, hub, () => hub.credits.endHold(order, endIn(order), signal))
+    return await withNewestKey(this.#ctx.identity, hub, () =>
+      hub.credits.endHold(order, endIn(order), signal),
+    )
   }
 
   /** Another order ended it, as one of a copy of this node that is lost: the hub has signed how. */
@@ -193,7 +195,8 @@ export class Holds {
 
   /** The credits are the payer's again: a release that changes nothing brings the hub's receipt of that. */
   async #askForLapse(row: PaymentRow, hub: HubClient, signal: AbortSignal): Promise<PaymentRow | undefined> {
-    const release = orderFor(this.#ctx, row, 0)
+    const { identity, hubNow } = this.#ctx
+    const release = orderFor(identity, row, { amount: 0, madeAt: hubNow() })
     const answer = await this.#answer(row, () => this.#order(hub, release, signal))
     if (answer === undefined) return undefined
     if ('receipt' in answer) return await this.#ended(row, hub, answer.receipt)
@@ -290,7 +293,8 @@ export class Holds {
     store.transaction(() => {
       this.#askLater(row, problem)
       const { id: interaction_id, peer } = threads.byKey(row.interaction)
-      const isAwaited = row.state === 'ending' && row.endReceipt === null && maySign(this.#ctx)
+      const isAwaited =
+        row.state === 'ending' && row.endReceipt === null && maySign(this.#ctx.identity, this.#ctx.hub)
       if (problem !== 'unanswered' && isAwaited) letAnswerGo(this.#ctx, row)
       if (row.problem !== problem) store.afterCommit(() => events.emit('message', { interaction_id, peer }))
     }, 'node.payment')

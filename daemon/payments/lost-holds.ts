@@ -6,7 +6,9 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import { hubOfNetwork, networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import type { Waker } from '../platform/waker.ts'
 import { acceptedUntil, alarmOf, raiseAlarm } from '../store/hub-accounts.ts'
+import type { Store } from '../store/open.ts'
 import { heldForUs } from '../store/open-payments.ts'
 import { markEnded, noteProblem, type PaymentRow, reopenEnd } from '../store/payments.ts'
 import { quoteOfRow, receiptFault } from './receipts.ts'
@@ -88,20 +90,17 @@ export const lostFault = ({
  * Payments that their hub has signed to have given to this agent, and that its ledger does not show: their orders go to it
  * once more. Gives their transactions.
  */
-export function reopenLost(
-  { store, wakers }: Pick<Context, 'store' | 'wakers'>,
-  rows: readonly PaymentRow[],
-): ReadonlySet<string> {
+export function reopenLost(store: Store, payments: Waker, rows: readonly PaymentRow[]): ReadonlySet<string> {
   if (rows.length === 0) return new Set()
   store.transaction(() => {
     for (const { interaction } of rows) reopenEnd(store, interaction)
-    store.afterCommit(() => wakers.payments.wake())
+    store.afterCommit(() => payments.wake())
   }, 'node.payment')
   return new Set(rows.map(({ payment }) => cidText(payment)))
 }
 
 /** What a hub signed to have given to this agent and was ordered to give again. */
-export const orderedAgain = (store: Context['store'], network: string): number =>
+export const orderedAgain = (store: Store, network: string): number =>
   heldForUs(store, network)
     .filter(
       ({ state, endReceipt, problem }) =>
@@ -110,7 +109,7 @@ export const orderedAgain = (store: Context['store'], network: string): number =
     .reduce((sum, { moved }) => sum + (moved ?? 0), 0)
 
 /** Their hub shows again what it had lost. */
-export function endShown({ store }: Pick<Context, 'store'>, rows: readonly PaymentRow[]): void {
+export function endShown(store: Store, rows: readonly PaymentRow[]): void {
   if (rows.length === 0) return
   store.transaction(() => {
     for (const { interaction, endReceipt: receipt, moved } of rows)
@@ -119,6 +118,6 @@ export function endShown({ store }: Pick<Context, 'store'>, rows: readonly Payme
 }
 
 /** Whether a person went on with its hub after that had signed it. */
-export const isAccepted = (store: Context['store'], row: PaymentRow): boolean =>
+export const isAccepted = (store: Store, row: PaymentRow): boolean =>
   SettlementReceipt.decode(proofOf(row)).body.settledAt <=
   acceptedUntil(store, hubOfNetwork(row.network) ?? '')

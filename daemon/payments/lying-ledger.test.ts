@@ -41,7 +41,7 @@ function lying(
   return async () => {
     const view = await compareAccount(ctx, liar, signal())
     const fault = accountFault(view)
-    if (fault === undefined) keepCheckpoint(ctx, hubAid(), view)
+    if (fault === undefined) keepCheckpoint(ctx.store, hubAid(), view)
     return fault
   }
 }

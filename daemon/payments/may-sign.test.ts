@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { mayAsk, maySign } from './may-sign.ts'
 
 const of = (deactivated: boolean, oldCopy?: string, unsettled?: string) =>
-  maySign({ identity: { log: { deactivated } }, hub: { oldCopy, unsettled } } as never)
+  maySign({ log: { deactivated } } as never, { oldCopy, unsettled } as never)
 
 test('nothing is paid for an ended identity, by an older copy, or before a restored one was compared', () => {
   expect(of(false)).toBe(true)
@@ -12,7 +12,7 @@ test('nothing is paid for an ended identity, by an older copy, or before a resto
 })
 
 test('an ended identity asks on, an older copy and a restored one before it was compared do not', () => {
-  const asks = (hub: object) => mayAsk({ hub } as never)
+  const asks = (hub: object) => mayAsk(hub as never)
   expect([asks({}), asks({ oldCopy: 'a newer copy' }), asks({ unsettled: 'not asked yet' })]).toEqual([
     true,
     false,

@@ -75,7 +75,7 @@ export class Payee {
   readonly #finishing = new Set<number>()
   #hasReopened = false
 
-  constructor(ctx: HoldNeeds, accounts: Accounts = homeOnly(ctx)) {
+  constructor(ctx: HoldNeeds, accounts: Accounts = homeOnly(ctx.hub)) {
     this.#ctx = ctx
     this.#holds = new Holds(ctx, accounts)
     this.#loop = new Loop({
@@ -83,7 +83,7 @@ export class Payee {
       waker: ctx.wakers.payments,
       log: ctx.log,
       restFirstMs: ctx.timings.backoffFirstMs,
-      mayRun: () => mayAsk(ctx),
+      mayRun: () => mayAsk(ctx.hub),
       turn: () => this.#turn(),
     })
   }
@@ -135,7 +135,7 @@ export class Payee {
   /** The payment's row once it is in the spent set; why it is not taken; undefined where none came. */
   #accept(interaction: Interaction, quote: Quote): PaymentRow | string | undefined {
     const { store, threads, hubNow } = this.#ctx
-    const offer = offerOf({ threads }, interaction)
+    const offer = offerOf(threads, interaction)
     if (offer === undefined) return undefined
     const why = offerFault(offer, { interaction, quote, nowMs: hubNow() })
     if (why !== undefined) return why
@@ -181,11 +181,12 @@ export class Payee {
 
   /** Keeps what came of the work beside the order that takes the credits, or gives them back where nothing came of it. */
   #keepOutcome(row: PaymentRow, { effect, isPrivate = false }: PaidAnswer): PaymentRow | undefined {
-    const { store, threads } = this.#ctx
+    const { identity, store, threads, hubNow } = this.#ctx
     const isDone = effect.status === 'OK' || effect.status === 'UNVERIFIED'
     return store.transaction(() => {
       const current = paymentOf(store, row.interaction) ?? row
-      const order = orderFor(this.#ctx, row, takenFor(threads.byKey(row.interaction), current, isDone))
+      const amount = takenFor(threads.byKey(row.interaction), current, isDone)
+      const order = orderFor(identity, row, { amount, madeAt: hubNow() })
       keepOutcome(store, row.interaction, { outcome: Effect.encode(effect), isPrivate, order })
       return paymentOf(store, row.interaction)
     }, 'node.payment')
@@ -227,7 +228,7 @@ export class Payee {
     if (!this.#hasReopened) reopenUnproven(store)
     this.#hasReopened = true
     const now = hubNow()
-    if (!maySign(this.#ctx)) return this.#askForStored(now)
+    if (!maySign(this.#ctx.identity, this.#ctx.hub)) return this.#askForStored(now)
     attemptEach(lapsedHolds(store, now - AFTER_LAPSE_MS, ORDERS_MAX), row => this.#noteLapse(row))
     this.#learnEnds(now)
     const due = [
@@ -281,8 +282,9 @@ export class Payee {
 
   /** A release of what has lapsed changes nothing, and brings the hub's receipt of that. */
   #noteLapse(row: PaymentRow): void {
-    const { store } = this.#ctx
-    store.transaction(() => keepOrder(store, row.interaction, orderFor(this.#ctx, row, 0)), 'node.payment')
+    const { identity, store, hubNow } = this.#ctx
+    const order = orderFor(identity, row, { amount: 0, madeAt: hubNow() })
+    store.transaction(() => keepOrder(store, row.interaction, order), 'node.payment')
   }
 
   #within(): AbortSignal {

@@ -82,7 +82,7 @@ export class Payer {
   /** Pause before the home is asked once more what lost copies signed. */
   #lostPauseMs = ENDS_FIRST_MS
 
-  constructor(ctx: Needs, commit: Commit, accounts: Accounts = homeOnly(ctx)) {
+  constructor(ctx: Needs, commit: Commit, accounts: Accounts = homeOnly(ctx.hub)) {
     this.#ctx = ctx
     this.#commit = commit
     this.#accounts = accounts
@@ -91,7 +91,7 @@ export class Payer {
       waker: ctx.wakers.spending,
       log: ctx.log,
       restFirstMs: ctx.timings.backoffFirstMs,
-      mayRun: () => maySign(ctx),
+      mayRun: () => maySign(ctx.identity, ctx.hub),
       turn: () => this.#turn(),
     })
   }
@@ -230,7 +230,7 @@ export class Payer {
     { home, by }: { home: HubClient; by: 'person' | 'agent' | 'node' },
   ): Interaction {
     const { store, threads } = this.#ctx
-    const task = taskAsGiven(this.#ctx, interaction)
+    const task = taskAsGiven(threads, interaction)
     const network = networkOf(home.identity.aid)
     const paying = this.#commit(task, created => this.#authorize(created, quote, { network, by }))
     markQuotePaid(store, interaction.key, paying.key)
@@ -331,7 +331,7 @@ export class Payer {
 
 /** Networks of which payments that went out, or what came back of them, are open. */
 function openNetworks(ctx: Pick<Needs, 'store' | 'threads'>): string[] {
-  return [...new Set([...openNetworksOf(ctx.store), ...takenNetworks(ctx)])]
+  return [...new Set([...openNetworksOf(ctx.store), ...takenNetworks(ctx.store)])]
 }
 
 /** Whether a price in credits of the home cannot be judged yet, since nobody has said what lost copies paid. */

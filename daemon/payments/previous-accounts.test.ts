@@ -94,7 +94,10 @@ test('a previous hub whose books are in doubt is named until a person accepts it
 })
 
 test('a previous hub is left alone once nothing is open or left there, and nothing was taken for two weeks', async () => {
-  const watched = () => watchedNetworks(bob.node.ctx, [bob.node.hub])
+  const watched = () => {
+    const { store, hub, hubNow } = bob.node.ctx
+    return watchedNetworks(store, hub, { previous: [bob.node.hub], nowMs: hubNow() })
+  }
   expect(watched()).toEqual([])
   const id = await world.held(alice, bob)
   expect(watched()).toEqual([])

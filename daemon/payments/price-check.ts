@@ -7,10 +7,10 @@ import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { buildEffect, type Effect } from '../../protocol/proof/effect.ts'
 import { Authorization, networkOf, purposeOf } from '../../protocol/proof/payment.ts'
 import { type Quote, quoteText } from '../../protocol/proof/quote.ts'
-import type { Context } from '../context.ts'
 import { alarmOf } from '../store/hub-accounts.ts'
 import { isLocal } from '../store/interactions.ts'
-import type { Interaction } from '../store/threads.ts'
+import type { Store } from '../store/open.ts'
+import type { Interaction, Threads } from '../store/threads.ts'
 
 /** What came to pay with: an authorization and the salt that ties it to this task. */
 export type Offer = { authorization: Authorization; encoded: Uint8Array; salt: Uint8Array }
@@ -59,17 +59,17 @@ const NOT_TAKEN: Readonly<Record<NotTaken, string>> = {
 }
 
 /** Undefined where credits of a hub are taken. */
-export const whyNotTaken = ({ store }: Pick<Context, 'store'>, hub: string): NotTaken | undefined =>
+export const whyNotTaken = (store: Store, hub: string): NotTaken | undefined =>
   alarmOf(store, hub) === undefined ? undefined : 'hub_in_doubt'
 
 export const notTakenEffect = (why: NotTaken): Effect =>
   buildEffect({ status: 'UNAVAILABLE', message: NOT_TAKEN[why] })
 
 /** What came with the first message of a task; undefined where nothing did, or nothing that can be read. */
-export function offerOf(ctx: Pick<Context, 'threads'>, interaction: Interaction): Offer | undefined {
-  const [first] = ctx.threads.messages(interaction.key, 0, 1)
+export function offerOf(threads: Threads, interaction: Interaction): Offer | undefined {
+  const [first] = threads.messages(interaction.key, 0, 1)
   if (first === undefined) return undefined
-  const message = ctx.threads.message(first.key)
+  const message = threads.message(first.key)
   const decoded = decodePayload(message.kind, message.payload)
   if (decoded.kind !== kinds.delegate) return undefined
   const { paySalt: salt, authorization: encoded } = decoded.payload

@@ -7,6 +7,7 @@ import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import { isLocal, keepOpenPrice, openPriceOf } from '../store/interactions.ts'
+import type { Store } from '../store/open.ts'
 import { holdBack } from '../store/outbox.ts'
 import { keepOrder, type PaymentRow, paymentOf } from '../store/payments.ts'
 import type { Interaction, Message, Outgoing } from '../store/threads.ts'
@@ -17,15 +18,13 @@ type Needs = Pick<Context, 'identity' | 'store' | 'threads' | 'wakers' | 'now' |
 const TAKEN_WITHIN_MS = 60_000
 
 /** Keeps what a task costs while it is not paid for, as it was when it came. */
-export const notePrice = ({ store }: Pick<Needs, 'store'>, { key }: Interaction, amount: number): void =>
+export const notePrice = (store: Store, { key }: Interaction, amount: number): void =>
   keepOpenPrice(store, key, amount)
 
 /** What this task costs before anybody answers it; undefined where it costs nothing, or is paid for. */
-export const openPrice = ({ store }: Pick<Needs, 'store'>, { key }: Interaction): number | undefined =>
-  openPriceOf(store, key)
+export const openPrice = (store: Store, { key }: Interaction): number | undefined => openPriceOf(store, key)
 
-export const dropPrice = ({ store }: Pick<Needs, 'store'>, { key }: Interaction): void =>
-  keepOpenPrice(store, key, null)
+export const dropPrice = (store: Store, { key }: Interaction): void => keepOpenPrice(store, key, null)
 
 /** Queues words of this side; the first ones of a task that is paid for take its credits. Runs inside a transaction. */
 export function queuePricedAnswer(
@@ -34,20 +33,24 @@ export function queuePricedAnswer(
   outgoing: Outgoing,
 ): ReturnType<Needs['threads']['queue']> {
   const isHeld = paymentOf(ctx.store, interaction.key)?.state === 'held'
-  if (openPrice(ctx, interaction) !== undefined && !isHeld)
+  if (openPrice(ctx.store, interaction) !== undefined && !isHeld)
     refuse(
       'wrong_state',
       'the payment for this task is not held yet; its answer would be unpaid',
       `svc thread ${interaction.id}`,
     )
   // a stop may have come between the hold and this
-  if (isHeld) dropPrice(ctx, interaction)
+  if (isHeld) dropPrice(ctx.store, interaction)
   const row = paymentOf(ctx.store, interaction.key)
   if (row?.side !== 'payee' || row.state !== 'held' || outgoing.kind !== kinds.message)
     return ctx.threads.queue(interaction, outgoing)
   const payload = withReceipts(outgoing, row)
   const queued = ctx.threads.queue(interaction, { ...outgoing, payload })
-  keepOrder(ctx.store, interaction.key, orderFor(ctx, row, row.amount))
+  keepOrder(
+    ctx.store,
+    interaction.key,
+    orderFor(ctx.identity, row, { amount: row.amount, madeAt: ctx.hubNow() }),
+  )
   holdBack(ctx.store, queued.message.key, ctx.now() + TAKEN_WITHIN_MS)
   ctx.store.afterCommit(() => ctx.wakers.payments.wake())
   return queued

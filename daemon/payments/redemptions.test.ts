@@ -58,7 +58,7 @@ test('one that waits for its hub is not made at another one, whatever that refus
   const { home } = alice.node.ctx.hub
   const asked = alice.wallet.redeem(home ?? left, AMOUNT, 'bill 1', AbortSignal.timeout(100))
   await expect(asked).rejects.toMatchObject({ code: 'wrong_state' })
-  expect(openAt(alice.node.ctx, AMOUNT, 'bill 1')).toBe(world.network)
+  expect(openAt(alice.node.ctx.store, AMOUNT, 'bill 1')).toBe(world.network)
   expect(other.ledger.balanceOf(alice.node.aid).balance).toBe(GRANTED)
 })
 

@@ -9,6 +9,7 @@ import { shellWord } from '../../protocol/shell.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
+import type { Store } from '../store/open.ts'
 import { openRedemptions, redemptionAsked } from '../store/redemptions.ts'
 import { lastRestore } from '../store/restores.ts'
 import { authorizedSince, redeemedBefore } from './own-records.ts'
@@ -27,21 +28,17 @@ const REPEATED_WITHIN_MS = 10 * 60_000
 const SPOKEN_OF_MS = 86_400_000
 
 /** Redemptions of which the hub has proven nothing, by what asks again. */
-export function pendingRedemptions({ store, now }: Pick<Context, 'store' | 'now'>) {
-  return signed(store).filter(({ notAfter }) => notAfter + SPOKEN_OF_MS > now())
+export function pendingRedemptions(store: Store, nowMs: number) {
+  return signed(store).filter(({ notAfter }) => notAfter + SPOKEN_OF_MS > nowMs)
 }
 
 /** The network in whose credits such a redemption waits for the proof of its hub. */
-export function openAt(
-  { store }: Pick<Context, 'store'>,
-  amount: number,
-  reference: string,
-): string | undefined {
+export function openAt(store: Store, amount: number, reference: string): string | undefined {
   const encoded = redemptionAsked(store, { amount, reference })
   return encoded && Authorization.decode(encoded).body.network
 }
 
-const signed = (store: Context['store']) =>
+const signed = (store: Store) =>
   openRedemptions(store).map(({ amount, reference, authorization }) => ({
     amount,
     reference,

@@ -83,9 +83,9 @@ test('more than was taken is not given back, nor twice, nor where nothing was ta
 test('one that the hub has not moved is pending until it has', async () => {
   world.post.ledger.next('settle', { kind: 'lost_before' })
   await expect(refund(PART)).rejects.toThrow()
-  expect(pendingRefunds(bob.node.ctx)).toHaveLength(1)
+  expect(pendingRefunds(bob.node.ctx.store)).toHaveLength(1)
   await refund(PART)
-  expect(pendingRefunds(bob.node.ctx)).toEqual([])
+  expect(pendingRefunds(bob.node.ctx.store)).toEqual([])
 })
 
 describe('a refund that came from the provider of a task', () => {
@@ -106,12 +106,12 @@ describe('a refund that came from the provider of a task', () => {
   test('is moved by the hub, counted once, and stands in the chain with its receipt', async () => {
     const encoded = given()
     take(encoded)
-    expect(takenNetworks(alice.node.ctx)).toEqual([world.network])
+    expect(takenNetworks(alice.node.ctx.store)).toEqual([world.network])
     await settle()
-    expect([got(), takenNetworks(alice.node.ctx)]).toEqual([PART, []])
+    expect([got(), takenNetworks(alice.node.ctx.store)]).toEqual([PART, []])
     expect(settled()).toMatchObject({ amount: PART, verified: true, receipt: expect.anything() })
     take(encoded)
-    expect(takenNetworks(alice.node.ctx)).toEqual([])
+    expect(takenNetworks(alice.node.ctx.store)).toEqual([])
   })
 
   test('is not counted by a receipt that does not hold', async () => {
@@ -129,10 +129,10 @@ describe('a refund that came from the provider of a task', () => {
     world.post.ledger.always('settle', { kind: 'refuse', reason: 'expired' })
     world.clock.ms = notAfter + 4 * 60_000
     await settle()
-    expect(takenNetworks(alice.node.ctx)).toHaveLength(1)
+    expect(takenNetworks(alice.node.ctx.store)).toHaveLength(1)
     world.pass(1)
     await settle()
-    expect([got(), takenNetworks(alice.node.ctx)]).toEqual([0, []])
+    expect([got(), takenNetworks(alice.node.ctx.store)]).toEqual([0, []])
   })
 
   test('of the whole price is taken; anything that is not for this task is passed over', () => {
@@ -152,11 +152,11 @@ describe('a refund that came from the provider of a task', () => {
         continue
       }
       take(encoded)
-      expect(takenNetworks(alice.node.ctx)).toEqual([])
+      expect(takenNetworks(alice.node.ctx.store)).toEqual([])
     }
     take(new Uint8Array([1, 2]))
-    expect(takenNetworks(alice.node.ctx)).toEqual([])
+    expect(takenNetworks(alice.node.ctx.store)).toEqual([])
     take(given({ amount: PRICE }))
-    expect(takenNetworks(alice.node.ctx)).toHaveLength(1)
+    expect(takenNetworks(alice.node.ctx.store)).toHaveLength(1)
   })
 })

@@ -15,6 +15,7 @@ import {
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
+import type { Store } from '../store/open.ts'
 import { toldRefunds, waitingRefunds } from '../store/open-payments.ts'
 import { addGivenBack, keepRefund, keepRefundTold, type PaymentRow, paymentOf } from '../store/payments.ts'
 import { isRefundNoted, noteRefund } from '../store/refunds.ts'
@@ -158,11 +159,10 @@ function bodyOf(encoded: Uint8Array): Authorization['body'] | undefined {
 const transactionIn = (encoded: Uint8Array): Uint8Array => transactionOf(Authorization.decode(encoded))
 
 /** In whose credits providers gave something back and no hub has moved it yet. */
-export const takenNetworks = ({ store }: Pick<Needs, 'store'>): string[] =>
-  toldRefunds(store).map(({ network }) => network)
+export const takenNetworks = (store: Store): string[] => toldRefunds(store).map(({ network }) => network)
 
 /** Tasks of which this node signed to give something back, and the hub has not moved it. */
-export const pendingRefunds = ({ store }: Pick<Needs, 'store'>): PaymentRow[] => waitingRefunds(store)
+export const pendingRefunds = (store: Store): PaymentRow[] => waitingRefunds(store)
 
 /** Asks a hub for what providers gave back; what it does not move is asked for until its time is over. */
 export async function settleTaken(ctx: Needs, home: HubClient, signal: AbortSignal): Promise<void> {
@@ -185,7 +185,7 @@ export async function settleTaken(ctx: Needs, home: HubClient, signal: AbortSign
 }
 
 /** Whether what became of a refund stands here. */
-export const isNoted = (store: Context['store'], encoded: Uint8Array): boolean =>
+export const isNoted = (store: Store, encoded: Uint8Array): boolean =>
   isRefundNoted(store, transactionIn(encoded))
 
 /**
@@ -212,7 +212,7 @@ export async function takeUpRefund(
   }, 'node.payment')
 }
 
-function countBack(store: Context['store'], encoded: Uint8Array, amount: number): void {
+function countBack(store: Store, encoded: Uint8Array, amount: number): void {
   const { refundOf } = Authorization.decode(encoded).body
   if (refundOf === undefined) throw new Error('this authorization gives nothing back')
   addGivenBack(store, refundOf, amount)
@@ -233,7 +233,7 @@ async function ask(
   const quote = { provider, what: '', amount, network, holdSeconds: undefined, settleSeconds: SETTLE_SECONDS }
   const settle = () => home.credits.settle(encoded, quote, signal)
   const isOwn = authorization.body.payer === ctx.identity.aid && !isOfOldKey(ctx, encoded)
-  const answer = isOwn ? await withNewestKey(ctx, home, settle) : await settle()
+  const answer = isOwn ? await withNewestKey(ctx.identity, home, settle) : await settle()
   if ('refused' in answer) return { says: plainLine(answer.says, REASON_CHARACTERS_MAX) }
   const kinds = [settlementKinds.paid]
   const asked = { authorization, kinds, askedAtMs: notBefore }

@@ -58,7 +58,7 @@ export class Wallet {
   readonly #ctx: Needs
   readonly #holds: Holds
 
-  constructor(ctx: Needs, accounts: Accounts = homeOnly(ctx)) {
+  constructor(ctx: Needs, accounts: Accounts = homeOnly(ctx.hub)) {
     this.#ctx = ctx
     this.#holds = new Holds(ctx, accounts)
   }
@@ -91,7 +91,7 @@ export class Wallet {
     const { store, chain } = this.#ctx
     const terms = { amount, reference }
     const before = redemptionAsked(store, terms)
-    const openIn = openAt(this.#ctx, amount, reference)
+    const openIn = openAt(store, amount, reference)
     if (openIn !== undefined && openIn !== networkOf(home.identity.aid))
       return refuse(
         'wrong_state',
@@ -142,7 +142,7 @@ export class Wallet {
 
   #redeemed(home: HubClient, encoded: Uint8Array, reference: string, signal: AbortSignal) {
     const ask = () => home.credits.redeem(encoded, reference, signal)
-    return this.#isOld(encoded) ? ask() : withNewestKey(this.#ctx, home, ask)
+    return this.#isOld(encoded) ? ask() : withNewestKey(this.#ctx.identity, home, ask)
   }
 
   /** What became of payments of which nothing was heard, on both sides. */

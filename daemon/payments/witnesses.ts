@@ -8,9 +8,9 @@ import { decodeKel, KelInvalid, type VerifiedKel, verifyKel } from '../../protoc
 import { chainDid } from '../../protocol/proof/evidence.ts'
 import { SupplyFault } from '../../protocol/proof/supply-reader.ts'
 import { statementHolds, type WitnessBody, WitnessStatement } from '../../protocol/proof/witness.ts'
-import type { Context } from '../context.ts'
 import type { HubClient, ShownStatement } from '../hubs/hub.ts'
 import { keepWitnessed, witnessedOf } from '../store/hub-accounts.ts'
+import type { Store } from '../store/open.ts'
 
 const WITNESS_FRESH_MS = 48 * 3_600_000
 /** One witness has one for each of 14 days, and a hub 64 witnesses. */
@@ -21,7 +21,7 @@ export type Witnessed = { all: WitnessBody[]; open: WitnessBody[] }
 
 /** Asks before the chain is read: what somebody saw before then has to be on it. */
 export async function askWitnesses(
-  { store }: Pick<Context, 'store'>,
+  store: Store,
   hub: Pick<HubClient, 'identity' | 'credits'>,
   signal: AbortSignal,
 ): Promise<Witnessed> {
@@ -88,14 +88,13 @@ export function requireAsLong({ length }: { length: number }, { open }: Witnesse
 
 /** All of them agree with the chain. */
 export function noteWitnessed(
-  { store, hubNow }: Pick<Context, 'store' | 'hubNow'>,
+  store: Store,
   hub: string,
   { all }: Witnessed,
-  cosignedMs: readonly number[] = [],
+  { cosignedMs, nowMs }: { cosignedMs: readonly number[]; nowMs: number },
 ): void {
   const before = witnessedOf(store, hub)
   if (before === undefined && all.length + cosignedMs.length === 0) return
-  const nowMs = hubNow()
   // one whose clock runs ahead is not fresher for that
   const said = [...all.map(({ observedAt }) => observedAt), ...cosignedMs]
   const times = said.map(ms => Math.min(ms, nowMs))

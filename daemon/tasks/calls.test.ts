@@ -519,7 +519,7 @@ describe('a task in words that has a price', () => {
       status: 'PAYMENT_REQUIRED',
       payment_required: { accepts: [{ amount: '5', extra: { hold_s: (7 * DAY_MS + HOUR_MS) / 1000 } }] },
     })
-    expect(openPrice(bob.ctx, bob.thread(id))).toBeUndefined()
+    expect(openPrice(bob.ctx.store, bob.thread(id))).toBeUndefined()
   })
 
   test('cannot be paid at a build without payments, which says so', async () => {
@@ -537,11 +537,11 @@ describe('a task in words that has a price', () => {
     bob.ctx.settings.change({ auto_reply: { backend: 'exec', command: 'cat' } })
     const id = calledHere(alice.aid, authorized({ amount: 5 }, (7 * DAY_MS) / 1000))
     expect(bob.thread(id).autoReply).toBe(0)
-    expect(openPrice(bob.ctx, bob.thread(id))).toBe(5)
+    expect(openPrice(bob.ctx.store, bob.thread(id))).toBe(5)
     calls.start()
     await expect.poll(() => bob.thread(id).autoReply, SOON).toBe(1)
     expect(told).toEqual(['hold'])
-    expect(openPrice(bob.ctx, bob.thread(id))).toBeUndefined()
+    expect(openPrice(bob.ctx.store, bob.thread(id))).toBeUndefined()
     expect(answersOf(id)).toEqual([])
     expect(bob.heard.at(-1)).toEqual({
       type: 'inbox',
@@ -555,6 +555,6 @@ describe('a task in words that has a price', () => {
     const id = await asked()
     await aTurn()
     expect(bob.thread(id)).toMatchObject({ state: 'open', autoReply: 0 })
-    expect(openPrice(bob.ctx, bob.thread(id))).toBe(5)
+    expect(openPrice(bob.ctx.store, bob.thread(id))).toBe(5)
   })
 })

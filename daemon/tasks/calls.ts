@@ -108,7 +108,7 @@ export class Calls {
   }
 
   async #run(interaction: Interaction): Promise<void> {
-    const price = openPrice(this.#ctx, interaction)
+    const price = openPrice(this.#ctx.store, interaction)
     if (price !== undefined) return this.#runWords(interaction, price)
     const capability = interaction.capability ?? ''
     const provider = this.#modules.find(capability)
@@ -134,7 +134,7 @@ export class Calls {
     if ('effect' in held) return this.#answer(interaction, held)
     store.transaction(() => {
       const { id, state } = threads.update(threads.byKey(interaction.key), { autoReply: 1 })
-      dropPrice(this.#ctx, interaction)
+      dropPrice(this.#ctx.store, interaction)
       store.afterCommit(() => events.emit('inbox', { interaction_id: id, peer: interaction.peer, state }))
     }, 'node.payment')
   }
@@ -177,7 +177,7 @@ export class Calls {
     if (home === undefined) return { quote: undefined }
     const provider = this.#ctx.identity.aid
     const paid = paymentOf(this.#ctx.store, interaction.key)
-    const why = paid === undefined ? whyNotTaken(this.#ctx, home.identity.aid) : undefined
+    const why = paid === undefined ? whyNotTaken(this.#ctx.store, home.identity.aid) : undefined
     if (why !== undefined) return { effect: notTakenEffect(why) }
     const starts = paid === undefined ? this.#modules.startsOf(what) : (paid.starts ?? undefined)
     const terms = { what, amount: paid?.amount ?? amount ?? 1, seconds, starts }
@@ -212,7 +212,7 @@ export class Calls {
     store.transaction(() => {
       const interaction = threads.byKey(key)
       markCallBegun(store, key, false)
-      dropPrice(this.#ctx, interaction)
+      dropPrice(this.#ctx.store, interaction)
       if (interaction.numbered > 0) return
       if (interaction.state === 'open') answerWithEffect(this.#ctx, interaction, effect, parts)
       else if (interaction.state === 'end_proposed') acceptEnd(this.#ctx, interaction)

@@ -61,7 +61,7 @@ describe('a task that was taken', () => {
   const handed = (...[by, price]: ['provider' | 'words' | 'nobody', number?]) => {
     bob.within(() => bob.ctx.threads.update(of(), { autoReply: 1 }))
     bob.within(() => handOver(bob.ctx, of(), { by, price }))
-    return { autoReply: of().autoReply, price: openPrice(bob.ctx, of()), state: of().state }
+    return { autoReply: of().autoReply, price: openPrice(bob.ctx.store, of()), state: of().state }
   }
 
   test('in words is left to people and programs, once its price is paid where it has one', () => {

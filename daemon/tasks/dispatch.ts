@@ -44,7 +44,7 @@ export function answeringOf(
 /** Hands a task that was just taken to who answers it; runs inside the transaction of the caller. */
 export function handOver(ctx: ConversationNeeds, interaction: Interaction, { by, price }: Answering): void {
   if (by === 'nobody') answerWithEffect(ctx, interaction, notServed(interaction.capability ?? ''))
-  if (by === 'words' && price !== undefined) notePrice(ctx, interaction, price)
+  if (by === 'words' && price !== undefined) notePrice(ctx.store, interaction, price)
   if (by !== 'provider' && price === undefined) return
   ctx.threads.update(interaction, { autoReply: 0 })
   ctx.store.afterCommit(() => ctx.wakers.calls.wake())

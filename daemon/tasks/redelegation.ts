@@ -30,7 +30,7 @@ export function redelegate(
           : 'only who delegated a task delegates it anew',
         `svc thread ${lost.id}`,
       )
-    const task = taskAsGiven(ctx, current)
+    const task = taskAsGiven(ctx.threads, current)
     const gone = task.attachments.find(({ cid }) => ctx.attachments.find(cidText(cid)) === undefined)
     if (gone !== undefined)
       refuse(

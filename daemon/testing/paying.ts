@@ -28,7 +28,7 @@ export class PayingNode {
   readonly calls: Calls
   readonly wallet: Wallet
 
-  constructor(node: TestNode, accounts: Accounts = homeOnly(node.ctx)) {
+  constructor(node: TestNode, accounts: Accounts = homeOnly(node.ctx.hub)) {
     this.node = node
     const { ctx } = node
     this.payer = new Payer(ctx, (task, pay) => commitTask(ctx, task, pay), accounts)

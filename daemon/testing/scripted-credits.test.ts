@@ -19,7 +19,11 @@ afterEach(() => world[Symbol.asyncDispose]())
 
 const has = () => [alice, bob].flatMap(({ node }) => Object.values(world.post.ledger.balanceOf(node.aid)))
 const order = (id: string, amount: number) =>
-  orderFor(bob.node.ctx, { payment: bob.payment(id)?.payment ?? new Uint8Array() }, amount)
+  orderFor(
+    bob.node.ctx.identity,
+    { payment: bob.payment(id)?.payment ?? new Uint8Array() },
+    { amount, madeAt: bob.node.ctx.hubNow() },
+  )
 const end = (id: string, amount: number) =>
   bob.node.hub.credits.endHold(order(id, amount), amount === 0 ? 'release' : 'capture', never)
 
