@@ -1,8 +1,9 @@
 /** What a clock that ran a year ahead has put off is tried again soon after the clock is right. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kinds } from '../protocol/mail/payload.ts'
 import { doChores, expire } from './maintenance.ts'
-import { Audit } from './payments/audit.ts'
+import { auditOf } from './payments/x402.ts'
 import { askForCapabilities } from './sealed/top-ups.ts'
 import { addA2aEvent, addA2aTask, dueA2aPushes, putA2aPush, putOffPush } from './store/a2a.ts'
 import { dueEntries } from './store/outbox.ts'
@@ -120,7 +121,7 @@ describe('after a clock that ran a year ahead', () => {
   })
 
   test('a hub is audited again', async () => {
-    const audit = new Audit(alice.node.ctx)
+    const audit = auditOf(alice.node.ctx)
     const { credits } = alice.node.hub
     const { supplyRecords } = credits
     let audited = 0

@@ -112,10 +112,10 @@ function groundOptions(options: NodeOptions): GroundOptions {
 
 /** What pays and is paid, in a build that does. */
 const paymentsOf = (ctx: Context, membership: Membership) => ({
-  payee: payments && new payments.Payee(ctx, membership),
-  audit: payments && new payments.Audit(ctx, membership),
-  payer: payments && new payments.Payer(ctx, (task, pay) => commitTask(ctx, task, pay), membership),
-  wallet: payments && new payments.Wallet(ctx, membership),
+  payee: payments?.payeeOf(ctx, membership),
+  audit: payments?.auditOf(ctx, membership),
+  payer: payments?.payerOf(ctx, (task, pay) => commitTask(ctx, task, pay), membership),
+  wallet: payments?.walletOf(ctx, membership),
 })
 
 /** What the rooms above the line share beside the ground. */

@@ -451,6 +451,7 @@ export const rooms: Record<string, Room> = {
       'daemon/platform',
       'daemon/home',
       'daemon/store',
+      'daemon/identity',
       'daemon/chain',
       'daemon/hubs',
       'daemon/context.ts',

@@ -254,6 +254,8 @@ test('a part of the node names what it needs of the context; only those that joi
     'daemon/mail/taking.ts',
     'daemon/membership/open.ts',
     'daemon/node.ts',
+    'daemon/payments/parts.ts',
+    'daemon/payments/x402.ts',
     'daemon/tasks/auto-reply.ts',
     'daemon/tasks/delegation.ts',
   ])

@@ -11,7 +11,7 @@ import type { Membership } from '../membership/home.ts'
 import type { Sync } from '../membership/sync.ts'
 import type { Modules } from '../modules/modules.ts'
 import type { Audit } from '../payments/audit.ts'
-import { spentWithLost } from '../payments/lost-payments.ts'
+import { LostPayments } from '../payments/lost-payments.ts'
 import type { Wallet } from '../payments/wallet.ts'
 import { refuse } from '../refusal.ts'
 import type { AutoReply } from '../tasks/auto-reply.ts'
@@ -112,7 +112,8 @@ export function paymentOperations(ctx: Context, parts: PaymentParts): PaymentOpe
   const hubs = new OwnHubs({ identity, hub, membership, timers })
   const tasks = new TaskFinder(ctx.threads, new Restored(ctx.store, contacts, hubNow))
   const changed = () => wakers.rounds.wake()
-  const spentToday = () => spentWithLost(ctx, Math.floor(hubNow() / DAY_MS) * DAY_MS, undefined)
+  const lost = new LostPayments(ctx.store, ctx.threads, hubNow)
+  const spentToday = () => lost.spent(Math.floor(hubNow() / DAY_MS) * DAY_MS, undefined)
   return {
     ...priceOperations({ settings, hub, modules, changed, requirePayments }),
     ...spendOperations({ settings, spentToday, requirePayments }),

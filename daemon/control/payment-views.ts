@@ -1,6 +1,6 @@
 /** What a reader of a task sees of its price, and of what became of its payment. */
 import { present } from '../../protocol/encoding/present.ts'
-import { doubtOf, type LostPayment, sayDoubt } from '../payments/lost-payments.ts'
+import { type LostPayment, LostPayments, sayDoubt } from '../payments/lost-payments.ts'
 import type { Store } from '../store/open.ts'
 import { givenBack, type PaymentRow, paymentOf } from '../store/payments.ts'
 import { type QuoteRow, quoteOf } from '../store/quotes.ts'
@@ -61,12 +61,12 @@ const openView = ({ amount, starts, holdSeconds, says }: QuoteRow) => ({
 export class PaymentViews {
   readonly #store: Store
   readonly #threads: Threads
-  readonly #hubNow: () => number
+  readonly #lost: LostPayments
 
   constructor(store: Store, threads: Threads, hubNow: () => number) {
     this.#store = store
     this.#threads = threads
-    this.#hubNow = hubNow
+    this.#lost = new LostPayments(store, threads, hubNow)
   }
 
   /** What a task costs, and what became of it; undefined where it has no price. */
@@ -95,8 +95,7 @@ export class PaymentViews {
 
   /** What a price waits for after a restore, and what a lost copy may have paid it with. */
   #doubtView(quote: QuoteRow) {
-    const [store, threads, hubNow] = [this.#store, this.#threads, this.#hubNow]
-    const doubt = doubtOf({ store, threads, hubNow }, quote)
+    const doubt = this.#lost.doubtOf(quote)
     if (doubt === undefined) return {}
     if (doubt.state === 'paid')
       return { lost_payments: doubt.payments.map(lostPaymentView), reason: sayDoubt(doubt) }

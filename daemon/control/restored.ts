@@ -120,7 +120,7 @@ export class Restored {
   }
 
   #orders(): LostOrder[] {
-    return knownLostOrders({ store: this.#store, hubNow: this.#hubNow })
+    return knownLostOrders(this.#store, this.#hubNow())
   }
 }
 

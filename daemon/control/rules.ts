@@ -2,10 +2,8 @@
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { setSending } from '../mail/holding.ts'
-import { compareAccount } from '../payments/account.ts'
-import { requireRefundsKnown } from '../payments/lost-orders.ts'
-import { openAt, referenceFor, requireNoneLost } from '../payments/redemptions.ts'
-import { prepareRefund, settleRefund } from '../payments/refunds.ts'
+import { type PaymentParts, paymentParts } from '../payments/parts.ts'
+import { openAt } from '../payments/redemptions.ts'
 import { refuse } from '../refusal.ts'
 import { paymentOf } from '../store/payments.ts'
 import type { Interaction, Message } from '../store/threads.ts'
@@ -72,36 +70,44 @@ function endNow(ctx: Context, held: Interaction, { mode, note }: Ending): Intera
   return proposeEnd(ctx, interaction)
 }
 
+type Asked = Parameters<PaymentParts['redemptions']['referenceFor']>[0]
 export type RedemptionRules = ReturnType<typeof redemptionRules>
 
-export const redemptionRules = (ctx: Context) => ({
-  referenceFor: (given: Parameters<typeof referenceFor>[1]) => referenceFor(ctx, given),
-  /** The network at which this redemption is open already. */
-  openAt: (amount: number, own: string) => openAt(ctx.store, amount, own),
-  requireNoneLost: (hub: HubClient, given: Parameters<typeof requireNoneLost>[2], signal: AbortSignal) =>
-    requireNoneLost(ctx, hub, given, signal),
-})
+export function redemptionRules(ctx: Context) {
+  const { redemptions } = paymentParts(ctx)
+  return {
+    referenceFor: (given: Asked) => redemptions.referenceFor(given),
+    /** The network at which this redemption is open already. */
+    openAt: (amount: number, own: string) => openAt(ctx.store, amount, own),
+    requireNoneLost: (hub: HubClient, given: Asked, signal: AbortSignal) =>
+      redemptions.requireNoneLost(hub, given, signal),
+  }
+}
 
 export type RefundRules = ReturnType<typeof refundRules>
 
 export function refundRules(ctx: Context) {
+  const { ownRefunds, lostOrders, comparison } = paymentParts(ctx)
   /** Signs what goes back, and says so to the requester where the task still takes words. */
   const prepare = (task: Interaction, amount: number | undefined, isRenewed = false) =>
     ctx.store.transaction(() => {
-      const prepared = prepareRefund(ctx, task, amount, isRenewed)
+      const prepared = ownRefunds.prepare(task, amount, isRenewed)
       if (prepared.isNew && maySend(task)) say(ctx, task, refundMessage(prepared))
       return prepared
     }, 'node.pay')
   return {
     /** The network whose credits a task was paid with. */
     networkOf: (task: Interaction) => paymentOf(ctx.store, task.key)?.network ?? '',
-    requireKnown: (hub: HubClient, task: Interaction, given: Parameters<typeof requireRefundsKnown>[3]) =>
-      requireRefundsKnown(ctx, hub, task, given),
+    requireKnown: (
+      hub: HubClient,
+      task: Interaction,
+      given: Parameters<typeof lostOrders.requireRefundsKnown>[2],
+    ) => lostOrders.requireRefundsKnown(hub, task, given),
     prepare: (task: Interaction, amount: number | undefined) => prepare(task, amount),
     renew: (task: Interaction, amount: number | undefined) =>
       prepare(ctx.threads.byKey(task.key), amount, true),
-    settle: (hub: HubClient, task: Interaction, given: Parameters<typeof settleRefund>[3]) =>
-      settleRefund(ctx, hub, task, given),
-    compare: (hub: HubClient, signal: AbortSignal) => compareAccount(ctx, hub, signal),
+    settle: (hub: HubClient, task: Interaction, given: Parameters<typeof ownRefunds.settle>[2]) =>
+      ownRefunds.settle(hub, task, given),
+    compare: (hub: HubClient, signal: AbortSignal) => comparison.compare(hub, signal),
   }
 }

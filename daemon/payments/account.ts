@@ -6,8 +6,8 @@
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { networkOf } from '../../protocol/proof/payment.ts'
-import type { Context } from '../context.ts'
 import type { AccountEntry, HubClient } from '../hubs/hub.ts'
+import type { Waker } from '../platform/waker.ts'
 import {
   acceptedUntil,
   acceptShown,
@@ -18,15 +18,11 @@ import {
 import type { Store } from '../store/open.ts'
 import { receivedPayments } from '../store/open-payments.ts'
 import { acceptLosses, acceptLostEnds, type PaymentRow, paymentById } from '../store/payments.ts'
-import { endShown, lostFault, lostHolds, orderedAgain, reopenLost } from './lost-holds.ts'
-import { type LostOrder, lostOrders, unprovenFault } from './lost-orders.ts'
-import { type Authorized, authorizedSince, type Signed, signedSince } from './own-records.ts'
+import { endShown, type LostHolds, lostFault, orderedAgain, reopenLost } from './lost-holds.ts'
+import { type LostOrder, type LostOrders, unprovenFault } from './lost-orders.ts'
+import type { Authorized, OwnRecords, Signed } from './own-records.ts'
 import { mayLapse } from './unsettled-holds.ts'
 
-type Needs = Pick<
-  Context,
-  'store' | 'chain' | 'threads' | 'identity' | 'hubNow' | 'log' | 'events' | 'wakers'
->
 export type AccountView = {
   entries: AccountEntry[]
   /** Debits that this node did not sign. */
@@ -71,60 +67,89 @@ export function acceptAccount(store: Store, hub: string, nowMs: number): void {
   acceptLostEnds(store, networkOf(hub))
 }
 
-/** Compares what a hub shows of this account with what is known of it here. */
-export async function compareAccount(ctx: Needs, hub: HubClient, signal: AbortSignal): Promise<AccountView> {
-  const { aid } = hub.identity
-  const nowMs = ctx.hubNow()
-  const acceptedMs = acceptedUntil(ctx.store, aid)
-  const sinceMs = Math.max(nowMs - WINDOW_MS, acceptedMs)
-  const lost = await lostHolds(ctx, hub, signal)
-  // before the hub is asked: what is moved meanwhile is not missed
-  const signed = signedSince(ctx, aid, sinceMs)
-  const received = receivedPayments(ctx.store, networkOf(aid), nowMs - WINDOW_MS)
-  const { entries, balance } = await readAccount(hub, signal)
-  const authorized = authorizedSince(ctx, nowMs - WINDOW_MS - SIGNED_BEFORE_MS)
-  const orders = await lostOrders(ctx, hub, entries, signal)
-  const oldest = entries.length < ENTRIES_MAX ? undefined : entries.at(-1)
-  const isShown = shownIn(entries)
-  const gained = new Set(entries.filter(({ delta }) => delta > 0).map(({ transaction }) => transaction))
-  const isListed = ({ payment }: PaymentRow) => gained.has(cidText(payment))
-  const back = received.filter(row => row.state === 'ending' && isListed(row))
-  endShown(ctx.store, back)
-  const isGone = (row: PaymentRow) =>
-    row.state === 'ended' && row.problem !== 'hold_lost' && oldest === undefined && !isListed(row)
-  const again = reopenLost(ctx.store, ctx.wakers.payments, received.filter(isGone))
-  const shown = signed.filter(({ atMs }) => oldest === undefined || atMs > oldest.atMs)
-  const restored = restoredFrom(entries, authorized, aid)
-  const isCutBefore = ({ seq }: Comparison) => seq < (oldest?.seq ?? 0)
-  const isLongAgo = ({ atMs }: Comparison) => atMs < nowMs - WINDOW_MS
-  const kept = lastComparison(ctx.store, aid)
-  const base = kept === undefined || isLongAgo(kept) || isCutBefore(kept) ? { seq: 0, sum: 0 } : kept
-  const from = kept === undefined && acceptedMs > 0 ? acceptedBase(ctx, entries, balance) : base
-  const isAccepted = acceptedIn(entries, { acceptedMs, kept })
-  const sum = from.sum + total(entries.filter(({ seq }) => seq > from.seq))
-  return {
-    entries,
-    ...explained(
-      unsignedOf(entries, authorized, restored).filter(entry => !isAccepted.holds(entry)),
-      orders,
-    ),
-    missing: shown.filter(
-      one => !restored.has(one.transaction) && !isShown(one) && !again.has(one.transaction),
-    ),
-    again: again.size > 0,
-    lost: lost.filter(one => back.every(({ interaction }) => interaction !== one.interaction)),
-    short:
-      balance !== undefined && balance + orderedAgain(ctx.store, networkOf(aid)) < sum
-        ? { sum, balance }
-        : undefined,
-    isCut: kept !== undefined && isCutBefore(kept) && !isLongAgo(kept),
-    sumAt: seq => sum - total(entries.filter(entry => entry.seq > seq)),
-    checkpoint: {
-      seq: entries[0]?.seq ?? from.seq,
-      sum,
-      atMs: nowMs,
-      acceptedSeq: isAccepted.upTo,
-    },
+type ComparedParts = {
+  store: Store
+  records: OwnRecords
+  lostHolds: LostHolds
+  lostOrders: LostOrders
+  payments: Waker
+}
+
+export class AccountComparison {
+  readonly #store: Store
+  readonly #records: OwnRecords
+  readonly #lostHolds: LostHolds
+  readonly #lostOrders: LostOrders
+  readonly #payments: Waker
+  readonly #hubNow: () => number
+
+  /** `payments`: wakes what orders again what a hub lost. */
+  constructor({ store, records, lostHolds, lostOrders, payments }: ComparedParts, hubNow: () => number) {
+    this.#store = store
+    this.#records = records
+    this.#lostHolds = lostHolds
+    this.#lostOrders = lostOrders
+    this.#payments = payments
+    this.#hubNow = hubNow
+  }
+
+  /** Compares what a hub shows of this account with what is known of it here. */
+  async compare(hub: HubClient, signal: AbortSignal): Promise<AccountView> {
+    const store = this.#store
+    const { aid } = hub.identity
+    const nowMs = this.#hubNow()
+    const acceptedMs = acceptedUntil(store, aid)
+    const sinceMs = Math.max(nowMs - WINDOW_MS, acceptedMs)
+    const lost = await this.#lostHolds.at(hub, signal)
+    // before the hub is asked: what is moved meanwhile is not missed
+    const signed = this.#records.signedSince(aid, sinceMs)
+    const received = receivedPayments(store, networkOf(aid), nowMs - WINDOW_MS)
+    const { entries, balance } = await readAccount(hub, signal)
+    const authorized = this.#records.authorizedSince(nowMs - WINDOW_MS - SIGNED_BEFORE_MS)
+    const orders = await this.#lostOrders.at(hub, entries, signal)
+    const oldest = entries.length < ENTRIES_MAX ? undefined : entries.at(-1)
+    const isShown = shownIn(entries)
+    const gained = new Set(entries.filter(({ delta }) => delta > 0).map(({ transaction }) => transaction))
+    const isListed = ({ payment }: PaymentRow) => gained.has(cidText(payment))
+    const back = received.filter(row => row.state === 'ending' && isListed(row))
+    endShown(store, back)
+    const isGone = (row: PaymentRow) =>
+      row.state === 'ended' && row.problem !== 'hold_lost' && oldest === undefined && !isListed(row)
+    const again = reopenLost(store, this.#payments, received.filter(isGone))
+    const shown = signed.filter(({ atMs }) => oldest === undefined || atMs > oldest.atMs)
+    const restored = restoredFrom(entries, authorized, aid)
+    const isCutBefore = ({ seq }: Comparison) => seq < (oldest?.seq ?? 0)
+    const isLongAgo = ({ atMs }: Comparison) => atMs < nowMs - WINDOW_MS
+    const kept = lastComparison(store, aid)
+    const base = kept === undefined || isLongAgo(kept) || isCutBefore(kept) ? { seq: 0, sum: 0 } : kept
+    const from =
+      kept === undefined && acceptedMs > 0 ? acceptedBase(store, this.#hubNow(), { entries, balance }) : base
+    const isAccepted = acceptedIn(entries, { acceptedMs, kept })
+    const sum = from.sum + total(entries.filter(({ seq }) => seq > from.seq))
+    return {
+      entries,
+      ...explained(
+        unsignedOf(entries, authorized, restored).filter(entry => !isAccepted.holds(entry)),
+        orders,
+      ),
+      missing: shown.filter(
+        one => !restored.has(one.transaction) && !isShown(one) && !again.has(one.transaction),
+      ),
+      again: again.size > 0,
+      lost: lost.filter(one => back.every(({ interaction }) => interaction !== one.interaction)),
+      short:
+        balance !== undefined && balance + orderedAgain(store, networkOf(aid)) < sum
+          ? { sum, balance }
+          : undefined,
+      isCut: kept !== undefined && isCutBefore(kept) && !isLongAgo(kept),
+      sumAt: seq => sum - total(entries.filter(entry => entry.seq > seq)),
+      checkpoint: {
+        seq: entries[0]?.seq ?? from.seq,
+        sum,
+        atMs: nowMs,
+        acceptedSeq: isAccepted.upTo,
+      },
+    }
   }
 }
 
@@ -157,15 +182,15 @@ async function readAccount({ credits }: Pick<HubClient, 'credits'>, signal: Abor
 
 /** A balance counts what has lapsed before its entry is there: that is left out, or it would be counted twice. */
 function acceptedBase(
-  { store, hubNow }: Pick<Needs, 'store' | 'hubNow'>,
-  entries: readonly AccountEntry[],
-  balance: number | undefined,
+  store: Store,
+  nowMs: number,
+  { entries, balance }: { entries: readonly AccountEntry[]; balance: number | undefined },
 ) {
   const back = new Set(entries.filter(({ delta }) => delta > 0).map(({ transaction }) => transaction))
   const untilOf = (transaction = '') => paymentSaid(store, transaction)?.holdUntil ?? null
   const lapsing = entries.filter(
     ({ reason, transaction }) =>
-      reason === 'held' && !back.has(transaction) && mayLapse(untilOf(transaction), hubNow()),
+      reason === 'held' && !back.has(transaction) && mayLapse(untilOf(transaction), nowMs),
   )
   return { seq: entries[0]?.seq ?? 0, sum: Math.max(0, (balance ?? 0) + total(lapsing)) }
 }

@@ -1,4 +1,5 @@
 /** What a hub publishes of its credits is read to its end, and what cannot be true stops payments. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { utf8 } from '../../protocol/encoding/bytes.ts'
@@ -8,8 +9,9 @@ import { seenHeads } from '../store/supply-heads.ts'
 import { DAY_MS, HOUR_MS } from '../testing/node.ts'
 import { GRANTED, PaidWorld, type PayingNode } from '../testing/paying.ts'
 import { ScriptedSupply } from '../testing/scripted-supply.ts'
-import { Audit } from './audit.ts'
-import { noteHead } from './seen-heads.ts'
+import type { Audit } from './audit.ts'
+import { paymentParts } from './parts.ts'
+import { auditOf } from './x402.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -21,7 +23,7 @@ beforeEach(async () => {
   ;({ alice } = await world.paid())
   supply = new ScriptedSupply(world.post, () => world.clock.ms)
   supply.showTo(alice.node)
-  audit = new Audit(alice.node.ctx)
+  audit = auditOf(alice.node.ctx)
   day(1)
 })
 afterEach(async () => {
@@ -113,13 +115,13 @@ describe('payments stop where the hub', () => {
   })
 
   test('shows another record where one of its receipts named one', async () => {
-    noteHead(alice.node.ctx, hubAid(), [1, contentId(utf8('another record'))])
+    paymentParts(alice.node.ctx).heads.note(hubAid(), [1, contentId(utf8('another record'))])
     await found(/the hub showed another one before/)
   })
 
   test('has lost a record that one of its receipts named', async () => {
     const id = supply.ids[2] as Uint8Array
-    noteHead(alice.node.ctx, hubAid(), [7, id])
+    paymentParts(alice.node.ctx).heads.note(hubAid(), [7, id])
     await found(/the hub showed bafk?\w* there, and it is missing/)
   })
 

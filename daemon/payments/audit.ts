@@ -20,17 +20,15 @@ import {
   forgetWitnessed,
   keepSupplyRead,
   lastSupplyRead,
-  raiseAlarm,
 } from '../store/hub-accounts.ts'
-import { forgetHeads, keepOnlyHead, seenHeads } from '../store/supply-heads.ts'
-import { type AccountView, acceptAccount, accountFault, compareAccount, keepCheckpoint } from './account.ts'
-import { type Accounts, homeOnly } from './accounts.ts'
+import { forgetHeads, seenHeads } from '../store/supply-heads.ts'
+import { type AccountView, acceptAccount, accountFault, keepCheckpoint } from './account.ts'
+import type { Accounts } from './accounts.ts'
 import { askCosigned, type Cosignatures, cosignersOf, requireCosigned } from './cosigned.ts'
 import type { LostOrder } from './lost-orders.ts'
 import { maySign } from './may-sign.ts'
+import type { PaymentParts } from './parts.ts'
 import { noteAnswer, watchedNetworks } from './previous-accounts.ts'
-import { noteKeyState } from './receipts.ts'
-import { HEAD_SEEN } from './seen-heads.ts'
 import { askWitnesses, noteWitnessed, requireAsLong, requireWitnessed, type Witnessed } from './witnesses.ts'
 
 type Needs = Pick<
@@ -51,7 +49,7 @@ type Needs = Pick<
 >
 
 /** `accounts`: at every hub that knows this identity. */
-type KnownAccounts = Accounts & { accounts(): HubClient[] }
+export type KnownAccounts = Accounts & { accounts(): HubClient[] }
 
 const EVERY_MS = 6 * 3_600_000
 const FIRST_MS = 10 * 60_000
@@ -98,11 +96,13 @@ type Kept = { place: SupplyPlace; tree: CompactRange | undefined }
 
 export class Audit {
   readonly #ctx: Needs
+  readonly #parts: PaymentParts
   readonly #accounts: KnownAccounts
   readonly #loop: Loop
   #nextAt: number
 
-  constructor(ctx: Needs, accounts: KnownAccounts = { ...homeOnly(ctx.hub), accounts: () => [] }) {
+  constructor(ctx: Needs, parts: PaymentParts, accounts: KnownAccounts) {
+    this.#parts = parts
     this.#ctx = ctx
     this.#accounts = accounts
     this.#nextAt = ctx.now() + FIRST_MS
@@ -154,11 +154,11 @@ export class Audit {
     try {
       const asked = await this.#accounts.accountOf(networkOf(hub.identity.aid))
       if (asked === undefined) return
-      const account = await compareAccount(this.#ctx, asked, signal)
+      const account = await this.#parts.comparison.compare(asked, signal)
       const fault = accountFault(account)
       this.#ctx.store.transaction(() => {
         if (fault === undefined) keepCheckpoint(this.#ctx.store, hub.identity.aid, account)
-        else this.#alarm(hub.identity.aid, fault)
+        else this.#parts.alarms.raise(hub.identity.aid, fault)
         noteAnswer(this.#ctx.store, hub)
       }, 'node.audit')
     } catch (error) {
@@ -187,7 +187,7 @@ export class Audit {
   async run(hub: HubClient, { all, signal }: { all: boolean; signal: AbortSignal }): Promise<AuditReport> {
     const { identity, store, settings, hubNow } = this.#ctx
     await hub.refresh()
-    noteKeyState(this.#ctx, hub.identity.log)
+    this.#parts.receipts.noteKeyState(hub.identity.log)
     const heads = seenHeads(store, hub.identity.aid)
     const witnessed = await askWitnesses(store, hub, signal)
     const places = [...heads.keys(), ...witnessed.open.map(({ seq }) => seq)]
@@ -204,12 +204,12 @@ export class Audit {
       cosigned = await askCosigned(settings, hub, signal)
       await this.#read(hub, reader, { told, heads, witnessed, tree, signal })
       if (tree !== undefined) await requireCosigned(tree.whole, cosigned.trees, hub, signal)
-      account = await compareAccount(this.#ctx, hub, signal)
+      account = await this.#parts.comparison.compare(hub, signal)
       owed = await this.#checkTree(hub, reader, account, signal)
     })
     const why = fault ?? (account && accountFault(account))
     store.transaction(() => {
-      if (why !== undefined) return this.#alarm(hub.identity.aid, why)
+      if (why !== undefined) return this.#parts.alarms.raise(hub.identity.aid, why)
       const cosignedMs = cosigned.trees.flatMap(({ by }) => by.map(({ atMs }) => atMs))
       noteWitnessed(store, hub.identity.aid, witnessed, { cosignedMs, nowMs: hubNow() })
       this.#keep(hub.identity.aid, reader, tree)
@@ -291,29 +291,12 @@ export class Audit {
   }
 
   #keep(hub: string, reader: SupplyReader, tree: Tree): void {
-    const { store, chain, hubNow } = this.#ctx
+    const { store } = this.#ctx
     const { length, head, issued, retired } = reader.place
     const roots = tree?.atPlace.map(root => toBase64url(root))
     keepSupplyRead(store, hub, { length, head, issued, retired, roots })
     const seen = reader.head
-    keepOnlyHead(store, hub, [seen.length - 1, seen.head])
-    const headId = cidText(seen.head)
-    const [last] = chain.read({ eventType: HEAD_SEEN, limit: 1 }).slice(-1)
-    const before = last?.['payload'] as { chain_did?: string; head_id?: string } | undefined
-    if (before?.chain_did === chainDid(hub) && before.head_id === headId) return
-    chain.append(HEAD_SEEN, {
-      chain_did: chainDid(hub),
-      seq: seen.length - 1,
-      head_id: headId,
-      observed_at: hubNow(),
-    })
-  }
-
-  #alarm(hub: string, fault: string): void {
-    const { store, log, events } = this.#ctx
-    raiseAlarm(store, hub, fault)
-    log.error({ hub, fault }, 'the hub publishes what cannot be true of its credits')
-    store.afterCommit(() => events.emit('hub'))
+    this.#parts.heads.settle(hub, [seen.length - 1, seen.head])
   }
 
   /** Where the last reading ended; undefined where a head before that was seen since. */

@@ -1,4 +1,5 @@
 /** Only a receipt that the hub signed ends a hold in a node, whatever else happens to the question or to its answer. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { balancesOf } from '../control/parts.ts'
@@ -7,7 +8,7 @@ import { HOUR_MS } from '../testing/node.ts'
 import { GRANTED, PaidWorld, PayingNode, PRICE } from '../testing/paying.ts'
 import type { Fault } from '../testing/scripted-credits.ts'
 import { homeOnly } from './accounts.ts'
-import { Payee } from './payee.ts'
+import { payeeOf } from './x402.ts'
 
 const MINUTE_MS = 60_000
 
@@ -148,7 +149,7 @@ test('a hold that an earlier release took for ended without a receipt is asked a
   world.post.ledger.next('endHold', { kind: 'refuse', reason: 'hold_ended' })
   await bob.payee.look()
   bob.node.ctx.store.run("UPDATE payments SET state = 'ended', moved = 0, problem = NULL, next_at = 0")
-  const anew = new Payee(bob.node.ctx)
+  const anew = payeeOf(bob.node.ctx)
   await anew.look()
   await anew.stop()
   expect(bob.payment(id)).toMatchObject({ state: 'ended', moved: PRICE, problem: null })

@@ -22,11 +22,11 @@ import {
 } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
 import { type Accounts, withNewestKey } from './accounts.ts'
-import { isAccepted, noteLost } from './lost-holds.ts'
+import { isAccepted } from './lost-holds.ts'
 import { maySign } from './may-sign.ts'
 import { orderFor } from './orders.ts'
-import { letAnswerGo } from './priced-tasks.ts'
-import { quoteOfRow, receiptFault } from './receipts.ts'
+import type { PaymentParts } from './parts.ts'
+import { quoteOfRow } from './receipts.ts'
 
 export type HoldNeeds = Pick<
   Context,
@@ -60,10 +60,12 @@ const endIn = (order: Uint8Array): 'capture' | 'release' =>
 
 export class Holds {
   readonly #ctx: HoldNeeds
+  readonly #parts: PaymentParts
   readonly #accounts: Accounts
 
-  constructor(ctx: HoldNeeds, accounts: Accounts) {
+  constructor(ctx: HoldNeeds, parts: PaymentParts, accounts: Accounts) {
     this.#ctx = ctx
+    this.#parts = parts
     this.#accounts = accounts
   }
 
@@ -139,7 +141,7 @@ export class Holds {
     if (said === undefined) return
     const receipt = 'end' in said ? said.end : undefined
     if (receipt === undefined) return this.#open(row, 'refused')
-    const fault = await receiptFault(this.#ctx, row, hub, receipt, 'ended')
+    const fault = await this.#parts.receipts.faultOfRow(row, hub, receipt, 'ended')
     if (fault !== undefined) return this.#open(row, 'bad_receipt')
     const { kind, amount } = SettlementReceipt.decode(receipt).body
     const moved = kind === settlementKinds.captured ? amount : 0
@@ -155,7 +157,7 @@ export class Holds {
     if (said === undefined) return
     const receipt = 'refused' in said ? undefined : said.end
     if (receipt === undefined) return this.#askLater(row, row.problem)
-    if ((await receiptFault(this.#ctx, row, hub, receipt, 'ended')) !== undefined)
+    if ((await this.#parts.receipts.faultOfRow(row, hub, receipt, 'ended')) !== undefined)
       return this.#open(row, 'bad_receipt')
     const { kind, amount } = SettlementReceipt.decode(receipt).body
     const moved = kind === settlementKinds.captured ? amount : 0
@@ -165,7 +167,7 @@ export class Holds {
       markEnded(store, row.interaction, { receipt, moved })
       this.#record(threads.byKey(row.interaction), row, moved)
       const ended = paymentOf(store, row.interaction)
-      if (ended !== undefined) letAnswerGo(this.#ctx, ended)
+      if (ended !== undefined) this.#parts.answers.letGo(ended)
     }, 'node.payment')
   }
 
@@ -223,13 +225,13 @@ export class Holds {
 
   #lose(row: PaymentRow, hub: HubClient): undefined {
     const { store } = this.#ctx
-    noteLost(this.#ctx, hub, row)
+    this.#parts.lostHolds.note(hub, row)
     this.#open(row, 'hold_lost')
     if (isAccepted(store, row)) store.transaction(() => acceptLostEnds(store, row.network), 'node.payment')
   }
 
   async #ended(row: PaymentRow, hub: HubClient, receipt: Uint8Array): Promise<PaymentRow | undefined> {
-    const fault = await receiptFault(this.#ctx, row, hub, receipt, 'ended')
+    const fault = await this.#parts.receipts.faultOfRow(row, hub, receipt, 'ended')
     if (fault !== undefined) {
       this.#ctx.log.error({ fault }, 'the receipt of the hub does not hold')
       return this.#open(row, 'bad_receipt')
@@ -248,13 +250,13 @@ export class Holds {
       if (row.endReceipt !== null) return paymentOf(store, row.interaction)
       this.#record(threads.byKey(row.interaction), row, moved)
       const ended = paymentOf(store, row.interaction)
-      if (ended !== undefined) letAnswerGo(this.#ctx, ended)
+      if (ended !== undefined) this.#parts.answers.letGo(ended)
       return ended
     }, 'node.payment')
   }
 
   async #isHeld(row: PaymentRow, hub: HubClient, receipt: Uint8Array): Promise<boolean> {
-    const fault = await receiptFault(this.#ctx, row, hub, receipt, 'held')
+    const fault = await this.#parts.receipts.faultOfRow(row, hub, receipt, 'held')
     if (fault === undefined) return true
     this.#ctx.log.error({ fault }, 'the receipt of the hub does not hold')
     this.#open(row, 'bad_receipt')
@@ -295,7 +297,7 @@ export class Holds {
       const { id: interaction_id, peer } = threads.byKey(row.interaction)
       const isAwaited =
         row.state === 'ending' && row.endReceipt === null && maySign(this.#ctx.identity, this.#ctx.hub)
-      if (problem !== 'unanswered' && isAwaited) letAnswerGo(this.#ctx, row)
+      if (problem !== 'unanswered' && isAwaited) this.#parts.answers.letGo(row)
       if (row.problem !== problem) store.afterCommit(() => events.emit('message', { interaction_id, peer }))
     }, 'node.payment')
     return undefined

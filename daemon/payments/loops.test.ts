@@ -1,4 +1,5 @@
 /** The loops of payments and mail: a write that fails is said once, waited out and made good; a silent hub holds up nothing. */
+
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -25,9 +26,7 @@ import { ReviewUploads } from '../tasks/reviews.ts'
 import { failWrites } from '../testing/failing-store.ts'
 import { HOUR_MS, type TestNode } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
-import { Audit } from './audit.ts'
-import { Payee } from './payee.ts'
-import { Payer } from './payer.ts'
+import { auditOf, payeeOf, payerOf } from './x402.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -57,9 +56,9 @@ function runs<T extends { start(): unknown; stop(): void | Promise<void> }>(part
   part.start()
   return part
 }
-const payerOf = ({ node }: PayingNode) => {
+const hurriedPayer = ({ node }: PayingNode) => {
   const ctx = hurried(node)
-  return new Payer(ctx, (task, pay) => commitTask(ctx, task, pay))
+  return payerOf(ctx, (task, pay) => commitTask(ctx, task, pay))
 }
 
 /** A task whose price has come, and that nobody has judged. */
@@ -78,7 +77,7 @@ describe('a hub that does not answer', () => {
     const held = await world.held(alice, bob)
     alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(held), ''))
     world.post.ledger.always('account', { kind: 'hang' })
-    runs(payerOf(alice))
+    runs(hurriedPayer(alice))
     const isAsked = () => world.post.ledger.asked.some(({ operation }) => operation === 'account')
     await expect.poll(isAsked).toBe(true)
     const id = await quoted()
@@ -93,7 +92,7 @@ describe('a hub that does not answer', () => {
     alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(held), ''))
     world.post.ledger.always('account', { kind: 'hang' })
     const { ctx } = alice.node
-    runs(payerOf(alice))
+    runs(hurriedPayer(alice))
     const asked = () => world.post.ledger.asked.filter(({ operation }) => operation === 'account').length
     await expect.poll(asked).toBe(1)
     for (let n = 0; n < 5; n++) {
@@ -112,7 +111,7 @@ const rows: Row[] = [
       const id = await quoted()
       return {
         at: alice.node,
-        start: () => runs(payerOf(alice)),
+        start: () => runs(hurriedPayer(alice)),
         isDone: () => quote(id)?.state === 'paid',
       }
     },
@@ -125,7 +124,7 @@ const rows: Row[] = [
       await world.settle()
       return {
         at: bob.node,
-        start: () => runs(new Payee(hurried(bob.node))),
+        start: () => runs(payeeOf(hurried(bob.node))),
         isDone: () => bob.payment(id)?.state === 'ended',
       }
     },
@@ -134,7 +133,7 @@ const rows: Row[] = [
     'audits',
     async () => {
       const ctx = hurried(alice.node)
-      const audit = new Audit(ctx)
+      const audit = auditOf(ctx)
       world.pass(HOUR_MS)
       return {
         at: alice.node,

@@ -2,36 +2,22 @@
  * A hub that does not have what it signed: that it holds something for this agent, or that it gave it to it. Its receipt goes
  * into the evidence chain as the proof, and its credits are neither paid nor taken until a person says so.
  */
+import type { Logger } from 'pino'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { hubOfNetwork, networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
-import type { Context } from '../context.ts'
+import type { Chain } from '../chain/chain.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import type { Events } from '../platform/events.ts'
 import type { Waker } from '../platform/waker.ts'
 import { acceptedUntil, alarmOf, raiseAlarm } from '../store/hub-accounts.ts'
 import type { Store } from '../store/open.ts'
 import { heldForUs } from '../store/open-payments.ts'
 import { markEnded, noteProblem, type PaymentRow, reopenEnd } from '../store/payments.ts'
-import { quoteOfRow, receiptFault } from './receipts.ts'
-
-type Noting = Pick<Context, 'store' | 'chain' | 'threads' | 'log' | 'events'>
-type Asking = Pick<Context, 'store' | 'chain' | 'threads' | 'hubNow' | 'log' | 'events'>
+import type { Threads } from '../store/threads.ts'
+import { quoteOfRow, type Receipts } from './receipts.ts'
 
 /** So many holds are asked about when an account is compared, the newest. */
 const HOLDS_COMPARED_MAX = 64
-
-/** A hub contradicts what it signed: said once, with its proof. */
-export function noteLost(ctx: Noting, hub: Pick<HubClient, 'identity'>, row: PaymentRow): void {
-  if (row.problem === 'hold_lost') return
-  const { store, log, events } = ctx
-  const fault = lostFault(row)
-  const { aid } = hub.identity
-  store.transaction(() => {
-    record(ctx, row)
-    if (alarmOf(store, aid) === undefined && !isAccepted(store, row)) raiseAlarm(store, aid, fault)
-    store.afterCommit(() => events.emit('hub'))
-  }, 'node.audit')
-  log.error({ hub: aid, fault }, 'the hub does not have what it signed that it holds')
-}
 
 /** The newest that the hub signed about it. */
 function proofOf({ heldReceipt, endReceipt }: PaymentRow): Uint8Array {
@@ -40,41 +26,77 @@ function proofOf({ heldReceipt, endReceipt }: PaymentRow): Uint8Array {
   return receipt
 }
 
-function record({ chain, threads }: Noting, row: PaymentRow): void {
-  const { payment, amount, network } = row
-  chain.append('svc.payment.lost', {
-    interaction_id: threads.byKey(row.interaction).id,
-    transaction: cidText(payment),
-    amount,
-    network,
-    receipt: proofOf(row),
-  })
-}
+type LostHoldParts = { store: Store; threads: Threads; chain: Chain; receipts: Receipts; events: Events }
 
-/**
- * What a hub signed that it holds for this agent and does not have any more, although it was given the authorization once
- * more; what has an order is asked about by that. What a person went on in spite of is left out.
- */
-export async function lostHolds(ctx: Asking, hub: HubClient, signal: AbortSignal): Promise<PaymentRow[]> {
-  const lost: PaymentRow[] = []
-  const network = networkOf(hub.identity.aid)
-  for (const row of heldForUs(ctx.store, network).slice(-HOLDS_COMPARED_MAX)) {
-    const isLost = row.state === 'ending' ? row.problem === 'hold_lost' : await isGone(ctx, hub, row, signal)
-    if (isLost) lost.push(row)
+export class LostHolds {
+  readonly #store: Store
+  readonly #threads: Threads
+  readonly #chain: Chain
+  readonly #receipts: Receipts
+  readonly #events: Events
+  readonly #log: Logger
+
+  constructor({ store, threads, chain, receipts, events }: LostHoldParts, log: Logger) {
+    this.#store = store
+    this.#threads = threads
+    this.#chain = chain
+    this.#receipts = receipts
+    this.#events = events
+    this.#log = log
   }
-  return lost.filter(row => row.lossAccepted === 0 && !isAccepted(ctx.store, row))
-}
 
-async function isGone(ctx: Asking, hub: HubClient, row: PaymentRow, signal: AbortSignal): Promise<boolean> {
-  const answer = await hub.credits.settle(row.authorization, quoteOfRow(row), signal)
-  const isKnown = 'receipt' in answer && !(await receiptFault(ctx, row, hub, answer.receipt, 'held'))
-  const problem = isKnown ? null : 'hold_lost'
-  if (problem !== row.problem)
-    ctx.store.transaction(() => {
-      if (!isKnown) record(ctx, row)
-      noteProblem(ctx.store, row.interaction, { problem, nextAt: 0 })
-    }, 'node.payment')
-  return !isKnown
+  /** A hub contradicts what it signed: said once, with its proof. */
+  note(hub: Pick<HubClient, 'identity'>, row: PaymentRow): void {
+    if (row.problem === 'hold_lost') return
+    const store = this.#store
+    const fault = lostFault(row)
+    const { aid } = hub.identity
+    store.transaction(() => {
+      this.#record(row)
+      if (alarmOf(store, aid) === undefined && !isAccepted(store, row)) raiseAlarm(store, aid, fault)
+      store.afterCommit(() => this.#events.emit('hub'))
+    }, 'node.audit')
+    this.#log.error({ hub: aid, fault }, 'the hub does not have what it signed that it holds')
+  }
+
+  #record(row: PaymentRow): void {
+    const { payment, amount, network } = row
+    this.#chain.append('svc.payment.lost', {
+      interaction_id: this.#threads.byKey(row.interaction).id,
+      transaction: cidText(payment),
+      amount,
+      network,
+      receipt: proofOf(row),
+    })
+  }
+
+  /**
+   * What a hub signed that it holds for this agent and does not have any more, although it was given the authorization once
+   * more; what has an order is asked about by that. What a person went on in spite of is left out.
+   */
+  async at(hub: HubClient, signal: AbortSignal): Promise<PaymentRow[]> {
+    const lost: PaymentRow[] = []
+    const network = networkOf(hub.identity.aid)
+    for (const row of heldForUs(this.#store, network).slice(-HOLDS_COMPARED_MAX)) {
+      const isLost =
+        row.state === 'ending' ? row.problem === 'hold_lost' : await this.#isGone(hub, row, signal)
+      if (isLost) lost.push(row)
+    }
+    return lost.filter(row => row.lossAccepted === 0 && !isAccepted(this.#store, row))
+  }
+
+  async #isGone(hub: HubClient, row: PaymentRow, signal: AbortSignal): Promise<boolean> {
+    const answer = await hub.credits.settle(row.authorization, quoteOfRow(row), signal)
+    const isKnown =
+      'receipt' in answer && !(await this.#receipts.faultOfRow(row, hub, answer.receipt, 'held'))
+    const problem = isKnown ? null : 'hold_lost'
+    if (problem !== row.problem)
+      this.#store.transaction(() => {
+        if (!isKnown) this.#record(row)
+        noteProblem(this.#store, row.interaction, { problem, nextAt: 0 })
+      }, 'node.payment')
+    return !isKnown
+  }
 }
 
 export const lostFault = ({

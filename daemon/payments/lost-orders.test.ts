@@ -1,4 +1,5 @@
 /** After a restore a node tells what a lost copy of it had ordered from what nobody of it did, and does none of it twice. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { Authorization, networkOf, transactionOf } from '../../protocol/proof/payment.ts'
@@ -7,9 +8,9 @@ import { HubUnreachable } from '../hubs/hub.ts'
 import { givenBack, paymentOf } from '../store/payments.ts'
 import { HOUR_MS, type TestNode } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
-import { accountFault, compareAccount } from './account.ts'
-import { knownLostOrders, requireRefundsKnown } from './lost-orders.ts'
-import { prepareRefund, settleRefund } from './refunds.ts'
+import { accountFault } from './account.ts'
+import { knownLostOrders } from './lost-orders.ts'
+import { paymentParts } from './parts.ts'
 
 const PART = 2
 const RANDOM = new Uint8Array(16).fill(7)
@@ -25,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]())
 
 const signal = () => AbortSignal.timeout(1000)
-const compare = ({ ctx, hub }: TestNode) => compareAccount(ctx, hub, signal())
+const compare = ({ ctx, hub }: TestNode) => paymentParts(ctx).comparison.compare(hub, signal())
 const entriesOf = ({ aid }: TestNode, reason: string) =>
   world.post.ledger
     .creditsOf(aid)
@@ -36,9 +37,10 @@ const entriesOf = ({ aid }: TestNode, reason: string) =>
 async function refund(node: TestNode, id: string, amount: number, again = false) {
   const { ctx, hub } = node
   const task = node.thread(id)
-  await requireRefundsKnown(ctx, hub, task, { again, signal: signal() })
-  const prepare = (isRenewed = false) => node.within(() => prepareRefund(ctx, task, amount, isRenewed))
-  return await settleRefund(ctx, hub, task, {
+  await paymentParts(ctx).lostOrders.requireRefundsKnown(hub, task, { again, signal: signal() })
+  const prepare = (isRenewed = false) =>
+    node.within(() => paymentParts(ctx).ownRefunds.prepare(task, amount, isRenewed))
+  return await paymentParts(ctx).ownRefunds.settle(hub, task, {
     prepared: prepare(),
     renew: () => prepare(true),
     signal: signal(),
@@ -147,7 +149,7 @@ describe('what a restored node finds in its account', () => {
       { state: 'signed', amount: PRICE, transaction: payment, counterparty: bob.node.aid },
     ])
     expect(accountFault(view)).toBeUndefined()
-    expect(knownLostOrders(node.ctx)).toEqual(view.afterBackup)
+    expect(knownLostOrders(node.ctx.store, node.ctx.hubNow())).toEqual(view.afterBackup)
     node.within(() => node.ctx.contacts.add(bob.node.aid, 'bob'))
     expect(taskReading(node.ctx).restored.view()?.orders).toMatchObject([
       { state: 'signed', amount: 3 },
@@ -186,7 +188,7 @@ describe('what a restored node finds in its account', () => {
       /^it took 3 credits by b\w+ at .*Z, after the backup that was restored/,
     )
     expect(accountFault(view)).not.toMatch(/did not sign|another program|not its own/)
-    expect(knownLostOrders(node.ctx)).toEqual([])
+    expect(knownLostOrders(node.ctx.store, node.ctx.hubNow())).toEqual([])
   })
 
   test('is unproven where the order that the hub shows cannot be read', async () => {

@@ -1,4 +1,5 @@
 /** What a copy of a node that is lost has paid for a task is not paid again without a person. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { balancesOf, taskReading } from '../control/parts.ts'
@@ -6,7 +7,8 @@ import { quoteOf } from '../store/quotes.ts'
 import { delegateTask } from '../tasks/delegation.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
-import { type LostPayment, sayPaid, spentWithLost } from './lost-payments.ts'
+import { type LostPayment, sayPaid } from './lost-payments.ts'
+import { paymentParts } from './parts.ts'
 
 const AUTO = { auto_max: PRICE, agent_max: 0, day_max: 4 * PRICE, payee_day_max: 4 * PRICE }
 
@@ -98,11 +100,11 @@ describe('a price that a lost copy has paid', () => {
     const { archive, madeAtMs } = await paidOnce()
     const again = await restored(archive, madeAtMs)
     const { ctx } = again.node
-    expect(spentWithLost(ctx, 0, undefined)).toBe(0)
+    expect(paymentParts(ctx).lost.spent(0, undefined)).toBe(0)
     await world.turns(4)
-    const spent = (to?: string) => spentWithLost(ctx, 0, to)
+    const spent = (to?: string) => paymentParts(ctx).lost.spent(0, to)
     expect([spent(), spent(bob.node.aid), spent('Aother')]).toEqual([PRICE, PRICE, 0])
-    expect(spentWithLost(ctx, world.clock.ms, undefined)).toBe(0)
+    expect(paymentParts(ctx).lost.spent(world.clock.ms, undefined)).toBe(0)
   })
 
   test('stands in the account as what became of it', async () => {

@@ -7,27 +7,20 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { AUTHORIZATION_LIFE_MAX_MS, hubOfNetwork, networkOf } from '../../protocol/proof/payment.ts'
 import { shellWord } from '../../protocol/shell.ts'
-import type { Context } from '../context.ts'
+import type { Waker } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
 import { keepLostAsked, lostAskedOf, unprovenSince } from '../store/hub-accounts.ts'
 import { isNumberOpen } from '../store/interactions.ts'
 import { lostTasks } from '../store/lost.ts'
+import type { Store } from '../store/open.ts'
 import { firstGiven, spentSince } from '../store/open-payments.ts'
 import { paymentById } from '../store/payments.ts'
 import type { QuoteRow } from '../store/quotes.ts'
 import { answeredTo, lastRestore } from '../store/restores.ts'
-import type { Interaction } from '../store/threads.ts'
-import {
-  type Asked,
-  knownLostOrders,
-  type LostOrder,
-  type LostOrderNeeds,
-  lostOrders,
-  missingSince,
-  openHolds,
-} from './lost-orders.ts'
+import type { Interaction, Threads } from '../store/threads.ts'
+import { knownLostOrders, type LostOrder, type LostOrders, missingSince, openHolds } from './lost-orders.ts'
+import type { Asked } from './refund-calls.ts'
 
-type Needs = Pick<Context, 'store' | 'hubNow'>
 type Priced = Pick<QuoteRow, 'interaction' | 'network'>
 
 /**
@@ -50,54 +43,143 @@ const AGAIN_MS = 3_600_000
 /** An order may be carried out so long after the restore. */
 const LATE_MS = AUTHORIZATION_LIFE_MAX_MS + 3_600_000
 
-function askedOf({ store }: Pick<Needs, 'store'>, hub: string): ReturnType<typeof lostAskedOf> {
+function askedOf(store: Store, hub: string): ReturnType<typeof lostAskedOf> {
   const asked = lostAskedOf(store, hub)
   // a backup may have been made after the question of an earlier restore
   return asked?.settledMs === lastRestore(store)?.settledMs ? asked : undefined
 }
 
-/** In how long a hub is to be asked what lost copies ordered there; undefined where nothing more can come of it. */
-export function lostAskedInMs(ctx: Needs, hub: string): number | undefined {
-  if (missingSince(ctx) === undefined) return undefined
-  const asked = askedOf(ctx, hub)
-  if (asked === undefined) return 0
-  const isOver = asked.atMs > asked.settledMs + LATE_MS && openHolds(ctx.store, networkOf(hub)).length === 0
-  return isOver ? undefined : Math.max(0, Math.min(AGAIN_MS, asked.atMs + AGAIN_MS - ctx.hubNow()))
+/** Asks hubs what copies that are lost have ordered. */
+export class LostQuestions {
+  readonly #store: Store
+  readonly #orders: LostOrders
+  readonly #spending: Waker
+  readonly #hubNow: () => number
+
+  constructor(
+    { store, orders, spending }: { store: Store; orders: LostOrders; spending: Waker },
+    hubNow: () => number,
+  ) {
+    this.#store = store
+    this.#orders = orders
+    this.#spending = spending
+    this.#hubNow = hubNow
+  }
+
+  /** In how long a hub is to be asked what lost copies ordered there; undefined where nothing more can come of it. */
+  dueInMs(hub: string): number | undefined {
+    if (missingSince(this.#store, this.#hubNow()) === undefined) return undefined
+    const asked = askedOf(this.#store, hub)
+    if (asked === undefined) return 0
+    const isOver =
+      asked.atMs > asked.settledMs + LATE_MS && openHolds(this.#store, networkOf(hub)).length === 0
+    return isOver ? undefined : Math.max(0, Math.min(AGAIN_MS, asked.atMs + AGAIN_MS - this.#hubNow()))
+  }
+
+  /** Asks a hub what lost copies ordered there, and keeps that it was asked. */
+  async ask(hub: Asked, signal: AbortSignal): Promise<void> {
+    const settledMs = lastRestore(this.#store)?.settledMs
+    if (settledMs === undefined) return
+    const atMs = this.#hubNow()
+    const orders = await this.#orders.at(hub, await hub.credits.entriesAfter(0, signal), signal)
+    const unproven = orders
+      .filter(({ state }) => state === 'unproven')
+      .map(({ seq, transaction: id, amount, atMs: at, counterparty = null, reason }) => {
+        return { seq, id, amount, at, counterparty, reason }
+      })
+    this.#store.transaction(() => {
+      keepLostAsked(this.#store, hub.identity.aid, { settledMs, atMs, unproven })
+      this.#store.afterCommit(() => this.#spending.wake())
+    }, 'node.audit')
+  }
 }
 
-/** Asks a hub what lost copies ordered there, and keeps that it was asked. */
-export async function askForLost(ctx: LostOrderNeeds, hub: Asked, signal: AbortSignal): Promise<void> {
-  const settledMs = lastRestore(ctx.store)?.settledMs
-  if (settledMs === undefined) return
-  const atMs = ctx.hubNow()
-  const orders = await lostOrders(ctx, hub, await hub.credits.entriesAfter(0, signal), signal)
-  const unproven = orders
-    .filter(({ state }) => state === 'unproven')
-    .map(({ seq, transaction: id, amount, atMs: at, counterparty = null, reason }) => {
-      return { seq, id, amount, at, counterparty, reason }
-    })
-  ctx.store.transaction(() => {
-    keepLostAsked(ctx.store, hub.identity.aid, { settledMs, atMs, unproven })
-    ctx.store.afterCommit(() => ctx.wakers.spending.wake())
-  }, 'node.audit')
-}
+export class LostPayments {
+  readonly #store: Store
+  readonly #threads: Threads
+  readonly #hubNow: () => number
 
-/** What has to be known, or a person has to decide, before a price is paid by itself; undefined where nothing has. */
-export function doubtOf(ctx: Needs & Pick<Context, 'threads'>, quote: Priced): Doubt | undefined {
-  const hub = hubOfNetwork(quote.network ?? '')
-  if (hub === undefined || missingSince(ctx) === undefined) return undefined
-  if (askedOf(ctx, hub) === undefined) return { state: 'hub' }
-  const interaction = ctx.threads.byKey(quote.interaction)
-  if (!mayBePaid(ctx, interaction)) return undefined
-  const payments = lostPaymentsTo(ctx, interaction.peer)
-  if (payments.length > 0) return { state: 'paid', payments }
-  const { settledMs = 0 } = lastRestore(ctx.store) ?? {}
-  const isSaid = !isNumberOpen(interaction) && answeredTo(ctx.store, interaction.peer) >= settledMs
-  return isSaid ? undefined : { state: 'peer' }
+  constructor(store: Store, threads: Threads, hubNow: () => number) {
+    this.#store = store
+    this.#threads = threads
+    this.#hubNow = hubNow
+  }
+
+  /** What has to be known, or a person has to decide, before a price is paid by itself; undefined where nothing has. */
+  doubtOf(quote: Priced): Doubt | undefined {
+    const hub = hubOfNetwork(quote.network ?? '')
+    if (hub === undefined || missingSince(this.#store, this.#hubNow()) === undefined) return undefined
+    if (askedOf(this.#store, hub) === undefined) return { state: 'hub' }
+    const interaction = this.#threads.byKey(quote.interaction)
+    if (!mayBePaid(this.#store, interaction)) return undefined
+    const payments = this.#paidTo(interaction.peer)
+    if (payments.length > 0) return { state: 'paid', payments }
+    const { settledMs = 0 } = lastRestore(this.#store) ?? {}
+    const isSaid = !isNumberOpen(interaction) && answeredTo(this.#store, interaction.peer) >= settledMs
+    return isSaid ? undefined : { state: 'peer' }
+  }
+
+  /** A person pays once more what a lost copy may have paid only where that is said; its hub was asked before. */
+  requireUnpaid(quote: Priced & Pick<QuoteRow, 'holdSeconds'>, { id }: Pick<Interaction, 'id'>): void {
+    const doubt = this.doubtOf(quote)
+    if (doubt?.state !== 'paid') return
+    const again = `svc approve ${shellWord(id)} --again`
+    const next = quote.holdSeconds === null ? `${again} --unheld` : again
+    refuse('wrong_state', `${sayPaid(doubt.payments)}; nothing was paid now`, next)
+  }
+
+  /** What went out without a person since a time, and whatever lost copies paid then: to all, or to one agent. */
+  spent(since: number, to: string | undefined): number {
+    const lost = this.#outgoing().filter(
+      ({ atMs, counterparty }) => atMs >= since && (to === undefined || counterparty === to),
+    )
+    const sum = lost.reduce((all, { amount, moved = amount }) => all + moved, 0)
+    return spentSince(this.#store, since, to) + sum
+  }
+
+  /** Every payment that lost copies made, as far as hubs show it, without what came back. */
+  #outgoing(): LostOrder[] {
+    const known = knownLostOrders(this.#store, this.#hubNow())
+    const shown = new Set(known.map(({ transaction }) => transaction))
+    const unproven = unprovenHere(this.#store).filter(({ transaction }) => !shown.has(transaction))
+    return [...known, ...unproven].filter(isPayment)
+  }
+
+  /** What lost copies paid to an agent, by what hubs show and by its own word. */
+  #paidTo(peer: string): LostPayment[] {
+    const shown = this.#outgoing().filter(({ counterparty }) => counterparty === peer)
+    const returned = new Set(
+      knownLostOrders(this.#store, this.#hubNow()).flatMap(one => (one.moved === 0 ? [one.transaction] : [])),
+    )
+    const said = lostTasks(this.#store).flatMap(({ id, peer: by, payment }) =>
+      by !== peer || payment === null || paymentById(this.#store, payment) !== undefined
+        ? []
+        : [{ id, transaction: cidText(payment) }],
+    )
+    const taskOf = new Map(said.map(({ id, transaction }) => [transaction, id]))
+    const isShown = (transaction: string) => shown.some(one => one.transaction === transaction)
+    return [
+      ...shown.map(({ state, transaction, amount, atMs }) => ({
+        state,
+        amount,
+        atMs,
+        // what a hub calls an order that it does not show is its own word
+        ...present({
+          transaction: state === 'signed' ? transaction : undefined,
+          lostTask: taskOf.get(transaction),
+        }),
+      })),
+      ...said.flatMap(({ id, transaction }) =>
+        isShown(transaction) || returned.has(transaction)
+          ? []
+          : [{ state: 'said' as const, transaction, lostTask: id }],
+      ),
+    ]
+  }
 }
 
 /** Whether a lost copy had this task, or one in whose place it was delegated anew. */
-function mayBePaid({ store }: Needs, { key, startedAt }: Interaction): boolean {
+function mayBePaid(store: Store, { key, startedAt }: Interaction): boolean {
   const { lastTask, settledMs = 0 } = lastRestore(store) ?? {}
   return lastTask === undefined ? startedAt <= settledMs : firstGiven(store, key) <= lastTask
 }
@@ -106,51 +188,13 @@ const isPayment = ({ reason, moved }: LostOrder): boolean =>
   reason !== 'refund' && reason !== 'redemption' && moved !== 0
 
 /** Debits since the last restore for which their hubs showed no order. */
-function unprovenHere({ store }: Pick<Needs, 'store'>): LostOrder[] {
+function unprovenHere(store: Store): LostOrder[] {
   const settledMs = lastRestore(store)?.settledMs
   if (settledMs === undefined) return []
   return unprovenSince(store, settledMs).map(({ seq, id, amount, at, counterparty, reason }) => {
     const order = { seq, transaction: id, amount, atMs: at, counterparty: counterparty ?? undefined, reason }
     return { state: 'unproven', ...order }
   })
-}
-
-/** Every payment that lost copies made, as far as hubs show it, without what came back. */
-function lostOutgoing(ctx: Needs): LostOrder[] {
-  const known = knownLostOrders(ctx)
-  const shown = new Set(known.map(({ transaction }) => transaction))
-  const unproven = unprovenHere(ctx).filter(({ transaction }) => !shown.has(transaction))
-  return [...known, ...unproven].filter(isPayment)
-}
-
-/** What lost copies paid to an agent, by what hubs show and by its own word. */
-function lostPaymentsTo(ctx: Needs, peer: string): LostPayment[] {
-  const shown = lostOutgoing(ctx).filter(({ counterparty }) => counterparty === peer)
-  const returned = new Set(knownLostOrders(ctx).flatMap(one => (one.moved === 0 ? [one.transaction] : [])))
-  const said = lostTasks(ctx.store).flatMap(({ id, peer: by, payment }) =>
-    by !== peer || payment === null || paymentById(ctx.store, payment) !== undefined
-      ? []
-      : [{ id, transaction: cidText(payment) }],
-  )
-  const taskOf = new Map(said.map(({ id, transaction }) => [transaction, id]))
-  const isShown = (transaction: string) => shown.some(one => one.transaction === transaction)
-  return [
-    ...shown.map(({ state, transaction, amount, atMs }) => ({
-      state,
-      amount,
-      atMs,
-      // what a hub calls an order that it does not show is its own word
-      ...present({
-        transaction: state === 'signed' ? transaction : undefined,
-        lostTask: taskOf.get(transaction),
-      }),
-    })),
-    ...said.flatMap(({ id, transaction }) =>
-      isShown(transaction) || returned.has(transaction)
-        ? []
-        : [{ state: 'said' as const, transaction, lostTask: id }],
-    ),
-  ]
 }
 
 const KNOWN_BY: Record<LostPayment['state'], string> = {
@@ -178,25 +222,3 @@ const WAITING = {
 /** The sentence of a doubt about a price, in words that stand alone. */
 export const sayDoubt = (doubt: Doubt): string =>
   doubt.state === 'paid' ? sayPaid(doubt.payments) : WAITING[doubt.state]
-
-/** A person pays once more what a lost copy may have paid only where that is said; its hub was asked before. */
-export function requireUnpaid(
-  ctx: Needs & Pick<Context, 'threads'>,
-  quote: Priced & Pick<QuoteRow, 'holdSeconds'>,
-  { id }: Pick<Interaction, 'id'>,
-): void {
-  const doubt = doubtOf(ctx, quote)
-  if (doubt?.state !== 'paid') return
-  const again = `svc approve ${shellWord(id)} --again`
-  const next = quote.holdSeconds === null ? `${again} --unheld` : again
-  refuse('wrong_state', `${sayPaid(doubt.payments)}; nothing was paid now`, next)
-}
-
-/** What went out without a person since a time, and whatever lost copies paid then: to all, or to one agent. */
-export function spentWithLost(ctx: Needs, since: number, to: string | undefined): number {
-  const lost = lostOutgoing(ctx).filter(
-    ({ atMs, counterparty }) => atMs >= since && (to === undefined || counterparty === to),
-  )
-  const sum = lost.reduce((all, { amount, moved = amount }) => all + moved, 0)
-  return spentSince(ctx.store, since, to) + sum
-}

@@ -1,12 +1,14 @@
 /** A hub that shows an account otherwise than it was moved is found out, whatever else it shows. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { Authorization, networkOf, transactionOf } from '../../protocol/proof/payment.ts'
 import type { AccountEntry, HubClient } from '../hubs/hub.ts'
 import { HOUR_MS, type TestNode } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
-import { accountFault, compareAccount, keepCheckpoint } from './account.ts'
-import { Audit } from './audit.ts'
+import { accountFault, keepCheckpoint } from './account.ts'
+import { paymentParts } from './parts.ts'
+import { auditOf } from './x402.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -39,7 +41,7 @@ function lying(
   })
   const liar = Object.assign(Object.create(hub) as HubClient, { credits })
   return async () => {
-    const view = await compareAccount(ctx, liar, signal())
+    const view = await paymentParts(ctx).comparison.compare(liar, signal())
     const fault = accountFault(view)
     if (fault === undefined) keepCheckpoint(ctx.store, hubAid(), view)
     return fault
@@ -95,7 +97,7 @@ test('so many entries that the last comparison is not among them', async () => {
 })
 
 test('a debit that is dated before a person accepted what was shown', async () => {
-  new Audit(alice.node.ctx).accept(hubAid())
+  auditOf(alice.node.ctx).accept(hubAid())
   const compare = lying(alice.node, {})
   for (let n = 0; n < 2; n++) expect(await compare()).toBeUndefined()
   const entries = (honest: AccountEntry[]) => [

@@ -1,8 +1,9 @@
 /** What a node recorded of its own credits is read back as far as it was asked for, page by page. */
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { READ_LIMIT_MAX } from '../chain/chain.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
-import { authorizedSince, redeemedBefore, signedSince } from './own-records.ts'
+import { paymentParts } from './parts.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -23,7 +24,10 @@ const write = (amount: number) =>
       network: world.network,
     }),
   )
-const amounts = (sinceMs: number) => authorizedSince(alice.node.ctx, sinceMs).map(({ amount }) => amount)
+const amounts = (sinceMs: number) =>
+  paymentParts(alice.node.ctx)
+    .records.authorizedSince(sinceMs)
+    .map(({ amount }) => amount)
 
 test('records of more pages than one are read, and none before one that is older than was asked for', () => {
   alice.node.within(() => {
@@ -42,10 +46,12 @@ test('of what was paid, taken, returned and redeemed each side sees its own', as
   await world.turns(3)
   expect(bob.payment(id)).toMatchObject({ state: 'ended', moved: PRICE })
   const kindsOf = ({ node }: PayingNode, since = 0) =>
-    signedSince(node.ctx, world.post.log.aid, since).map(({ kind, amount }) => [kind, amount])
+    paymentParts(node.ctx)
+      .records.signedSince(world.post.log.aid, since)
+      .map(({ kind, amount }) => [kind, amount])
   expect(new Set(kindsOf(alice).map(String))).toEqual(new Set([`paid,${PRICE}`]))
   expect(new Set(kindsOf(bob).map(String))).toEqual(new Set([`received,${PRICE}`]))
   expect([kindsOf(alice, world.clock.ms + 1), kindsOf(bob, world.clock.ms + 1)]).toEqual([[], []])
-  expect(signedSince(alice.node.ctx, bob.node.aid, 0)).toEqual([])
-  expect([...redeemedBefore(alice.node.ctx)]).toEqual([])
+  expect(paymentParts(alice.node.ctx).records.signedSince(bob.node.aid, 0)).toEqual([])
+  expect([...paymentParts(alice.node.ctx).records.redeemedBefore()]).toEqual([])
 })

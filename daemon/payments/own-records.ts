@@ -1,12 +1,18 @@
 /** What this node recorded of its own credits: what it signed, and what a hub signed about it. */
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { fromBase64 } from '../../protocol/encoding/bytes.ts'
-import { networkOf, SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'
-import { READ_LIMIT_MAX } from '../chain/chain.ts'
-import type { Context } from '../context.ts'
+import {
+  type Authorization,
+  networkOf,
+  SettlementReceipt,
+  settlementKinds,
+  transactionOf,
+} from '../../protocol/proof/payment.ts'
+import { type Chain, READ_LIMIT_MAX } from '../chain/chain.ts'
+import type { Identity } from '../identity/identity.ts'
+import type { Store } from '../store/open.ts'
 import { receivedPayments } from '../store/open-payments.ts'
 
-type Needs = Pick<Context, 'store' | 'chain' | 'identity'>
 /** A payment that a hub signed: `sign` is that of the entry which its ledger has to show for it. */
 export type Signed = {
   transaction: string
@@ -19,57 +25,81 @@ export type Authorized = { transaction: string; amount: number; payTo: string }
 /** The work may last as long as a hold. */
 const BEFORE_MS = 31 * 86_400_000
 
-/** Payloads of one type, the newest first, back to a time at least: a clock may have been wrong for a while. */
-function* payloads({ chain }: Pick<Needs, 'chain'>, eventType: string, sinceMs: number) {
-  let before: number | undefined
-  while (before === undefined || before > 0) {
-    const page = chain.read({ eventType, before, limit: READ_LIMIT_MAX }) as Recorded[]
-    yield* page.toReversed().map(({ payload }) => payload)
-    if (page.length < READ_LIMIT_MAX || page.every(({ timestamp }) => timestamp < sinceMs)) return
-    before = page[0]?.seq
-  }
-}
 type Recorded = { seq: number; timestamp: number; payload: Record<string, unknown> }
-
-/** Every payment that this node signed since a time. */
-export function authorizedSince(ctx: Pick<Needs, 'chain'>, sinceMs: number): Authorized[] {
-  return [...payloads(ctx, 'svc.payment.authorized', sinceMs)].map(payload => ({
-    transaction: String(payload['authorization_id']),
-    amount: Number(payload['amount']),
-    payTo: String(payload['pay_to']),
-  }))
-}
-
 export type Redeemed = { amount: number; reference: string; transaction: string; atMs: number }
 
-/** What a hub signed that it redeemed for this agent, the newest first. */
-export function* redeemedBefore(ctx: Pick<Needs, 'chain'>): Generator<Redeemed> {
-  for (const { amount, reference, auth_id, receipt } of payloads(ctx, 'svc.credit.redeemed', 0)) {
-    if (typeof receipt !== 'string') continue
-    const { settledAt: atMs } = SettlementReceipt.decode(fromBase64(receipt)).body
-    yield { amount: Number(amount), reference: String(reference), transaction: String(auth_id), atMs }
-  }
-}
+export class OwnRecords {
+  readonly #chain: Chain
+  readonly #store: Store
+  readonly #identity: Identity
 
-/** What a hub signed since a time that it moved for this agent. */
-export function signedSince(ctx: Needs, hub: string, sinceMs: number): Signed[] {
-  const told = ['svc.payment.settled', 'svc.credit.redeemed'].flatMap(type =>
-    [...payloads(ctx, type, sinceMs)].flatMap(({ receipt, verified }) =>
-      verified === true && typeof receipt === 'string' ? [fromBase64(receipt)] : [],
-    ),
-  )
-  const network = networkOf(hub)
-  const received = receivedPayments(ctx.store, network, sinceMs - BEFORE_MS).flatMap(
-    row => row.endReceipt ?? [],
-  )
-  return [...told, ...received]
-    .map(encoded => SettlementReceipt.decode(encoded).body)
-    .filter(body => body.network === network && body.settledAt >= sinceMs)
-    .flatMap(body => {
-      const kind = kindOf(body, ctx.identity.aid)
-      const { transaction, settledAt: atMs, amount } = body
-      return kind === undefined ? [] : [{ transaction: cidText(transaction), atMs, amount, kind }]
+  constructor({ chain, store, identity }: { chain: Chain; store: Store; identity: Identity }) {
+    this.#chain = chain
+    this.#store = store
+    this.#identity = identity
+  }
+
+  /** Payloads of one type, the newest first, back to a time at least: a clock may have been wrong for a while. */
+  *#payloads(eventType: string, sinceMs: number) {
+    let before: number | undefined
+    while (before === undefined || before > 0) {
+      const page = this.#chain.read({ eventType, before, limit: READ_LIMIT_MAX }) as Recorded[]
+      yield* page.toReversed().map(({ payload }) => payload)
+      if (page.length < READ_LIMIT_MAX || page.every(({ timestamp }) => timestamp < sinceMs)) return
+      before = page[0]?.seq
+    }
+  }
+
+  /** A payment that this node signed, by the id of the task that it is for. */
+  authorized(interaction: string, authorization: Authorization): void {
+    const { payTo, amount, network } = authorization.body
+    this.#chain.append('svc.payment.authorized', {
+      interaction_id: interaction,
+      authorization_id: cidText(transactionOf(authorization)),
+      pay_to: payTo,
+      amount,
+      network,
     })
+  }
+
+  /** Every payment that this node signed since a time. */
+  authorizedSince(sinceMs: number): Authorized[] {
+    return [...this.#payloads('svc.payment.authorized', sinceMs)].map(payload => ({
+      transaction: String(payload['authorization_id']),
+      amount: Number(payload['amount']),
+      payTo: String(payload['pay_to']),
+    }))
+  }
+
+  /** What a hub signed that it redeemed for this agent, the newest first. */
+  *redeemedBefore(): Generator<Redeemed> {
+    for (const { amount, reference, auth_id, receipt } of this.#payloads('svc.credit.redeemed', 0)) {
+      if (typeof receipt !== 'string') continue
+      const { settledAt: atMs } = SettlementReceipt.decode(fromBase64(receipt)).body
+      yield { amount: Number(amount), reference: String(reference), transaction: String(auth_id), atMs }
+    }
+  }
+
+  /** What a hub signed since a time that it moved for this agent. */
+  signedSince(hub: string, sinceMs: number): Signed[] {
+    const told = ['svc.payment.settled', 'svc.credit.redeemed'].flatMap(type =>
+      [...this.#payloads(type, sinceMs)].flatMap(({ receipt, verified }) =>
+        verified === true && typeof receipt === 'string' ? [fromBase64(receipt)] : [],
+      ),
+    )
+    const network = networkOf(hub)
+    const received = receivedPayments(this.#store, network, sinceMs - BEFORE_MS).flatMap(
+      row => row.endReceipt ?? [],
+    )
+    return [...told, ...received]
+      .map(encoded => SettlementReceipt.decode(encoded).body)
+      .filter(body => body.network === network && body.settledAt >= sinceMs)
+      .flatMap(body => {
+        const kind = kindOf(body, this.#identity.aid)
+        const { transaction, settledAt: atMs, amount } = body
+        return kind === undefined ? [] : [{ transaction: cidText(transaction), atMs, amount, kind }]
+      })
+  }
 }
 
 /** What its entry says to this side; undefined where there is none: of what was taken its payer sees none. */

@@ -27,10 +27,11 @@ import {
 } from '../store/payments.ts'
 import { lastRestore } from '../store/restores.ts'
 import type { Interaction } from '../store/threads.ts'
-import { type Accounts, homeOnly } from './accounts.ts'
+import type { Accounts } from './accounts.ts'
 import { type HoldNeeds, Holds } from './holds.ts'
 import { mayAsk, maySign } from './may-sign.ts'
 import { orderFor } from './orders.ts'
+import type { PaymentParts } from './parts.ts'
 import { offerFault, offerOf, quoteEffect } from './price-check.ts'
 
 /** What a call is answered with: after its payment with the hub's receipts, or with the price in its place. */
@@ -75,9 +76,9 @@ export class Payee {
   readonly #finishing = new Set<number>()
   #hasReopened = false
 
-  constructor(ctx: HoldNeeds, accounts: Accounts = homeOnly(ctx.hub)) {
+  constructor(ctx: HoldNeeds, parts: PaymentParts, accounts: Accounts) {
     this.#ctx = ctx
-    this.#holds = new Holds(ctx, accounts)
+    this.#holds = new Holds(ctx, parts, accounts)
     this.#loop = new Loop({
       name: 'payments in',
       waker: ctx.wakers.payments,

@@ -28,16 +28,14 @@ import { addPayment, dropReceipts, type PaymentRow, reopenUnprovenOut } from '..
 import { freshQuotes, markQuotePaid, type QuoteRow, quoteOf, sayWhyUnpaid } from '../store/quotes.ts'
 import { ownReason } from '../store/reasons.ts'
 import type { Interaction } from '../store/threads.ts'
-import { type Accounts, homeOnly } from './accounts.ts'
+import type { Accounts } from './accounts.ts'
 import { type GivenTask, taskAsGiven } from './as-given.ts'
 import { missingSince } from './lost-orders.ts'
-import { askForLost, doubtOf, lostAskedInMs, requireUnpaid } from './lost-payments.ts'
+import type { LostPayments } from './lost-payments.ts'
 import { maySign } from './may-sign.ts'
-import { noteEnd, noteTaken } from './proven.ts'
-import { askForReceipts, faultOf } from './receipts.ts'
-import { settleTaken, takenNetworks } from './refunds.ts'
+import type { PaymentParts } from './parts.ts'
+import { takenNetworks } from './refunds.ts'
 import { whyNotPaid } from './rules.ts'
-import { askHowHoldsEnded, countUnsettledHolds } from './unsettled-holds.ts'
 
 const ROUND_MS = 3_600_000
 /** A hold whose task is over is asked about soon, and then ever less often. */
@@ -65,13 +63,14 @@ type Needs = Pick<
 >
 
 /** A task for somebody, with what is given to pay for it; runs inside a transaction. */
-type Commit = (
+export type Commit = (
   task: GivenTask,
   pay: (task: Interaction) => { paySalt: Uint8Array; authorization: Uint8Array },
 ) => Interaction
 
 export class Payer {
   readonly #ctx: Needs
+  readonly #parts: PaymentParts
   readonly #commit: Commit
   readonly #accounts: Accounts
   readonly #loop: Loop
@@ -82,7 +81,8 @@ export class Payer {
   /** Pause before the home is asked once more what lost copies signed. */
   #lostPauseMs = ENDS_FIRST_MS
 
-  constructor(ctx: Needs, commit: Commit, accounts: Accounts = homeOnly(ctx.hub)) {
+  constructor(ctx: Needs, parts: PaymentParts, { commit, accounts }: { commit: Commit; accounts: Accounts }) {
+    this.#parts = parts
     this.#ctx = ctx
     this.#commit = commit
     this.#accounts = accounts
@@ -119,7 +119,7 @@ export class Payer {
         )
       const home = this.#home(quote)
       if (typeof home === 'string') return refuse('no_credits', home)
-      if (!again) requireUnpaid(this.#ctx, quote, interaction)
+      if (!again) this.#parts.lost.requireUnpaid(quote, interaction)
       return this.#pay(quote, interaction, { home, by: 'person' })
     }, 'node.pay')
   }
@@ -128,8 +128,8 @@ export class Payer {
   async askForLost({ key }: Pick<Interaction, 'key'>, signal: AbortSignal): Promise<void> {
     const { store, hub } = this.#ctx
     const isOpen = quoteOf(store, key)?.state === 'open'
-    if (isOpen && hub.home !== undefined && missingSince(this.#ctx) !== undefined)
-      await askForLost(this.#ctx, hub.home, signal)
+    if (isOpen && hub.home !== undefined && missingSince(store, this.#ctx.hubNow()) !== undefined)
+      await this.#parts.lostQuestions.ask(hub.home, signal)
   }
 
   /** Everything that is due now, once, and what the hubs say to it. */
@@ -148,10 +148,10 @@ export class Payer {
     for (const network of openNetworks(this.#ctx))
       this.#loop.followAlone(network, () => this.#askForReceipts(network))
     const lostAgainMs = this.#askForLost()
-    const isDue = (quote: QuoteRow) => !isWaiting(this.#ctx, quote)
+    const isDue = (quote: QuoteRow) => !isWaiting(this.#ctx, this.#parts.lost, quote)
     const fresh = freshQuotes(store, FRESH_MAX).filter(isDue).slice(0, AT_ONCE_MAX)
     attemptEach(fresh, quote => this.#judge(quote))
-    const open = countUnsettledHolds(this.#ctx)
+    const open = this.#parts.unsettled.count()
     const isNew = open > this.#open
     this.#pauseMs = open === 0 ? ROUND_MS : isNew ? ENDS_FIRST_MS : Math.min(2 * this.#pauseMs, ROUND_MS)
     this.#open = open
@@ -161,14 +161,14 @@ export class Payer {
   /** The home is asked soon after a restore what copies that are lost have signed; when the next look is due. */
   #askForLost(): number {
     const { home } = this.#ctx.hub
-    const waitMs = home === undefined ? undefined : lostAskedInMs(this.#ctx, home.identity.aid)
+    const waitMs = home === undefined ? undefined : this.#parts.lostQuestions.dueInMs(home.identity.aid)
     if (home === undefined || waitMs === undefined || waitMs > 0) {
       this.#lostPauseMs = ENDS_FIRST_MS
       return waitMs ?? ROUND_MS
     }
     const signal = AbortSignal.any([this.#loop.signal, this.#ctx.timers.deadline(ASK_MS)])
     this.#loop.followAlone('orders of lost copies', () =>
-      askForLost(this.#ctx, home, signal).catch(error => this.#noteFailed(error)),
+      this.#parts.lostQuestions.ask(home, signal).catch(error => this.#noteFailed(error)),
     )
     const pauseMs = this.#lostPauseMs
     this.#lostPauseMs = Math.min(2 * pauseMs, ROUND_MS)
@@ -184,9 +184,9 @@ export class Payer {
     try {
       const hub = await this.#accounts.accountOf(network)
       if (hub === undefined) return
-      await settleTaken(this.#ctx, hub, signal)
-      await askForReceipts(this.#ctx, hub, signal)
-      await askHowHoldsEnded(this.#ctx, hub, signal)
+      await this.#parts.takenRefunds.settle(hub, signal)
+      await this.#parts.silent.ask(hub, signal)
+      await this.#parts.unsettled.ask(hub, signal)
     } catch (error) {
       this.#noteFailed(error)
     }
@@ -205,7 +205,8 @@ export class Payer {
       const interaction = threads.byKey(quote.interaction)
       const home = this.#home(quote)
       const rules = { spend: settings.current.spend, nowMs: hubNow(), payee: interaction.peer }
-      const why = typeof home === 'string' ? home : whyNotPaid(this.#ctx, quote, rules)
+      const why =
+        typeof home === 'string' ? home : whyNotPaid({ store, lost: this.#parts.lost }, quote, rules)
       if (why === undefined)
         this.#pay(quote, interaction, { home: home as HubClient, by: quote.orderedBy ?? 'node' })
       else sayWhyUnpaid(store, quote.interaction, why)
@@ -296,12 +297,12 @@ export class Payer {
     if (row.state === 'authorized' && heldReceipt !== null) {
       const proven = await this.#proves(row, heldReceipt, [held, paid])
       if (proven === false) this.#drop(row, 'held')
-      if (proven === true) noteTaken(this.#ctx, row, heldReceipt)
+      if (proven === true) this.#parts.proven.noteTaken(row, heldReceipt)
     }
     if (endReceipt === null) return
     const proven = await this.#proves(row, endReceipt, [captured, returned])
     if (proven === false) this.#drop(row, 'end')
-    if (proven === true) noteEnd(this.#ctx, row, endReceipt)
+    if (proven === true) this.#parts.proven.noteEnd(row, endReceipt)
   }
 
   /** Undefined where its hub is not reached, so that nobody can say. */
@@ -313,7 +314,7 @@ export class Payer {
     const hub = await this.#accounts.accountOf(row.network)
     if (hub === undefined) return undefined
     const authorization = Authorization.decode(row.authorization)
-    const fault = await faultOf(this.#ctx, hub, receipt, { authorization, kinds })
+    const fault = await this.#parts.receipts.faultOf(hub, receipt, { authorization, kinds })
     if (fault !== undefined)
       this.#ctx.log.error({ fault }, 'what the provider sent as a receipt of the payment does not hold')
     return fault === undefined
@@ -335,10 +336,10 @@ function openNetworks(ctx: Pick<Needs, 'store' | 'threads'>): string[] {
 }
 
 /** Whether a price in credits of the home cannot be judged yet, since nobody has said what lost copies paid. */
-function isWaiting(ctx: Pick<Needs, 'store' | 'threads' | 'hub' | 'hubNow'>, quote: QuoteRow): boolean {
-  const { home } = ctx.hub
+function isWaiting({ hub }: Pick<Needs, 'hub'>, lost: LostPayments, quote: QuoteRow): boolean {
+  const { home } = hub
   if (home === undefined || quote.network !== networkOf(home.identity.aid)) return false
-  const doubt = doubtOf(ctx, quote)
+  const doubt = lost.doubtOf(quote)
   return doubt !== undefined && doubt.state !== 'paid'
 }
 

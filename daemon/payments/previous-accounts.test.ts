@@ -1,4 +1,5 @@
 /** The account at a hub that a node left is compared by itself, and a hub that refuses to show it is named. */
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { networkOf } from '../../protocol/proof/payment.ts'
 import { warningsOf } from '../control/parts.ts'
@@ -7,8 +8,9 @@ import { writeHome } from '../store/hubs.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
-import { Audit } from './audit.ts'
+import type { Audit } from './audit.ts'
 import { watchedNetworks } from './previous-accounts.ts'
+import { auditOf } from './x402.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -21,10 +23,10 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]())
 
 /** Audits of bob, at whichever hub he has an account. */
-function auditOf({ node }: PayingNode): Audit {
+function dueAudit({ node }: PayingNode): Audit {
   const accountOf = async (network: string) =>
     network === networkOf(node.hub.identity.aid) ? node.hub : undefined
-  const audit = new Audit(node.ctx, { accountOf, accounts: () => [node.hub] })
+  const audit = auditOf(node.ctx, { accountOf, accounts: () => [node.hub] })
   world.pass(HOUR_MS)
   return audit
 }
@@ -49,7 +51,7 @@ async function lostByFormer() {
 
 test('what a previous hub took, and lost, is ordered there again by itself', async () => {
   await lostByFormer()
-  await auditOf(bob).look()
+  await dueAudit(bob).look()
   await world.turns(2)
   expect(balance()).toBe(PRICE)
 })
@@ -59,10 +61,10 @@ test('a previous hub that refuses to show the account is named until it shows it
   const { credits } = bob.node.hub
   const { entriesAfter } = credits
   Object.assign(credits, { entriesAfter: () => Promise.reject(refusedWith('unauthorized')) })
-  await auditOf(bob).look()
+  await dueAudit(bob).look()
   expect(refusing()).toEqual([expect.stringContaining(`svc balance --hub ${bob.node.hub.url}`)])
   Object.assign(credits, { entriesAfter })
-  await auditOf(bob).look()
+  await dueAudit(bob).look()
   expect(refusing()).toEqual([])
 })
 
@@ -89,7 +91,7 @@ test('a previous hub whose books are in doubt is named until a person accepts it
   expect(refusing()).toEqual([
     expect.stringMatching(/it shows another balance; svc audit-hub --hub https:\S+ compares/),
   ])
-  auditOf(bob).accept(aid)
+  dueAudit(bob).accept(aid)
   expect(refusing()).toEqual([])
 })
 

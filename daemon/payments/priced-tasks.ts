@@ -4,16 +4,19 @@
  */
 import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
-import type { Context } from '../context.ts'
+import type { Identity } from '../identity/identity.ts'
+import type { Wakers } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
 import { isLocal, keepOpenPrice, openPriceOf } from '../store/interactions.ts'
 import type { Store } from '../store/open.ts'
 import { holdBack } from '../store/outbox.ts'
 import { keepOrder, type PaymentRow, paymentOf } from '../store/payments.ts'
-import type { Interaction, Message, Outgoing } from '../store/threads.ts'
+import type { Interaction, Message, Outgoing, Threads } from '../store/threads.ts'
 import { orderFor } from './orders.ts'
 
-type Needs = Pick<Context, 'identity' | 'store' | 'threads' | 'wakers' | 'now' | 'hubNow'>
+/** The time of this machine, and as its hub sees it. */
+type Clocks = { now: () => number; hubNow: () => number }
+type AnswerParts = { identity: Identity; store: Store; threads: Threads; wakers: Wakers }
 
 const TAKEN_WITHIN_MS = 60_000
 
@@ -26,68 +29,77 @@ export const openPrice = (store: Store, { key }: Interaction): number | undefine
 
 export const dropPrice = (store: Store, { key }: Interaction): void => keepOpenPrice(store, key, null)
 
-/** Queues words of this side; the first ones of a task that is paid for take its credits. Runs inside a transaction. */
-export function queuePricedAnswer(
-  ctx: Needs,
-  interaction: Interaction,
-  outgoing: Outgoing,
-): ReturnType<Needs['threads']['queue']> {
-  const isHeld = paymentOf(ctx.store, interaction.key)?.state === 'held'
-  if (openPrice(ctx.store, interaction) !== undefined && !isHeld)
-    refuse(
-      'wrong_state',
-      'the payment for this task is not held yet; its answer would be unpaid',
-      `svc thread ${interaction.id}`,
-    )
-  // a stop may have come between the hold and this
-  if (isHeld) dropPrice(ctx.store, interaction)
-  const row = paymentOf(ctx.store, interaction.key)
-  if (row?.side !== 'payee' || row.state !== 'held' || outgoing.kind !== kinds.message)
-    return ctx.threads.queue(interaction, outgoing)
-  const payload = withReceipts(outgoing, row)
-  const queued = ctx.threads.queue(interaction, { ...outgoing, payload })
-  keepOrder(
-    ctx.store,
-    interaction.key,
-    orderFor(ctx.identity, row, { amount: row.amount, madeAt: ctx.hubNow() }),
-  )
-  holdBack(ctx.store, queued.message.key, ctx.now() + TAKEN_WITHIN_MS)
-  ctx.store.afterCommit(() => ctx.wakers.payments.wake())
-  return queued
-}
+export class PricedAnswers {
+  readonly #identity: Identity
+  readonly #store: Store
+  readonly #threads: Threads
+  readonly #wakers: Wakers
+  readonly #clock: Clocks
 
-/**
- * The hub has answered: what waits for that goes, with all that the hub has signed. Where a receipt of the task covers its
- * digest already, or it has gone, what the hub signed goes in a message of its own.
- */
-export function letAnswerGo(ctx: Pick<Needs, 'store' | 'threads' | 'wakers' | 'now'>, row: PaymentRow): void {
-  const { store, threads, wakers, now } = ctx
-  const interaction = threads.byKey(row.interaction)
-  const answer = threads.byNumber(row.interaction, 'out', 1)
-  const isFinal = interaction.receipt !== null || interaction.receiptState !== null
-  const waits = row.outcome === null && answer !== undefined && isPaidAnswer(answer)
-  if (waits && !isFinal && threads.complete(answer, withReceipts(answer, row))) return
-  if (waits) {
-    holdBack(store, answer.key, now())
-    store.afterCommit(() => wakers.outbox.wake())
+  constructor({ identity, store, threads, wakers }: AnswerParts, clock: Clocks) {
+    this.#identity = identity
+    this.#store = store
+    this.#threads = threads
+    this.#wakers = wakers
+    this.#clock = clock
   }
-  if (!isAnswerDue(interaction)) tellEnd(ctx, interaction, row)
+
+  /** Queues words of this side; the first ones of a task that is paid for take its credits. Runs inside a transaction. */
+  queue(interaction: Interaction, outgoing: Outgoing): ReturnType<Threads['queue']> {
+    const store = this.#store
+    const isHeld = paymentOf(store, interaction.key)?.state === 'held'
+    if (openPrice(store, interaction) !== undefined && !isHeld)
+      refuse(
+        'wrong_state',
+        'the payment for this task is not held yet; its answer would be unpaid',
+        `svc thread ${interaction.id}`,
+      )
+    // a stop may have come between the hold and this
+    if (isHeld) dropPrice(store, interaction)
+    const row = paymentOf(store, interaction.key)
+    if (row?.side !== 'payee' || row.state !== 'held' || outgoing.kind !== kinds.message)
+      return this.#threads.queue(interaction, outgoing)
+    const payload = withReceipts(outgoing, row)
+    const queued = this.#threads.queue(interaction, { ...outgoing, payload })
+    keepOrder(
+      store,
+      interaction.key,
+      orderFor(this.#identity, row, { amount: row.amount, madeAt: this.#clock.hubNow() }),
+    )
+    holdBack(store, queued.message.key, this.#clock.now() + TAKEN_WITHIN_MS)
+    store.afterCommit(() => this.#wakers.payments.wake())
+    return queued
+  }
+
+  /**
+   * The hub has answered: what waits for that goes, with all that the hub has signed. Where a receipt of the task covers its
+   * digest already, or it has gone, what the hub signed goes in a message of its own.
+   */
+  letGo(row: PaymentRow): void {
+    const [store, threads] = [this.#store, this.#threads]
+    const interaction = threads.byKey(row.interaction)
+    const answer = threads.byNumber(row.interaction, 'out', 1)
+    const isFinal = interaction.receipt !== null || interaction.receiptState !== null
+    const waits = row.outcome === null && answer !== undefined && isPaidAnswer(answer)
+    if (waits && !isFinal && threads.complete(answer, withReceipts(answer, row))) return
+    if (waits) {
+      holdBack(store, answer.key, this.#clock.now())
+      store.afterCommit(() => this.#wakers.outbox.wake())
+    }
+    if (!isAnswerDue(interaction)) this.#tellEnd(interaction, row)
+  }
+
+  #tellEnd(interaction: Interaction, { heldReceipt, endReceipt }: PaymentRow): void {
+    if (endReceipt === null || isLocal(interaction)) return
+    const settlements = [heldReceipt, endReceipt].filter(receipt => receipt !== null)
+    const payload = encodePayload(kinds.settlements, { settlements })
+    this.#threads.queue(interaction, { kind: kinds.settlements, payload, text: '', numbered: false })
+  }
 }
 
 /** The answer of a call is made after this, and brings what the hub signed. */
 const isAnswerDue = ({ numbered, state }: Interaction): boolean =>
   numbered === 0 && (state === 'open' || state === 'end_proposed')
-
-function tellEnd(
-  { threads }: Pick<Needs, 'threads'>,
-  interaction: Interaction,
-  { heldReceipt, endReceipt }: PaymentRow,
-): void {
-  if (endReceipt === null || isLocal(interaction)) return
-  const settlements = [heldReceipt, endReceipt].filter(receipt => receipt !== null)
-  const payload = encodePayload(kinds.settlements, { settlements })
-  threads.queue(interaction, { kind: kinds.settlements, payload, text: '', numbered: false })
-}
 
 function isPaidAnswer({ kind, payload }: Message): boolean {
   const decoded = decodePayload(kind, payload)

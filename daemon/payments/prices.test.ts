@@ -1,4 +1,5 @@
 /** What a node pays of the prices that it is told: never more than somebody has agreed to. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { utf8 } from '../../protocol/encoding/bytes.ts'
 import { renderEffect } from '../../protocol/proof/effect.ts'
@@ -17,9 +18,11 @@ import { commitTask, delegateTask } from '../tasks/delegation.ts'
 import { takeQuote, takeSettlements } from '../tasks/quotes.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED } from '../testing/scripted-hub.ts'
-import { Payer } from './payer.ts'
+import { paymentParts } from './parts.ts'
+import type { Payer } from './payer.ts'
 import { quoteEffect } from './price-check.ts'
 import { whyNotPaid } from './rules.ts'
+import { payerOf } from './x402.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -29,7 +32,7 @@ let payer: Payer
 beforeEach(async () => {
   world = new TestWorld()
   ;({ alice, bob } = await world.pair())
-  payer = new Payer(alice.ctx, (task, pay) => commitTask(alice.ctx, task, pay))
+  payer = payerOf(alice.ctx, (task, pay) => commitTask(alice.ctx, task, pay))
 })
 afterEach(async () => {
   await payer.stop()
@@ -59,7 +62,11 @@ const rowOf = (id: string) => {
 }
 const generous = { auto_max: 1000, agent_max: 1000, day_max: 9000, payee_day_max: 9000 }
 const why = (id: string) =>
-  whyNotPaid(alice.ctx, rowOf(id), { spend: generous, nowMs: world.clock.ms, payee: bob.aid })
+  whyNotPaid({ store: alice.ctx.store, lost: paymentParts(alice.ctx).lost }, rowOf(id), {
+    spend: generous,
+    nowMs: world.clock.ms,
+    payee: bob.aid,
+  })
 const viewOf = (id: string) => taskReading(alice.ctx).payments.of(alice.thread(id))
 
 describe('a price without a hold', () => {

@@ -1,9 +1,11 @@
 /** A receipt of a hub proves its payment, or it is said why not. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { AUTHORIZATION_LIFE_MAX_MS, Authorization, settlementKinds } from '../../protocol/proof/payment.ts'
 import { seenHeads } from '../store/supply-heads.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
-import { askForReceipts, faultOf, noteKeyState, quoteOfRow, receiptFault } from './receipts.ts'
+import { paymentParts } from './parts.ts'
+import { quoteOfRow } from './receipts.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -26,7 +28,7 @@ describe('a receipt', () => {
   test('that the hub signed for the payment proves it, and its head of the chain is kept', async () => {
     const { row, receipt } = await heldPayment()
     const { ctx, hub } = bob.node
-    expect(await receiptFault(ctx, row, hub, receipt, 'held')).toBeUndefined()
+    expect(await paymentParts(ctx).receipts.faultOfRow(row, hub, receipt, 'held')).toBeUndefined()
     expect([...seenHeads(ctx.store, world.post.log.aid).keys()]).toEqual([0])
   })
 
@@ -34,19 +36,21 @@ describe('a receipt', () => {
     const { row, receipt } = await heldPayment()
     const { ctx, hub } = bob.node
     for (const bytes of [new Uint8Array(), new Uint8Array([1, 2, 3]), receipt.slice(0, -1)])
-      expect(await receiptFault(ctx, row, hub, bytes, 'held')).toEqual(expect.any(String))
+      expect(await paymentParts(ctx).receipts.faultOfRow(row, hub, bytes, 'held')).toEqual(expect.any(String))
   })
 
   test('of a hold is none of its end, nor the other way round', async () => {
     const { row, receipt, id } = await heldPayment()
     const { ctx, hub } = bob.node
-    expect(await receiptFault(ctx, row, hub, receipt, 'ended')).toEqual(expect.any(String))
+    expect(await paymentParts(ctx).receipts.faultOfRow(row, hub, receipt, 'ended')).toEqual(
+      expect.any(String),
+    )
     bob.node.say(id, 'roses are red')
     await world.turns(3)
     const end = bob.payment(id)?.endReceipt
     if (end == null) throw new Error('it has not ended')
-    expect(await receiptFault(ctx, row, hub, end, 'ended')).toBeUndefined()
-    expect(await receiptFault(ctx, row, hub, end, 'held')).toEqual(expect.any(String))
+    expect(await paymentParts(ctx).receipts.faultOfRow(row, hub, end, 'ended')).toBeUndefined()
+    expect(await paymentParts(ctx).receipts.faultOfRow(row, hub, end, 'held')).toEqual(expect.any(String))
   })
 
   test('under a newer key of the hub is judged with its newest history, and an honest one asks for none', async () => {
@@ -55,7 +59,7 @@ describe('a receipt', () => {
     const expected = { authorization, kinds: [settlementKinds.held] }
     const asked = () => hub.calls.filter(name => name === 'refresh').length
     const before = asked()
-    expect(await faultOf(ctx, hub, receipt, expected)).toBeUndefined()
+    expect(await paymentParts(ctx).receipts.faultOf(hub, receipt, expected)).toBeUndefined()
     expect(asked()).toBe(before)
   })
 
@@ -64,10 +68,14 @@ describe('a receipt', () => {
     const { ctx, hub } = bob.node
     const { notBefore } = authorization.body
     world.pass(1000)
-    noteKeyState(ctx, { aid: hub.identity.aid, seq: 5 })
+    paymentParts(ctx).receipts.noteKeyState({ aid: hub.identity.aid, seq: 5 })
     for (const askedAtMs of [row.at, notBefore])
       expect(
-        await faultOf(ctx, hub, receipt, { authorization, kinds: [settlementKinds.held], askedAtMs }),
+        await paymentParts(ctx).receipts.faultOf(hub, receipt, {
+          authorization,
+          kinds: [settlementKinds.held],
+          askedAtMs,
+        }),
       ).toBeUndefined()
   })
 })
@@ -77,7 +85,7 @@ describe('a payment of which nothing was heard', () => {
     const id = await world.authorized(alice, bob)
     return { id, row: alice.payment(id) }
   }
-  const ask = () => askForReceipts(alice.node.ctx, alice.node.hub, signal())
+  const ask = () => paymentParts(alice.node.ctx).silent.ask(alice.node.hub, signal())
 
   test('is asked about once it can no longer be made, four minutes after its time', async () => {
     const { id, row } = await silent()

@@ -1,8 +1,10 @@
 /** What a person says twice, because the first answer never came, is redeemed once. */
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { GRANTED, PaidWorld, type PayingNode } from '../testing/paying.ts'
-import { openAt, referenceFor, requireNoneLost } from './redemptions.ts'
+import { paymentParts } from './parts.ts'
+import { openAt } from './redemptions.ts'
 
 const AMOUNT = 7
 
@@ -19,7 +21,7 @@ const balance = () => world.post.ledger.balanceOf(alice.node.aid).balance
 /** As `svc redeem` does. */
 async function redeem(given: { reference?: string; again?: boolean } = {}) {
   const { ctx, hub } = alice.node
-  const own = referenceFor(ctx, { amount: AMOUNT, ...given })
+  const own = paymentParts(ctx).redemptions.referenceFor({ amount: AMOUNT, ...given })
   return await alice.wallet.redeem(hub, AMOUNT, own, AbortSignal.timeout(100))
 }
 async function refused(given?: { reference?: string; again?: boolean }): Promise<OperationRefused> {
@@ -87,7 +89,7 @@ test('one that a copy which is lost had asked for is not made again by a restore
   const archive = world.archive(alice.node)
   const madeAtMs = world.clock.ms
   const asked = ({ ctx, hub }: typeof alice.node, again = false) =>
-    requireNoneLost(ctx, hub, { amount: AMOUNT, again }, AbortSignal.timeout(1000))
+    paymentParts(ctx).redemptions.requireNoneLost(hub, { amount: AMOUNT, again }, AbortSignal.timeout(1000))
   await redeem({ reference: 'bill 1' })
   await asked(alice.node)
   const restored = await world.restore(alice.node, archive, madeAtMs)

@@ -6,15 +6,12 @@
 import { toHex } from '../../protocol/encoding/bytes.ts'
 import { Authorization } from '../../protocol/proof/payment.ts'
 import { shellWord } from '../../protocol/shell.ts'
-import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import type { Store } from '../store/open.ts'
 import { openRedemptions, redemptionAsked } from '../store/redemptions.ts'
 import { lastRestore } from '../store/restores.ts'
-import { authorizedSince, redeemedBefore } from './own-records.ts'
-
-type Needs = Pick<Context, 'store' | 'chain' | 'hubNow' | 'random'>
+import type { OwnRecords } from './own-records.ts'
 
 /** References that the node makes where its person gives none. */
 const OWN_REFERENCE = /^svc-[0-9a-f]{16}$/
@@ -47,69 +44,86 @@ const signed = (store: Store) =>
 
 type Asked = { amount: number; reference?: string | undefined; again?: boolean | undefined }
 
-/** The reference of a redemption; refuses where it may be one whose answer was lost, unless another one is meant. */
-export function referenceFor(ctx: Needs, { amount, reference, again = false }: Asked): string {
-  const anew = reference ?? `svc-${toHex(ctx.random(REFERENCE_BYTES))}`
-  if (again) return anew
-  const isOpen = redemptionAsked(ctx.store, { amount, reference: anew }) !== undefined
-  // the same is asked for again, and is done once
-  if (isOpen) return anew
-  if (reference === undefined) requireNoneOpen(ctx, amount)
-  for (const done of redeemedBefore(ctx)) {
-    if (done.amount !== amount) continue
-    const isSame =
-      reference === undefined
-        ? OWN_REFERENCE.test(done.reference) && done.atMs > ctx.hubNow() - REPEATED_WITHIN_MS
-        : done.reference === reference
-    if (!isSame) continue
-    const given = reference === undefined ? '' : ` --ref ${shellWord(reference)}`
-    return refuse(
-      'wrong_state',
-      `${amount} credits were redeemed already for ${done.reference}, by ${done.transaction}`,
-      `svc redeem ${amount}${given} --again`,
-    )
+export class Redemptions {
+  readonly #store: Store
+  readonly #records: OwnRecords
+  readonly #random: (length: number) => Uint8Array
+  readonly #hubNow: () => number
+
+  constructor(
+    store: Store,
+    records: OwnRecords,
+    { random, hubNow }: { random: (length: number) => Uint8Array; hubNow: () => number },
+  ) {
+    this.#store = store
+    this.#records = records
+    this.#random = random
+    this.#hubNow = hubNow
   }
-  return anew
-}
 
-/**
- * A node that was restored may have redeemed the same in a copy that is lost: its hub shows what it does not know. Refuses
- * where that may be what is asked for, unless another one is meant.
- */
-export async function requireNoneLost(
-  ctx: Needs,
-  hub: Pick<HubClient, 'credits'>,
-  { amount, again = false }: Asked,
-  signal: AbortSignal,
-): Promise<void> {
-  const restored = lastRestore(ctx.store)
-  if (restored === undefined || again) return
-  const sinceMs = restored.madeAtMs - CLOCKS_MS
-  const known = new Set(authorizedSince(ctx, sinceMs).map(({ transaction }) => transaction))
-  const { entries } = await hub.credits.account(ENTRIES_MAX, signal)
-  const lost = entries.find(
-    ({ reason, delta, transaction, atMs }) =>
-      reason === 'redemption' &&
-      delta === -amount &&
-      transaction !== undefined &&
-      !known.has(transaction) &&
-      atMs >= sinceMs,
-  )
-  if (lost === undefined) return
-  refuse(
-    'wrong_state',
-    `this node was restored, and its hub redeemed ${amount} credits since by ${lost.transaction}, which a copy that is lost may have asked for; nothing was redeemed now`,
-    `svc redeem ${amount} --again`,
-  )
-}
+  /** The reference of a redemption; refuses where it may be one whose answer was lost, unless another one is meant. */
+  referenceFor({ amount, reference, again = false }: Asked): string {
+    const anew = reference ?? `svc-${toHex(this.#random(REFERENCE_BYTES))}`
+    if (again) return anew
+    const isOpen = redemptionAsked(this.#store, { amount, reference: anew }) !== undefined
+    // the same is asked for again, and is done once
+    if (isOpen) return anew
+    if (reference === undefined) this.#requireNoneOpen(amount)
+    for (const done of this.#records.redeemedBefore()) {
+      if (done.amount !== amount) continue
+      const isSame =
+        reference === undefined
+          ? OWN_REFERENCE.test(done.reference) && done.atMs > this.#hubNow() - REPEATED_WITHIN_MS
+          : done.reference === reference
+      if (!isSame) continue
+      const given = reference === undefined ? '' : ` --ref ${shellWord(reference)}`
+      return refuse(
+        'wrong_state',
+        `${amount} credits were redeemed already for ${done.reference}, by ${done.transaction}`,
+        `svc redeem ${amount}${given} --again`,
+      )
+    }
+    return anew
+  }
 
-/** One without a reference may be the one of which nothing was heard. */
-function requireNoneOpen({ store }: Needs, amount: number): void {
-  const open = signed(store).find(one => one.amount === amount && OWN_REFERENCE.test(one.reference))
-  if (open !== undefined)
+  /**
+   * A node that was restored may have redeemed the same in a copy that is lost: its hub shows what it does not know. Refuses
+   * where that may be what is asked for, unless another one is meant.
+   */
+  async requireNoneLost(
+    hub: Pick<HubClient, 'credits'>,
+    { amount, again = false }: Asked,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const restored = lastRestore(this.#store)
+    if (restored === undefined || again) return
+    const sinceMs = restored.madeAtMs - CLOCKS_MS
+    const known = new Set(this.#records.authorizedSince(sinceMs).map(({ transaction }) => transaction))
+    const { entries } = await hub.credits.account(ENTRIES_MAX, signal)
+    const lost = entries.find(
+      ({ reason, delta, transaction, atMs }) =>
+        reason === 'redemption' &&
+        delta === -amount &&
+        transaction !== undefined &&
+        !known.has(transaction) &&
+        atMs >= sinceMs,
+    )
+    if (lost === undefined) return
     refuse(
       'wrong_state',
-      `the hub has not proven that it redeemed ${amount} credits for ${open.reference}; ask for that again, or for another with --again`,
-      `svc redeem ${amount} --ref ${open.reference}`,
+      `this node was restored, and its hub redeemed ${amount} credits since by ${lost.transaction}, which a copy that is lost may have asked for; nothing was redeemed now`,
+      `svc redeem ${amount} --again`,
     )
+  }
+
+  /** One without a reference may be the one of which nothing was heard. */
+  #requireNoneOpen(amount: number): void {
+    const open = signed(this.#store).find(one => one.amount === amount && OWN_REFERENCE.test(one.reference))
+    if (open !== undefined)
+      refuse(
+        'wrong_state',
+        `the hub has not proven that it redeemed ${amount} credits for ${open.reference}; ask for that again, or for another with --again`,
+        `svc redeem ${amount} --ref ${open.reference}`,
+      )
+  }
 }

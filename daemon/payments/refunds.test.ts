@@ -5,14 +5,8 @@ import { Authorization } from '../../protocol/proof/payment.ts'
 import { givenBack } from '../store/payments.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
-import {
-  pendingRefunds,
-  prepareRefund,
-  settleRefund,
-  settleTaken,
-  takenNetworks,
-  takeRefund,
-} from './refunds.ts'
+import { paymentParts } from './parts.ts'
+import { pendingRefunds, takenNetworks, takeRefund } from './refunds.ts'
 
 const PART = 2
 
@@ -34,9 +28,10 @@ afterEach(() => world[Symbol.asyncDispose]())
 async function refund(amount: number) {
   const { node } = bob
   const task = node.thread(id)
-  const prepare = (isRenewed = false) => node.within(() => prepareRefund(node.ctx, task, amount, isRenewed))
+  const prepare = (isRenewed = false) =>
+    node.within(() => paymentParts(node.ctx).ownRefunds.prepare(task, amount, isRenewed))
   const given = { prepared: prepare(), renew: () => prepare(true), signal: AbortSignal.timeout(1000) }
-  return await settleRefund(node.ctx, node.hub, task, given)
+  return await paymentParts(node.ctx).ownRefunds.settle(node.hub, task, given)
 }
 const back = () => givenBack(bob.node.ctx.store, bob.payment(id)?.payment ?? new Uint8Array())
 const refunds = async () => {
@@ -93,13 +88,20 @@ describe('a refund that came from the provider of a task', () => {
   function given(wrong: Partial<Authorization['body']> = {}): Uint8Array {
     const { ctx } = bob.node
     const { body } = Authorization.decode(
-      bob.node.within(() => prepareRefund(ctx, bob.node.thread(id), PART)).encoded,
+      bob.node.within(() => paymentParts(ctx).ownRefunds.prepare(bob.node.thread(id), PART)).encoded,
     )
     return Authorization.encode(Authorization.sign(ctx.identity.seed, { ...body, ...wrong }))
   }
   const take = (encoded: Uint8Array) =>
-    alice.node.within(() => takeRefund(alice.node.ctx, alice.node.thread(id), encoded))
-  const settle = () => settleTaken(alice.node.ctx, alice.node.hub, AbortSignal.timeout(1000))
+    alice.node.within(() =>
+      takeRefund(
+        { ...alice.node.ctx, spending: alice.node.ctx.wakers.spending },
+        alice.node.thread(id),
+        encoded,
+      ),
+    )
+  const settle = () =>
+    paymentParts(alice.node.ctx).takenRefunds.settle(alice.node.hub, AbortSignal.timeout(1000))
   const got = () => givenBack(alice.node.ctx.store, alice.payment(id)?.payment ?? new Uint8Array())
   const settled = () => alice.node.ctx.chain.read({ eventType: 'svc.payment.settled' }).at(-1)?.['payload']
 

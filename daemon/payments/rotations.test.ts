@@ -1,4 +1,5 @@
 /** What was signed to be sent later is signed anew when its key goes, and done once. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Authorization, transactionOf } from '../../protocol/proof/payment.ts'
 import { givenBack } from '../store/payments.ts'
@@ -6,7 +7,7 @@ import { redemptionAsked } from '../store/redemptions.ts'
 import { acceptEnd, proposeEnd } from '../tasks/conversation.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import type { Fault } from '../testing/scripted-credits.ts'
-import { prepareRefund, settleRefund } from './refunds.ts'
+import { paymentParts } from './parts.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -38,9 +39,9 @@ async function taken(): Promise<string> {
 async function refund(id: string) {
   const { ctx, hub } = bob.node
   const prepare = (isRenewed: boolean) =>
-    bob.node.within(() => prepareRefund(ctx, bob.node.thread(id), undefined, isRenewed))
+    bob.node.within(() => paymentParts(ctx).ownRefunds.prepare(bob.node.thread(id), undefined, isRenewed))
   const given = { prepared: prepare(false), renew: () => prepare(true), signal: soon() }
-  return await settleRefund(ctx, hub, bob.node.thread(id), given)
+  return await paymentParts(ctx).ownRefunds.settle(hub, bob.node.thread(id), given)
 }
 
 type Waiting = {
@@ -178,7 +179,9 @@ test('a refund is good for an hour to the millisecond, however the clock ticks w
   const { ctx } = bob.node
   let ticks = 0
   const hubNow = () => ctx.hubNow() + ticks++
-  const { encoded } = bob.node.within(() => prepareRefund({ ...ctx, hubNow }, bob.node.thread(id), undefined))
+  const { encoded } = bob.node.within(() =>
+    paymentParts({ ...ctx, hubNow }).ownRefunds.prepare(bob.node.thread(id), undefined),
+  )
   const { notBefore, notAfter } = Authorization.decode(encoded).body
   expect(notAfter - notBefore).toBe(3_600_000)
 })

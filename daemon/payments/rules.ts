@@ -1,27 +1,28 @@
 /** What is paid without a person: so much for one payment, so much a day, so much to one agent a day. */
 import { priceSaid } from '../../protocol/proof/quote.ts'
-import type { Context } from '../context.ts'
 import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
 import type { Store } from '../store/open.ts'
 import { wasPaidBefore } from '../store/open-payments.ts'
 import { knownPrice, type QuoteRow } from '../store/quotes.ts'
-import { doubtOf, sayDoubt, spentWithLost } from './lost-payments.ts'
+import { type LostPayments, sayDoubt } from './lost-payments.ts'
 
 const DAY_MS = 86_400_000
 
-type Needs = Pick<Context, 'store' | 'threads' | 'hubNow'>
 type Rules = { spend: SpendConfig | undefined; nowMs: number; payee: string }
 
 /** Why a price waits for a person, in words that go on with its amount; undefined where it may be paid now. */
-export function whyNotPaid(ctx: Needs, quote: QuoteRow, rules: Rules): string | undefined {
-  const { store } = ctx
+export function whyNotPaid(
+  { store, lost }: { store: Store; lost: LostPayments },
+  quote: QuoteRow,
+  rules: Rules,
+): string | undefined {
   const { spend = spendDefaults, nowMs, payee } = rules
   const amount = quote.amount ?? 0
   const costs = `it costs ${amount} credits`
   if (quote.holdSeconds === null) return `${costs} at once and without a hold, so nothing of it comes back`
   if (wasPaidBefore(store, quote.interaction))
     return `${costs}, and the same task was paid for before its recipient lost it; a person says whether it is paid once more`
-  const doubt = doubtOf(ctx, quote)
+  const doubt = lost.doubtOf(quote)
   if (doubt !== undefined) return `${costs}, and ${sayDoubt(doubt)}`
   const said = quote.says === null ? undefined : priceSaid(quote.says, { amount })
   if (said !== undefined) return `${costs} by its terms, and its words name ${said}: “${quote.says}”`
@@ -31,10 +32,10 @@ export function whyNotPaid(ctx: Needs, quote: QuoteRow, rules: Rules): string | 
   const max = quote.orderedBy === 'agent' ? spend.agent_max : spend.auto_max
   if (amount > max) return `${costs}, and ${max} may be spent at once without a person`
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS
-  const left = spend.day_max - spentWithLost(ctx, today, undefined)
+  const left = spend.day_max - lost.spent(today, undefined)
   if (amount > left)
     return `${costs}, and ${Math.max(left, 0)} are left of what may be spent today without a person`
-  const leftOfPayee = spend.payee_day_max - spentWithLost(ctx, today, payee)
+  const leftOfPayee = spend.payee_day_max - lost.spent(today, payee)
   if (amount > leftOfPayee)
     return `${costs}, and ${Math.max(leftOfPayee, 0)} are left of what this agent may get today without a person`
   return undefined

@@ -1,4 +1,5 @@
 /** What a provider sends as receipts of a hub: what proves something is recorded, anything else changes no state. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
@@ -16,8 +17,9 @@ import { cancel } from '../tasks/conversation.ts'
 import { delegateTask } from '../tasks/delegation.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
-import { accountFault, compareAccount } from './account.ts'
-import { Audit } from './audit.ts'
+import { accountFault } from './account.ts'
+import { paymentParts } from './parts.ts'
+import { auditOf } from './x402.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -199,11 +201,11 @@ describe('a hub that lost a hold', () => {
   test('gets no new paid work for its credits from this payee until a person says so', async () => {
     await lost()
     expect(await answer()).toMatch(/^UNAVAILABLE: .* contradicts what it signed/)
-    new Audit(bob.node.ctx).accept(alarm())
+    auditOf(bob.node.ctx).accept(alarm())
     expect(await answer()).toMatch(/costs 5 credits/)
     // what the person knew is no new alarm
     await later()
-    const view = await compareAccount(bob.node.ctx, bob.node.hub, AbortSignal.timeout(100))
+    const view = await paymentParts(bob.node.ctx).comparison.compare(bob.node.hub, AbortSignal.timeout(100))
     expect([view.lost, alarmOf(bob.node.ctx.store, alarm())]).toEqual([[], undefined])
     expect(await answer()).toMatch(/costs 5 credits/)
   })
@@ -213,7 +215,7 @@ describe('a hub that lost a hold', () => {
     const id = await world.held(alice, bob)
     world.post.ledger.restore(before)
     world.pass(2 * HOUR_MS)
-    const view = await compareAccount(bob.node.ctx, bob.node.hub, AbortSignal.timeout(100))
+    const view = await paymentParts(bob.node.ctx).comparison.compare(bob.node.hub, AbortSignal.timeout(100))
     expect(view.lost).toMatchObject([{ problem: null, state: 'held' }])
     expect(accountFault(view)).toMatch('knows of no such hold')
     expect(bob.payment(id)).toMatchObject({ state: 'held', problem: 'hold_lost' })
@@ -252,8 +254,8 @@ test('a hold that a hub had lost before a person went on with it is no new alarm
   const id = await world.held(alice, bob)
   world.pass(1000)
   world.post.ledger.restore(before, { told: true })
-  new Audit(ctx).accept(world.post.log.aid)
-  const view = await compareAccount(ctx, hub, AbortSignal.timeout(100))
+  auditOf(ctx).accept(world.post.log.aid)
+  const view = await paymentParts(ctx).comparison.compare(hub, AbortSignal.timeout(100))
   expect([view.lost, accountFault(view)]).toEqual([[], undefined])
   bob.node.say(id, 'roses are red')
   await later()
@@ -263,7 +265,7 @@ test('a hold that a hub had lost before a person went on with it is no new alarm
 
 describe('a hub that lost what it had given to a payee', () => {
   const hubAid = () => world.post.log.aid
-  const compare = () => compareAccount(bob.node.ctx, bob.node.hub, AbortSignal.timeout(100))
+  const compare = () => paymentParts(bob.node.ctx).comparison.compare(bob.node.hub, AbortSignal.timeout(100))
   const balances = () => [alice, bob].map(({ node }) => world.post.ledger.balanceOf(node.aid).balance)
   const proofs = () => bob.node.ctx.chain.read({ eventType: 'svc.payment.lost' })
   /** A task whose credits bob took, before the hub was put back to its hold, or to before that. */
@@ -283,7 +285,7 @@ describe('a hub that lost what it had given to a payee', () => {
     async from => {
       const id = await taken({ from })
       world.pass(1000)
-      new Audit(bob.node.ctx).accept(hubAid())
+      auditOf(bob.node.ctx).accept(hubAid())
       await compare()
       await later()
       expect(alarmOf(bob.node.ctx.store, hubAid())).toBeUndefined()

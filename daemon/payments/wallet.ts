@@ -21,11 +21,10 @@ import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import { heldForUs, unprovenOut } from '../store/open-payments.ts'
 import { endRedemption, keepRedemption, redemptionAsked } from '../store/redemptions.ts'
-import { type Accounts, homeOnly, withNewestKey } from './accounts.ts'
+import { type Accounts, withNewestKey } from './accounts.ts'
 import { type HoldNeeds, Holds } from './holds.ts'
-import { askForReceipts, faultOf } from './receipts.ts'
+import type { PaymentParts } from './parts.ts'
 import { openAt } from './redemptions.ts'
-import { askHowHoldsEnded } from './unsettled-holds.ts'
 
 type Needs = HoldNeeds & Pick<Context, 'random'>
 
@@ -56,11 +55,13 @@ export type HeaderTerms = Pick<Terms, 'payTo' | 'amount' | 'network'> & {
 
 export class Wallet {
   readonly #ctx: Needs
+  readonly #parts: PaymentParts
   readonly #holds: Holds
 
-  constructor(ctx: Needs, accounts: Accounts = homeOnly(ctx.hub)) {
+  constructor(ctx: Needs, parts: PaymentParts, accounts: Accounts) {
+    this.#parts = parts
     this.#ctx = ctx
-    this.#holds = new Holds(ctx, accounts)
+    this.#holds = new Holds(ctx, parts, accounts)
   }
 
   /** The value of a `PAYMENT-SIGNATURE` header for requirements that a payee made; settles nothing. */
@@ -110,7 +111,7 @@ export class Wallet {
     }
     const authorization = Authorization.decode(encoded)
     const kinds = [settlementKinds.redeemed]
-    const fault = await faultOf(this.#ctx, home, answer.receipt, { authorization, kinds })
+    const fault = await this.#parts.receipts.faultOf(home, answer.receipt, { authorization, kinds })
     if (fault !== undefined) {
       this.#ctx.log.error({ fault }, 'the receipt of a redemption does not hold')
       return refuse(
@@ -149,8 +150,8 @@ export class Wallet {
   async askForReceipts(home: HubClient, signal: AbortSignal) {
     const { store } = this.#ctx
     const network = networkOf(home.identity.aid)
-    const asked = await askForReceipts(this.#ctx, home, signal)
-    const { returned, taken } = await askHowHoldsEnded(this.#ctx, home, signal)
+    const asked = await this.#parts.silent.ask(home, signal)
+    const { returned, taken } = await this.#parts.unsettled.ask(home, signal)
     for (const row of heldForUs(store, network))
       if (row.state === 'ending') await this.#holds.end(row, signal)
     return { ...asked, settled: [...asked.settled, ...taken], returned, open: this.#open(network) }

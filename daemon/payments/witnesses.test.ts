@@ -1,4 +1,5 @@
 /** What witnesses signed of a hub's chain has to stand in it, and a hub that shows none of them any more is unwatched. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { chainDid } from '../../protocol/proof/evidence.ts'
 import type { ShownStatement } from '../hubs/hub.ts'
@@ -6,7 +7,7 @@ import { witnessedOf } from '../store/hub-accounts.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode } from '../testing/paying.ts'
 import { ScriptedSupply } from '../testing/scripted-supply.ts'
-import { Audit } from './audit.ts'
+import { auditOf } from './x402.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -22,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]())
 
 const run = () => {
-  const audit = new Audit(alice.node.ctx)
+  const audit = auditOf(alice.node.ctx)
   return audit.run(alice.node.hub, { all: false, signal: AbortSignal.timeout(1000) })
 }
 const kept = () => witnessedOf(alice.node.ctx.store, world.post.log.aid)

@@ -1,10 +1,11 @@
 /** What work is paid with: its price once it is done, that of its start where it was withdrawn later, else nothing. */
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { buildEffect } from '../../protocol/proof/effect.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import { cancel } from '../tasks/conversation.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
-import { letAnswerGo } from './priced-tasks.ts'
+import { paymentParts } from './parts.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -112,6 +113,6 @@ test('an end that the hub has not signed is told to nobody', () => {
   bob.node.say(id, 'roses are red')
   const told = () => bob.node.messages(id).map(({ kind }) => kind)
   const before = told()
-  bob.node.within(() => letAnswerGo(bob.node.ctx, { ...row, outcome: new Uint8Array() }))
+  bob.node.within(() => paymentParts(bob.node.ctx).answers.letGo({ ...row, outcome: new Uint8Array() }))
   expect([row.endReceipt, told()]).toEqual([null, before])
 })

@@ -22,7 +22,7 @@ import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { autoReplySettings } from '../home/config.ts'
 import { phraseOfSeed } from '../identity/identity.ts'
-import { queuePricedAnswer } from '../payments/priced-tasks.ts'
+import { PricedAnswers } from '../payments/priced-tasks.ts'
 import { Loop } from '../platform/loop.ts'
 import { isStoreFailure } from '../platform/room.ts'
 import { Waker } from '../platform/waker.ts'
@@ -340,7 +340,7 @@ export class AutoReply {
       if (interaction === undefined || !maySend(interaction)) return false
       const last = lastWord(ctx.store, interaction.key)
       if (last === undefined || last.direction === 'out' || last.number !== thread.turn) return false
-      const said = queuePricedAnswer(ctx, interaction, textMessage(text, attachments, true))
+      const said = new PricedAnswers(ctx, ctx).queue(interaction, textMessage(text, attachments, true))
       ctx.threads.update(said.interaction, { autoReplies: interaction.autoReplies + 1 })
       ctx.store.afterCommit(() =>
         ctx.events.emit('message', { interaction_id: interaction.id, kind: kinds.message }),

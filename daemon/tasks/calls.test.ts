@@ -15,8 +15,9 @@ import {
 } from '../../protocol/proof/payment.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import { type CallOutcome, type CapabilityCall, type Provider, runProvider } from '../modules/provider.ts'
-import { Payee } from '../payments/payee.ts'
+import type { Payee } from '../payments/payee.ts'
 import { openPrice } from '../payments/priced-tasks.ts'
+import { payeeOf } from '../payments/x402.ts'
 import { markCallBegun } from '../store/interactions.ts'
 import { paymentOf } from '../store/payments.ts'
 import type { Message } from '../store/threads.ts'
@@ -60,7 +61,7 @@ beforeEach(async () => {
   prices = {}
   served = { [COUNT]: provider() }
   Object.assign(bob.ctx, { modules: modules() })
-  payee = new Payee(bob.ctx)
+  payee = payeeOf(bob.ctx)
   calls = new Calls(bob.ctx, modules(), payee)
 })
 afterEach(async () => {
@@ -259,7 +260,7 @@ describe('of calls that wait', () => {
     await world.settle()
     bob = await world.restore(bob, archive, made)
     Object.assign(bob.ctx, { modules: modules() })
-    calls = new Calls(bob.ctx, modules(), new Payee(bob.ctx))
+    calls = new Calls(bob.ctx, modules(), payeeOf(bob.ctx))
     calls.start()
     await aTurn()
     expect(answersOf(open)).toHaveLength(0)

@@ -6,7 +6,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, encodePayload, kinds, type Payload } from '../../protocol/mail/payload.ts'
 import { MESSAGES_MAX } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
-import { queuePricedAnswer } from '../payments/priced-tasks.ts'
+import { PricedAnswers } from '../payments/priced-tasks.ts'
 import { mayHoldCapabilities } from '../peers/stock.ts'
 import { refuse } from '../refusal.ts'
 import { isLocal, isNumberOpen } from '../store/interactions.ts'
@@ -71,7 +71,7 @@ export function say(
     )
   if (interaction.numbered >= MESSAGES_MAX - LAST_MESSAGES)
     refuse('wrong_state', `this interaction holds ${MESSAGES_MAX} messages; end it and open another`)
-  return queuePricedAnswer(ctx, interaction, outgoing)
+  return new PricedAnswers(ctx, ctx).queue(interaction, outgoing)
 }
 
 /** Proposes the end: after it this side sends nothing more but the answer to a crossing proposal. */

@@ -53,7 +53,7 @@ export const takeBack = (
   ctx: Pick<Context, 'store' | 'identity' | 'wakers'>,
   interaction: Interaction,
   refund: Uint8Array,
-): void => takeRefund(ctx, interaction, refund)
+): void => takeRefund({ ...ctx, spending: ctx.wakers.spending }, interaction, refund)
 
 /** Receipts of a hub that came for the payment of a task; false where none of ours waits for one. */
 export function takeSettlements(

@@ -1,11 +1,13 @@
 /** Nodes that pay and are paid, for tests of the rules: their parts take one turn at a time, where a running node has loops. */
+
 import { networkOf } from '../../protocol/proof/payment.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import { keyStateOf } from '../membership/open.ts'
 import { type Accounts, homeOnly } from '../payments/accounts.ts'
-import { Payee } from '../payments/payee.ts'
-import { Payer } from '../payments/payer.ts'
-import { Wallet } from '../payments/wallet.ts'
+import type { Payee } from '../payments/payee.ts'
+import type { Payer } from '../payments/payer.ts'
+import type { Wallet } from '../payments/wallet.ts'
+import { payeeOf, payerOf, walletOf } from '../payments/x402.ts'
 import { type PaymentRow, paymentOf } from '../store/payments.ts'
 import { quoteOf } from '../store/quotes.ts'
 import { Calls } from '../tasks/calls.ts'
@@ -31,8 +33,8 @@ export class PayingNode {
   constructor(node: TestNode, accounts: Accounts = homeOnly(node.ctx.hub)) {
     this.node = node
     const { ctx } = node
-    this.payer = new Payer(ctx, (task, pay) => commitTask(ctx, task, pay), accounts)
-    this.payee = new Payee(ctx, accounts)
+    this.payer = payerOf(ctx, (task, pay) => commitTask(ctx, task, pay), accounts)
+    this.payee = payeeOf(ctx, accounts)
     const words = {
       find: () => undefined,
       priceOf: ctx.modules.priceOf,
@@ -40,7 +42,7 @@ export class PayingNode {
       run: () => Promise.reject(new Error()),
     }
     this.calls = new Calls(ctx, words, this.payee)
-    this.wallet = new Wallet(ctx, accounts)
+    this.wallet = walletOf(ctx, accounts)
   }
 
   /** What this side knows of the payment of a task. */

@@ -1,8 +1,9 @@
 /** The ledger of the tests is held to what a hub does, or every test upon it would prove nothing. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Authorization, settlementKinds } from '../../protocol/proof/payment.ts'
 import { orderFor } from '../payments/orders.ts'
-import { faultOf } from '../payments/receipts.ts'
+import { paymentParts } from '../payments/parts.ts'
 import { HOUR_MS } from './node.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from './paying.ts'
 
@@ -84,7 +85,7 @@ describe('the scripted ledger', () => {
       if (!('receipt' in told) || row === undefined) throw new Error('nothing came')
       const authorization = Authorization.decode(row.authorization)
       const asked = { authorization, kinds: [settlementKinds.captured], askedAtMs: row.at }
-      expect(await faultOf(bob.node.ctx, bob.node.hub, told.receipt, asked)).toEqual(
+      expect(await paymentParts(bob.node.ctx).receipts.faultOf(bob.node.hub, told.receipt, asked)).toEqual(
         expect.stringMatching(/signature|payment|amount|network/),
       )
     },

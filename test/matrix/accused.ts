@@ -1,5 +1,7 @@
 /** Whom the audit of a restored node accuses: the hub of these worlds is honest, and no thief has a key. */
-import { accountFault, compareAccount } from '../../daemon/payments/account.ts'
+
+import { accountFault } from '../../daemon/payments/account.ts'
+import { paymentParts } from '../../daemon/payments/parts.ts'
 import type { Side } from './side.ts'
 import type { MatrixWorld } from './world.ts'
 
@@ -12,6 +14,6 @@ export async function accused(world: MatrixWorld): Promise<string[]> {
 }
 
 async function faultOf({ ctx, hub, name }: Side): Promise<string[]> {
-  const fault = accountFault(await compareAccount(ctx, hub, AbortSignal.timeout(ASKED_MS)))
+  const fault = accountFault(await paymentParts(ctx).comparison.compare(hub, AbortSignal.timeout(ASKED_MS)))
   return fault === undefined ? [] : [`${name}, which was restored, says of an honest hub: ${fault}`]
 }

@@ -1,4 +1,5 @@
 /** One of the two nodes of a world, with every part that works by itself. */
+
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { PaymentOperations } from '../../daemon/control/handlers.ts'
 import { paymentOperations } from '../../daemon/control/operations.ts'
@@ -14,9 +15,10 @@ import {
   type Provider,
   runProvider,
 } from '../../daemon/modules/provider.ts'
-import { Payee } from '../../daemon/payments/payee.ts'
-import { Payer } from '../../daemon/payments/payer.ts'
-import { Wallet } from '../../daemon/payments/wallet.ts'
+import type { Payee } from '../../daemon/payments/payee.ts'
+import type { Payer } from '../../daemon/payments/payer.ts'
+import type { Wallet } from '../../daemon/payments/wallet.ts'
+import { payeeOf, payerOf, walletOf } from '../../daemon/payments/x402.ts'
 import { doubtNumbers } from '../../daemon/store/interactions.ts'
 import { markRestored } from '../../daemon/store/restores.ts'
 import { AutoReply } from '../../daemon/tasks/auto-reply.ts'
@@ -106,8 +108,8 @@ export class Side {
     Object.assign(this.node.ctx, { modules, timings })
     const { ctx } = this.node
     const { membership } = openMembership(ctx, {} as HubInputs, this.world.doorsOf(this.aid))
-    const payee = new Payee(ctx, membership)
-    const payer = new Payer(ctx, (task, pay) => commitTask(ctx, task, pay), membership)
+    const payee = payeeOf(ctx, membership)
+    const payer = payerOf(ctx, (task, pay) => commitTask(ctx, task, pay), membership)
     this.parts = {
       membership,
       relay: new Relay(ctx),
@@ -115,7 +117,7 @@ export class Side {
       payee,
       calls: new Calls(ctx, modules, payee),
       reviews: new ReviewUploads(ctx),
-      wallet: new Wallet(ctx, membership),
+      wallet: walletOf(ctx, membership),
       autoReply: new AutoReply(ctx, {}, () => []),
       a2a: new A2a({ ...ctx, modules }, payer),
     }

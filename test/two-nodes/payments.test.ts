@@ -1,4 +1,5 @@
 /** Work for a price, over a hub: quote, payment, hold, work, and what took or gave back the credits (node document §3.1). */
+
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +10,7 @@ import { runIn } from '../../cli/testing.ts'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
 import { HubUnreachable } from '../../daemon/hubs/hub.ts'
 import type { Node } from '../../daemon/node.ts'
-import { noteHead } from '../../daemon/payments/seen-heads.ts'
+import { paymentParts } from '../../daemon/payments/parts.ts'
 import { openOrders } from '../../daemon/store/open-payments.ts'
 import { seenHeads } from '../../daemon/store/supply-heads.ts'
 import { ask } from '../../hub/testing/payments.ts'
@@ -597,7 +598,7 @@ describe('what the hub publishes of its credits', () => {
     const seen = seenHeads(alice.ctx.store, aid)
     const [[seq, id] = [0, new Uint8Array()]] = seen
     const other = Uint8Array.from(id, (byte, i) => (i === 35 ? byte ^ 1 : byte))
-    noteHead(alice.ctx, aid, [seq, other])
+    paymentParts(alice.ctx).heads.note(aid, [seq, other])
     expect((await alice.handlers.status(undefined, never)).warnings.join()).toContain('shows two histories')
     const heads = (await records(alice, 'svc.issuance.head_seen')).slice(-2)
     expect(heads.map(head => (head as { seq: number }).seq)).toEqual([seq, seq])
@@ -608,7 +609,10 @@ describe('what the hub publishes of its credits', () => {
     const { aid } = home().identity
     const { head_seq } = await audit()
     const [[, id] = [0, new Uint8Array()]] = seenHeads(alice.ctx.store, aid)
-    noteHead(alice.ctx, aid, [head_seq + 1, Uint8Array.from(id, (byte, i) => (i === 35 ? byte ^ 1 : byte))])
+    paymentParts(alice.ctx).heads.note(aid, [
+      head_seq + 1,
+      Uint8Array.from(id, (byte, i) => (i === 35 ? byte ^ 1 : byte)),
+    ])
     expect((await audit()).fault).toContain('and it is missing')
     await bob.handlers.redeem({ amount: 1 }, never)
     expect((await audit()).fault).toContain('the hub showed another one before')

@@ -131,11 +131,12 @@ describe('a provider gives back', () => {
       signed({ network: `hub:${alice.aid}` }),
       Uint8Array.of(1, 2, 3),
     ]
-    for (const encoded of wrong) takeRefund(alice.ctx, interaction, encoded)
+    for (const encoded of wrong)
+      takeRefund({ ...alice.ctx, spending: alice.ctx.wakers.spending }, interaction, encoded)
     expect(waiting()).toEqual([])
     const again = payment(bob, id)?.refund as Uint8Array
     expect(cidText(transactionOf(Authorization.decode(again)))).toBe(given.transaction)
-    takeRefund(alice.ctx, interaction, again)
+    takeRefund({ ...alice.ctx, spending: alice.ctx.wakers.spending }, interaction, again)
     expect(waiting()).toEqual([])
   })
 
