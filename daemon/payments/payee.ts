@@ -6,7 +6,12 @@ import { buildEffect, Effect } from '../../protocol/proof/effect.ts'
 import { Authorization, transactionOf } from '../../protocol/proof/payment.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import { sleep } from '../../protocol/timers.ts'
+import type { CurrentHub } from '../hubs/current.ts'
+import type { Identity } from '../identity/identity.ts'
 import { attemptEach, Loop } from '../platform/loop.ts'
+import type { Machine } from '../platform/machine.ts'
+import type { Timings } from '../platform/timings.ts'
+import type { Store } from '../store/open.ts'
 import {
   abandonedPayments,
   doubtedHolds,
@@ -26,12 +31,11 @@ import {
   reopenUnproven,
 } from '../store/payments.ts'
 import { lastRestore } from '../store/restores.ts'
-import type { Interaction } from '../store/threads.ts'
-import type { Accounts } from './accounts.ts'
-import { type HoldNeeds, Holds } from './holds.ts'
+import type { Interaction, Threads } from '../store/threads.ts'
+import type { Holds } from './holds.ts'
 import { mayAsk, maySign } from './may-sign.ts'
-import { orderFor } from './orders.ts'
-import type { PaymentParts } from './parts.ts'
+import type { HoldOrders } from './orders.ts'
+import type { Pace } from './pace.ts'
 import { offerFault, offerOf, quoteEffect } from './price-check.ts'
 
 /** What a call is answered with: after its payment with the hub's receipts, or with the price in its place. */
@@ -68,23 +72,44 @@ function takenFor(
   return isDone && (state === 'open' || state === 'end_proposed') ? amount : 0
 }
 
+type PayeeParts = {
+  identity: Identity
+  hub: CurrentHub
+  store: Store
+  threads: Threads
+  orders: HoldOrders
+  holds: Holds
+}
+
 export class Payee {
-  readonly #ctx: HoldNeeds
+  readonly #store: Store
+  readonly #threads: Threads
+  readonly #orders: HoldOrders
+  readonly #maySign: () => boolean
+  readonly #machine: Machine
+  readonly #timings: Timings
+  readonly #hubNow: () => number
   readonly #holds: Holds
   readonly #loop: Loop
   /** Tasks whose result waits for the hub's word. */
   readonly #finishing = new Set<number>()
   #hasReopened = false
 
-  constructor(ctx: HoldNeeds, parts: PaymentParts, accounts: Accounts) {
-    this.#ctx = ctx
-    this.#holds = new Holds(ctx, parts, accounts)
+  constructor(parts: PayeeParts, { machine, timings, hubNow, waker }: Pace) {
+    this.#store = parts.store
+    this.#threads = parts.threads
+    this.#orders = parts.orders
+    this.#holds = parts.holds
+    this.#maySign = () => maySign(parts.identity, parts.hub)
+    this.#machine = machine
+    this.#timings = timings
+    this.#hubNow = hubNow
     this.#loop = new Loop({
       name: 'payments in',
-      waker: ctx.wakers.payments,
-      log: ctx.log,
-      restFirstMs: ctx.timings.backoffFirstMs,
-      mayRun: () => mayAsk(ctx.hub),
+      waker,
+      log: machine.log,
+      restFirstMs: timings.backoffFirstMs,
+      mayRun: () => mayAsk(parts.hub),
       turn: () => this.#turn(),
     })
   }
@@ -113,7 +138,7 @@ export class Payee {
 
   /** The payment once its credits are held; what is answered in place of the work; undefined while the hub is silent. */
   async held(interaction: Interaction, quote: Quote): Promise<PaymentRow | PaidAnswer | undefined> {
-    const asked = paymentOf(this.#ctx.store, interaction.key) ?? this.#accept(interaction, quote)
+    const asked = paymentOf(this.#store, interaction.key) ?? this.#accept(interaction, quote)
     if (typeof asked === 'string') return { effect: quoteEffect(quote, asked), quote }
     if (asked === undefined) return { effect: quoteEffect(quote), quote }
     const held = asked.state === 'authorized' ? await this.#holds.hold(asked, this.#within()) : asked
@@ -128,14 +153,14 @@ export class Payee {
    * credits go back. False where the call was not paid for.
    */
   keep(interaction: Interaction, answer: PaidAnswer): boolean {
-    const row = paymentOf(this.#ctx.store, interaction.key)
+    const row = paymentOf(this.#store, interaction.key)
     if (row?.state === 'held') this.#keepOutcome(row, answer)
     return row?.state === 'held' || (row?.outcome ?? null) !== null
   }
 
   /** The payment's row once it is in the spent set; why it is not taken; undefined where none came. */
   #accept(interaction: Interaction, quote: Quote): PaymentRow | string | undefined {
-    const { store, threads, hubNow } = this.#ctx
+    const [store, threads, hubNow] = [this.#store, this.#threads, this.#hubNow]
     const offer = offerOf(threads, interaction)
     if (offer === undefined) return undefined
     const why = offerFault(offer, { interaction, quote, nowMs: hubNow() })
@@ -163,11 +188,11 @@ export class Payee {
 
   #isOver({ authorization }: PaymentRow): boolean {
     const { notAfter } = Authorization.decode(authorization).body
-    return this.#ctx.hubNow() > notAfter + AFTER_EXPIRY_MS
+    return this.#hubNow() > notAfter + AFTER_EXPIRY_MS
   }
 
   async #work(row: PaymentRow, work: () => Promise<PaidAnswer | undefined>): Promise<PaymentRow | undefined> {
-    const isTooLate = row.holdUntil !== null && this.#ctx.hubNow() > row.holdUntil - MARGIN_MS
+    const isTooLate = row.holdUntil !== null && this.#hubNow() > row.holdUntil - MARGIN_MS
     const late = 'the payment lapses before the work could end; nothing was done'
     if (!isTooLate) this.begun(row)
     const answer = isTooLate ? { effect: buildEffect({ status: 'FAILED', message: late }) } : await work()
@@ -176,18 +201,18 @@ export class Payee {
 
   /** The work for a payment begins: it is on the disk before the first step of it. */
   begun({ interaction }: Pick<PaymentRow, 'interaction'>): void {
-    const { store, hubNow } = this.#ctx
+    const [store, hubNow] = [this.#store, this.#hubNow]
     store.transaction(() => markBegun(store, interaction, hubNow()), 'node.payment')
   }
 
   /** Keeps what came of the work beside the order that takes the credits, or gives them back where nothing came of it. */
   #keepOutcome(row: PaymentRow, { effect, isPrivate = false }: PaidAnswer): PaymentRow | undefined {
-    const { identity, store, threads, hubNow } = this.#ctx
+    const [store, threads] = [this.#store, this.#threads]
     const isDone = effect.status === 'OK' || effect.status === 'UNVERIFIED'
     return store.transaction(() => {
       const current = paymentOf(store, row.interaction) ?? row
       const amount = takenFor(threads.byKey(row.interaction), current, isDone)
-      const order = orderFor(identity, row, { amount, madeAt: hubNow() })
+      const order = this.#orders.make(row, amount)
       keepOutcome(store, row.interaction, { outcome: Effect.encode(effect), isPrivate, order })
       return paymentOf(store, row.interaction)
     }, 'node.payment')
@@ -195,7 +220,7 @@ export class Payee {
 
   /** Sends the order and waits for the hub's word, but not for long: what was done is told in any case. */
   async #finish(row: PaymentRow): Promise<PaidAnswer | undefined> {
-    const { store, timings } = this.#ctx
+    const [store, timings] = [this.#store, this.#timings]
     let ended = row
     let waitedMs = 0
     while (ended.state === 'ending') {
@@ -211,10 +236,10 @@ export class Payee {
   }
 
   async #rest({ nextAt }: PaymentRow): Promise<number> {
-    const { paymentPauseMs } = this.#ctx.timings
+    const { paymentPauseMs } = this.#timings
     const most = ORDER_WAITS * paymentPauseMs
-    const ms = Math.min(Math.max(nextAt - this.#ctx.hubNow(), paymentPauseMs), most)
-    await sleep(this.#ctx.timers, ms, this.#loop.signal).catch(() => undefined)
+    const ms = Math.min(Math.max(nextAt - this.#hubNow(), paymentPauseMs), most)
+    await sleep(this.#machine.timers, ms, this.#loop.signal).catch(() => undefined)
     return ms
   }
 
@@ -225,11 +250,11 @@ export class Payee {
 
   /** Holds for tasks that were withdrawn, and orders that a hub has not answered; each hub is asked beside the turn. */
   #turn(): number {
-    const { store, hubNow } = this.#ctx
+    const [store, hubNow] = [this.#store, this.#hubNow]
     if (!this.#hasReopened) reopenUnproven(store)
     this.#hasReopened = true
     const now = hubNow()
-    if (!maySign(this.#ctx.identity, this.#ctx.hub)) return this.#askForStored(now)
+    if (!this.#maySign()) return this.#askForStored(now)
     attemptEach(lapsedHolds(store, now - AFTER_LAPSE_MS, ORDERS_MAX), row => this.#noteLapse(row))
     this.#learnEnds(now)
     const due = [
@@ -244,7 +269,7 @@ export class Payee {
 
   /** After a restore: the hub is asked whether a copy that is lost has ended a hold. */
   #learnEnds(now: number): void {
-    const { store } = this.#ctx
+    const store = this.#store
     const restored = lastRestore(store)
     const doubted = restored === undefined ? [] : doubtedHolds(store, restored.settledMs, now, ORDERS_MAX)
     for (const [network, rows] of Map.groupBy(doubted, row => row.network))
@@ -255,7 +280,7 @@ export class Payee {
 
   /** The identity has ended: the hub is asked what became of its orders, and of holds whose time is over. */
   #askForStored(now: number): number {
-    const due = storedEnds(this.#ctx.store, now, ORDERS_MAX)
+    const due = storedEnds(this.#store, now, ORDERS_MAX)
     for (const [network, rows] of Map.groupBy(due, row => row.network))
       this.#loop.followAlone(network, async () => {
         for (const row of rows) await this.#holds.askForStored(row, this.#within())
@@ -283,13 +308,13 @@ export class Payee {
 
   /** A release of what has lapsed changes nothing, and brings the hub's receipt of that. */
   #noteLapse(row: PaymentRow): void {
-    const { identity, store, hubNow } = this.#ctx
-    const order = orderFor(identity, row, { amount: 0, madeAt: hubNow() })
+    const store = this.#store
+    const order = this.#orders.make(row, 0)
     store.transaction(() => keepOrder(store, row.interaction, order), 'node.payment')
   }
 
   #within(): AbortSignal {
-    const { timers, timings } = this.#ctx
+    const [timers, timings] = [this.#machine.timers, this.#timings]
     return AbortSignal.any([this.#loop.signal, timers.deadline(timings.paymentMs)])
   }
 }

@@ -21,12 +21,12 @@ import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import { heldForUs, unprovenOut } from '../store/open-payments.ts'
 import { endRedemption, keepRedemption, redemptionAsked } from '../store/redemptions.ts'
-import { type Accounts, withNewestKey } from './accounts.ts'
-import { type HoldNeeds, Holds } from './holds.ts'
+import { withNewestKey } from './accounts.ts'
+import type { Holds } from './holds.ts'
 import type { PaymentParts } from './parts.ts'
 import { openAt } from './redemptions.ts'
 
-type Needs = HoldNeeds & Pick<Context, 'random'>
+type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'threads' | 'hubNow' | 'random' | 'log'>
 
 const NONCE_BYTES = 16
 /** Clocks may differ, so one that has ended may be carried out a little longer. */
@@ -58,10 +58,10 @@ export class Wallet {
   readonly #parts: PaymentParts
   readonly #holds: Holds
 
-  constructor(ctx: Needs, parts: PaymentParts, accounts: Accounts) {
+  constructor(ctx: Needs, parts: PaymentParts, holds: Holds) {
     this.#parts = parts
     this.#ctx = ctx
-    this.#holds = new Holds(ctx, parts, accounts)
+    this.#holds = holds
   }
 
   /** The value of a `PAYMENT-SIGNATURE` header for requirements that a payee made; settles nothing. */

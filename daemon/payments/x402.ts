@@ -2,19 +2,41 @@
 import type { Context } from '../context.ts'
 import { type Accounts, homeOnly } from './accounts.ts'
 import { Audit, type KnownAccounts } from './audit.ts'
+import { HoldCalls } from './hold-calls.ts'
+import { HoldProblems } from './hold-problems.ts'
+import { HoldResults } from './hold-results.ts'
+import { Holds } from './holds.ts'
+import { HoldOrders } from './orders.ts'
 import { paymentParts } from './parts.ts'
 import { Payee } from './payee.ts'
 import { type Commit, Payer } from './payer.ts'
 import { Wallet } from './wallet.ts'
 
+function holdsOf(ctx: Context, accounts: Accounts) {
+  const { identity, store, chain, threads, hub, timings, log, hubNow } = ctx
+  const { answers, news, receipts, lostHolds: lost } = paymentParts(ctx)
+  const problems = new HoldProblems({ identity, hub, store, answers, news }, timings, hubNow)
+  const calls = new HoldCalls({ hub, accounts, problems }, log)
+  const results = new HoldResults({ store, threads, chain, answers })
+  const orders = new HoldOrders(identity, store, hubNow)
+  return { orders, holds: new Holds({ calls, orders, problems, results, receipts, lost }, hubNow, log) }
+}
+
+function openPayee(ctx: Context, accounts: Accounts): Payee {
+  const { identity, hub, store, threads, timings, hubNow, wakers } = ctx
+  const { orders, holds } = holdsOf(ctx, accounts)
+  const pace = { machine: ctx, timings, hubNow, waker: wakers.payments }
+  return new Payee({ identity, hub, store, threads, orders, holds }, pace)
+}
+
 export const payeeOf = (ctx: Context, accounts: Accounts = homeOnly(ctx.hub)): Payee =>
-  new Payee(ctx, paymentParts(ctx), accounts)
+  openPayee(ctx, accounts)
 
 export const payerOf = (ctx: Context, commit: Commit, accounts: Accounts = homeOnly(ctx.hub)): Payer =>
   new Payer(ctx, paymentParts(ctx), { commit, accounts })
 
 export const walletOf = (ctx: Context, accounts: Accounts = homeOnly(ctx.hub)): Wallet =>
-  new Wallet(ctx, paymentParts(ctx), accounts)
+  new Wallet(ctx, paymentParts(ctx), holdsOf(ctx, accounts).holds)
 
 export const auditOf = (
   ctx: Context,
