@@ -27,6 +27,7 @@ const BEFORE_MS = 31 * 86_400_000
 
 type Recorded = { seq: number; timestamp: number; payload: Record<string, unknown> }
 export type Redeemed = { amount: number; reference: string; transaction: string; atMs: number }
+type Proven = Omit<Redeemed, 'atMs'> & { receipt: Uint8Array }
 
 export class OwnRecords {
   readonly #chain: Chain
@@ -59,6 +60,17 @@ export class OwnRecords {
       pay_to: payTo,
       amount,
       network,
+    })
+  }
+
+  /** What a hub signed that it redeemed for this agent. */
+  redeemed({ amount, reference, transaction, receipt }: Proven): void {
+    this.#chain.append('svc.credit.redeemed', {
+      amount,
+      reference,
+      auth_id: transaction,
+      verified: true,
+      receipt,
     })
   }
 

@@ -1,15 +1,19 @@
 /** What a build that pays and is paid has, put together. */
 import type { Context } from '../context.ts'
 import { type Accounts, homeOnly } from './accounts.ts'
-import { Audit, type KnownAccounts } from './audit.ts'
+import { Audit } from './audit.ts'
 import { HoldCalls } from './hold-calls.ts'
 import { HoldProblems } from './hold-problems.ts'
 import { HoldResults } from './hold-results.ts'
 import { Holds } from './holds.ts'
+import { type KnownAccounts, LeftHubs } from './left-hubs.ts'
 import { HoldOrders } from './orders.ts'
 import { paymentParts } from './parts.ts'
 import { Payee } from './payee.ts'
 import { type Commit, Payer } from './payer.ts'
+import { PublishedCredits } from './published-credits.ts'
+import { Reconciling } from './reconciling.ts'
+import { Redeeming } from './redeeming.ts'
 import { Wallet } from './wallet.ts'
 
 function holdsOf(ctx: Context, accounts: Accounts) {
@@ -29,6 +33,25 @@ function openPayee(ctx: Context, accounts: Accounts): Payee {
   return new Payee({ identity, hub, store, threads, orders, holds }, pace)
 }
 
+function openWallet(ctx: Context, accounts: Accounts): Wallet {
+  const { identity, store, threads, hubNow, log } = ctx
+  const { signer, records, receipts, silent, unsettled } = paymentParts(ctx)
+  const { holds } = holdsOf(ctx, accounts)
+  const redeeming = new Redeeming({ identity, store, signer, records, receipts }, hubNow, log)
+  const reconciling = new Reconciling({ store, threads, silent, unsettled, holds })
+  return new Wallet({ store, signer, records, redeeming, reconciling })
+}
+
+function openAudit(ctx: Context, accounts: KnownAccounts): Audit {
+  const { identity, store, settings, hub, timings, hubNow, wakers } = ctx
+  const { comparison, heads, alarms } = paymentParts(ctx)
+  const reading = { identity, store, settings, comparison, heads, alarms }
+  const published = new PublishedCredits(reading, hubNow)
+  const left = new LeftHubs({ store, hub, accounts, comparison, alarms }, hubNow)
+  const pace = { machine: ctx, timings, hubNow, waker: wakers.audits }
+  return new Audit({ identity, hub, published, left }, pace)
+}
+
 export const payeeOf = (ctx: Context, accounts: Accounts = homeOnly(ctx.hub)): Payee =>
   openPayee(ctx, accounts)
 
@@ -36,12 +59,12 @@ export const payerOf = (ctx: Context, commit: Commit, accounts: Accounts = homeO
   new Payer(ctx, paymentParts(ctx), { commit, accounts })
 
 export const walletOf = (ctx: Context, accounts: Accounts = homeOnly(ctx.hub)): Wallet =>
-  new Wallet(ctx, paymentParts(ctx), holdsOf(ctx, accounts).holds)
+  openWallet(ctx, accounts)
 
 export const auditOf = (
   ctx: Context,
   accounts: KnownAccounts = { ...homeOnly(ctx.hub), accounts: () => [] },
-): Audit => new Audit(ctx, paymentParts(ctx), accounts)
+): Audit => openAudit(ctx, accounts)
 
 type Payments = {
   payeeOf: typeof payeeOf
