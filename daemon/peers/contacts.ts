@@ -4,11 +4,12 @@ import { refuse } from '../refusal.ts'
 import {
   aidOfPetname,
   allContacts,
+  blockAgent,
   type Contact,
   contactOf,
   nameContact,
   removeContact,
-  setBlocked,
+  unblockAgent,
 } from '../store/contacts.ts'
 import type { Store } from '../store/open.ts'
 
@@ -71,8 +72,10 @@ export class Contacts {
   block(name: string, blocked: boolean): Contact {
     return this.#store.transaction(() => {
       const aid = this.resolve(name) ?? this.#get(name).aid
-      setBlocked(this.#store, aid, blocked, this.#now())
-      return this.#get(aid)
+      const addedAt = this.#now()
+      if (blocked) blockAgent(this.#store, aid, addedAt)
+      else unblockAgent(this.#store, aid)
+      return this.find(aid) ?? { aid, petname: null, blocked: 0, addedAt }
     })
   }
 

@@ -20,24 +20,31 @@ export function nameContact(store: Store, aid: string, petname: string, now: num
   )
 }
 
-/** Blocks or unblocks an agent, which needs no petname for that. */
-export function setBlocked(store: Store, aid: string, blocked: boolean, now: number): void {
+/** Blocks an agent, which needs no petname for that. */
+export function blockAgent(store: Store, aid: string, now: number): void {
   store.run(
-    `INSERT INTO contacts (aid, petname, blocked, added_at) VALUES (?, NULL, ?, ?)
-     ON CONFLICT (aid) DO UPDATE SET blocked = excluded.blocked`,
+    `INSERT INTO contacts (aid, petname, blocked, added_at) VALUES (?, NULL, 1, ?)
+     ON CONFLICT (aid) DO UPDATE SET blocked = 1`,
     aid,
-    blocked ? 1 : 0,
     now,
   )
+}
+
+/** Ends a block; of an agent without a petname nothing remains. */
+export function unblockAgent(store: Store, aid: string): void {
+  store.run('UPDATE contacts SET blocked = 0 WHERE aid = ?', aid)
+  store.run('DELETE FROM contacts WHERE aid = ? AND petname IS NULL', aid)
 }
 
 export function removeContact(store: Store, aid: string): void {
   store.run('DELETE FROM contacts WHERE aid = ?', aid)
 }
 
-/** All of them, by their petnames. */
+/** All of them, by their petnames; a nameless row whose block ended is none. */
 export const allContacts = (store: Store): Contact[] =>
-  camelRows(store.all('SELECT * FROM contacts ORDER BY petname, aid'))
+  camelRows(
+    store.all('SELECT * FROM contacts WHERE petname IS NOT NULL OR blocked = 1 ORDER BY petname, aid'),
+  )
 
 /** The contact, or the block, of an agent. */
 export function contactOf(store: Store, aid: string): Contact | undefined {
