@@ -9,7 +9,7 @@ import { HubStopped, HubUnreachable, NodeStopping, NoHub } from './hub.ts'
 /** What a recipient that did not take a message says by its verdict. */
 export const refusedByRecipient = {
   refusedByPolicy:
-    'refused by the policy of the recipient, who may take no more from strangers now; ask to be added as a contact, and send it anew then',
+    'refused by the policy of the recipient, who may take no tasks now, or no more from strangers; a stranger can ask to be added as a contact, and send it anew then',
   malformed: 'the recipient could not use it',
   ended: 'the interaction had ended',
 } as const

@@ -610,7 +610,7 @@ describe('questions about deliveries', () => {
   test.each([
     [
       dackCodes.refusedByPolicy,
-      'refused by the policy of the recipient, who may take no more from strangers now; ask to be added as a contact, and send it anew then',
+      'refused by the policy of the recipient, who may take no tasks now, or no more from strangers; a stranger can ask to be added as a contact, and send it anew then',
     ],
     [dackCodes.malformed, 'the recipient could not use it'],
     [dackCodes.ended, 'the interaction had ended'],

@@ -334,7 +334,7 @@ describe('strangers', () => {
       erin.wake()
       return (await stateOf(erin, interaction_id)) === 'failed'
     })
-    expect((await thread(erin, interaction_id)).reason).toContain('ask to be added as a contact')
+    expect((await thread(erin, interaction_id)).reason).toContain('can ask to be added as a contact')
     expect((await inboxIds(bob)).includes(interaction_id)).toBe(false)
   })
 })
