@@ -99,6 +99,13 @@ describe('flags', () => {
     expect(refusal(['--bogus']).exitCode).toBe(2)
   })
 
+  test('a nearly right one gets the nearest of its command', () => {
+    expect(refusal(['inbox', '--pendng']).message).toContain(
+      'unknown flag --pendng for "inbox"; the nearest is --pending; accepted: --pending, ',
+    )
+    expect(refusal(['inbox', '--payto=x']).message).not.toContain('nearest')
+  })
+
   test('one that repeats keeps every value, any other may be given once', () => {
     const { input } = parseArguments(['delegate', 'a', 'task', '--attach', 'x', '--attach=y'])
     expect(input.flags.get('--attach')).toEqual(['x', 'y'])

@@ -89,8 +89,12 @@ function match(words: readonly string[], next: string | undefined): { row: Comma
 const findExact = (path: string) => commands.find(row => callPaths(row).includes(path))
 const rowOf = (path: string) => findExact(path) as CommandRow
 
-/** The refusal of a flag that the command does not have, with the list of those it has. */
+/** The refusal of a flag that the command does not have, with the nearest and the list of those it has. */
 export function unknownFlag(name: string, row: CommandRow): UsageRefused {
   const accepted = [...(row.flags ?? []), ...GLOBAL_FLAGS].map(flag => flag.name)
-  return new UsageRefused(`unknown flag ${name} for "${row.path}"; accepted: ${accepted.join(', ')}`)
+  const near = nearest(bare(name), accepted.map(bare))
+  const meant = near === undefined ? '' : `the nearest is --${near}; `
+  return new UsageRefused(`unknown flag ${name} for "${row.path}"; ${meant}accepted: ${accepted.join(', ')}`)
 }
+
+const bare = (flag: string): string => flag.replace(/^-+/, '')

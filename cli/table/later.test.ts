@@ -35,7 +35,7 @@ describe('a command of a later release', () => {
     expect([code, err]).toEqual([
       2,
       expect.stringMatching(
-        /^svc: unknown flag --payto for "x402-authorize"; accepted: --pay-to, --amount, .*\n$/,
+        /^svc: unknown flag --payto for "x402-authorize"; the nearest is --pay-to; accepted: --pay-to, --amount, .*\n$/,
       ),
     ])
   })
