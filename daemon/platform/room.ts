@@ -26,5 +26,5 @@ export function roomWarning(folder: string): string | undefined {
   const { bavail, bsize } = statfsSync(folder)
   const left = bavail * bsize
   if (left >= SCARCE_BYTES) return undefined
-  return `the disk has ${(left / MIB).toFixed(1)} MiB left and the node needs ${SCARCE_BYTES / MIB} MiB: mail waits at the hub and nothing new can be stored; free some room in ${folder} or beside it`
+  return `the disk has ${(left / MIB).toFixed(1)} MiB left and the node needs ${SCARCE_BYTES / MIB} MiB: large messages wait at the hub, and soon nothing new can be stored; free some room in ${folder} or beside it`
 }
