@@ -39,19 +39,26 @@ export function operation<const P extends string, const O extends Operation>(pat
   }
 }
 
+const HTTP = /^https?:$/
+
 /** Hubs answer at the root of a host, and nobody's password belongs into an address; what is none is told elsewhere. */
 function isBare(address: string): boolean {
   const url = URL.parse(address)
-  if (url === null) return true
+  if (url === null || !HTTP.test(url.protocol)) return true
   const { username, password, pathname, search, hash } = url
   return [username, password, search, hash].every(part => part === '') && pathname === '/'
 }
+
+const EXPECTED = 'expected the address of a hub, such as https://hub.example'
+/** Whether a scheme in front makes an address of it. */
+const lacksScheme = (given: unknown): boolean =>
+  typeof given === 'string' && !given.includes('//') && URL.canParse(`https://${given}`)
 
 /** Scheme (http or https), host and port of a hub, and nothing else. */
 export const hubAddress = z
   .url({
     protocol: /^https?$/,
-    error: 'expected the address of a hub, such as https://hub.example',
+    error: ({ input }) => (lacksScheme(input) ? `${EXPECTED}: http:// or https:// is missing` : EXPECTED),
   })
   .refine(isBare, {
     message: 'expected scheme, host and port of a hub alone, such as https://hub.example: leave out the rest',
