@@ -164,6 +164,7 @@ test('a text that no message takes is refused', () => {
     expect.objectContaining({
       code: 'too_large',
       message: 'the text is larger than the 644 KiB that one message takes',
+      next: 'send it as a file: --attach PATH',
     }),
   )
 })

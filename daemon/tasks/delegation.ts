@@ -21,7 +21,7 @@ import { committedUnder, keepCommitted } from '../store/idempotency.ts'
 import { orderPayment } from '../store/quotes.ts'
 import { type Interaction, newInteractionId } from '../store/threads.ts'
 import { say } from './conversation.ts'
-import { textMessage } from './messages.ts'
+import { AS_A_FILE, textMessage } from './messages.ts'
 
 const PREVIEW_CHARACTERS = 200
 /** Room for the largest head beside attachments. */
@@ -132,7 +132,7 @@ export function sendText(
 ) {
   const attachments = given.attach.map(path => ctx.attachments.take(resolve(path)))
   if (utf8(given.text).length > WORDS_KIB_MAX * 1024)
-    refuse('too_large', `the text is larger than the ${WORDS_KIB_MAX} KiB that one message takes`)
+    refuse('too_large', `the text is larger than the ${WORDS_KIB_MAX} KiB that one message takes`, AS_A_FILE)
   if (isNothing(given.text, attachments))
     refuse('bad_request', 'the message is empty: say something, or attach a file')
   const content = { id: interaction.id, text: given.text, files: attachments.map(({ cid }) => cidText(cid)) }

@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -55,6 +55,16 @@ describe('the words of a file', () => {
       asFile,
     ],
     ['of one with NUL bytes', () => file('nul', utf8('a\0b')), /holds NUL bytes$/, asFile],
+    [
+      'of one that is too large',
+      () => {
+        const path = file('huge', utf8('x'))
+        truncateSync(path, 64 * 1024 * 1024 + 1)
+        return path
+      },
+      /huge is larger than the 64 MiB that a file may have$/,
+      'split it, and send the parts as files: --attach PATH',
+    ],
     ['of one that is not there', () => join(folder, 'nowhere'), /^cannot read .*nowhere: /, undefined],
     ['under a name that no file can have', () => `${folder}/a\0b`, /^cannot read /, undefined],
   ] as const)(

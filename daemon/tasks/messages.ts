@@ -30,7 +30,9 @@ export function refundMessage({ amount, encoded }: { amount: number; encoded: Ui
   return { ...textMessage(text, []), payload: encodePayload(kinds.message, { document, refund: encoded }) }
 }
 
-const AS_A_FILE = 'send it as a file: --attach PATH'
+export const AS_A_FILE = 'send it as a file: --attach PATH'
+const SPLIT = 'split it, and send the parts as files: --attach PATH'
+const FILE_MIB_MAX = FILE_BYTES_MAX / (1024 * 1024)
 
 /** The words of a file of this user. */
 export function readText(path: string): string {
@@ -40,6 +42,8 @@ export function readText(path: string): string {
   } catch (error) {
     if (error instanceof TypeError && systemCode(error) === 'ERR_ENCODING_INVALID_ENCODED_DATA')
       refuse('file_unreadable', `${path} is not UTF-8 text`, AS_A_FILE)
+    if (systemCode(error) === 'EFBIG')
+      refuse('file_unreadable', `${path} is larger than the ${FILE_MIB_MAX} MiB that a file may have`, SPLIT)
     return refuse('file_unreadable', `cannot read ${path}: ${fileFault(error)}`)
   }
   return refuse('file_unreadable', `${path} is not text: it holds NUL bytes`, AS_A_FILE)
