@@ -41,13 +41,17 @@ export const contactBlock = asks((control, input) =>
   control.call('contactBlock', { peer: first(input), blocked: !input.flags.has('--off') }),
 )
 
-export const find = asks((control, input) =>
-  control.call('find', {
+export const find = asks(async (control, input, io) => {
+  const found = await control.call('find', {
     ...present({ query: input.positionals[0] }),
     ...flag(input, '--cap', 'capability'),
     ...paging(input),
-  }),
-)
+  })
+  const names = found.agents.map(({ name }) => name.toLowerCase())
+  const isShared = names.some((name, place) => name !== '' && names.indexOf(name) < place)
+  if (isShared) notice(io, 'names are not unique, and some of these are equal; the AID says who it is')
+  return found
+})
 
 export const delegate: Run = async (io, input) => {
   const [to, given] = input.positionals

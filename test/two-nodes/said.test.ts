@@ -33,6 +33,14 @@ test('results name the command that lists other tasks, as long as none has ended
   expect((await svc('alice', 'results')).err).toBe('')
 })
 
+test('find says that names are not unique where two are equal', async () => {
+  const equal = /^svc: names are not unique, and some of these are equal; the AID says who it is\n$/
+  expect(await svc('alice', 'find')).toMatchObject({ code: 0, err: '' })
+  const twin = await lab.member('twin')
+  await twin.handlers.hubRegister({ url: lab.line.url, name: 'Bob' }, never)
+  expect(await svc('alice', 'find')).toMatchObject({ code: 0, err: expect.stringMatching(equal) })
+})
+
 test('a node that serves no capability is told where they come from', async () => {
   expect((await svc('alice', 'capability', 'ls')).err).toMatch(
     /^svc: this node serves no capability; .*"modules" in its config\.json.*svc stop && svc up\n$/,
