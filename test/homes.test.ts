@@ -55,13 +55,14 @@ describe.each(readdirSync(homes))('the directories of %s', name => {
       filter: path => !/control.sock$|daemon.lock$/.test(path),
     })
     const runs = `already runs on this machine (pid ${pid}, ${world.dir('alice')}), and both would sign`
-    await expect(world.startNode('bob')).rejects.toThrow(`${runs}; end that one first: kill ${pid}`)
+    const stop = `SVC_DATA_DIR=${world.dir('alice')} svc stop`
+    await expect(world.startNode('bob')).rejects.toThrow(`${runs}; end that one first: ${stop}`)
     const seen = await world.run(programs.svc, ['doctor'], world.env('bob'))
     const { findings } = JSON.parse(seen.stdout) as { findings: { check: string }[] }
     expect(findings.find(({ check }) => check === 'process')).toMatchObject({
       state: 'wrong',
       found: expect.stringContaining(runs),
-      mend: `kill ${pid} && svc up`,
+      mend: `${stop} && svc up`,
     })
     rmSync(world.dir('bob'), { recursive: true })
     await world.svc('alice', 'stop')

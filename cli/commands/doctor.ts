@@ -1,7 +1,7 @@
 /** `svc doctor`: looks at a node from outside and names what mends each problem. It changes nothing. */
 import { selectIdentity } from '../../daemon/home/home.ts'
 import { holderOf } from '../../daemon/home/lock.ts'
-import { otherNode, sayOther } from '../../daemon/home/only-node.ts'
+import { otherNode, sayOther, stopOf } from '../../daemon/home/only-node.ts'
 import { peekIdentity } from '../../daemon/identity/identity.ts'
 import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
@@ -84,7 +84,7 @@ async function askUnlisted(io: Io, input: Input, dir: string): Promise<Asked> {
   const aid = holder === undefined ? findAid(dir) : undefined
   const other = aid === undefined ? undefined : otherNode(io.env, aid, dir)
   if (other !== undefined)
-    return { finding: wrong('process', sayOther(other), `kill ${other.pid} && svc up`), isAlone: true }
+    return { finding: wrong('process', sayOther(other), `${stopOf(other)} && svc up`), isAlone: true }
   if (holder === undefined)
     return { finding: note('process', 'no node runs on this directory', 'svc up'), isAlone: true }
   const wait = 'wait for it, then svc doctor'
