@@ -115,6 +115,8 @@ describe.skipIf(noBrowser !== undefined)(`the settings of a node on its page${sk
     await dialogOf(page).getByRole('button', { name: 'Remove it' }).click()
     await isDone(page)
     expect(await contacts()).toEqual([])
+    // the list is drawn anew, closed, once somebody is in it again
+    await page.getByText('Show the contact').waitFor({ state: 'hidden' })
     await page.locator('#main').focus()
     await page.keyboard.press('u')
     await until('he is a contact again', async () => (await contacts())[0]?.[0] === 'bob')
