@@ -92,7 +92,7 @@ function makeFolder(path: string): void {
 /** The same line with what its `--proof` file holds, and the files beside it where it names their folder, as flags. */
 export function withProof(io: Io, input: Input): Input {
   const path = resolve(io.cwd, flags(input, '--proof')[0] as string)
-  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  const isFolder = isDirectory(path)
   const { receipt, kel, attestation } = readProof(isFolder ? join(path, documentNames.proof) : path)
   const given = new Map(input.flags).set('--receipt', [receipt])
   for (const name of isFolder ? (['request', 'result'] as const) : []) {
@@ -103,6 +103,15 @@ export function withProof(io: Io, input: Input): Input {
   if (!given.has('--hub')) given.set('--kel', [kel])
   else if (attestation !== undefined) given.set('--attestation', [attestation])
   return { ...input, flags: given }
+}
+
+/** What cannot be looked at is told where it is read. */
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
 }
 
 function readProof(path: string): Proof {
