@@ -4,7 +4,7 @@ import { describe } from './hubs/failures.ts'
 import { askNumbers } from './mail/numbers.ts'
 import type { Relay } from './mail/relay.ts'
 import { endOverdue, takeUpGivenUp } from './mail/steps.ts'
-import type { Membership } from './membership/home.ts'
+import type { Membership } from './membership/membership.ts'
 import { Loop } from './platform/loop.ts'
 import { takeUpPushes } from './store/a2a.ts'
 import { forgetCommitted } from './store/idempotency.ts'
@@ -69,7 +69,7 @@ async function round(
   // An old copy stays as it is.
   if (ctx.hub.oldCopy !== undefined) return true
   doChores(ctx)
-  const [isInSync] = await Promise.all([membership.keepInSync(signal), membership.pushToFormer()])
+  const [isInSync] = await Promise.all([membership.keepInSync(signal), membership.pushToPrevious()])
   if (ctx.hub.unasked !== undefined) return isInSync
   for (const hub of membership.draining())
     await relay

@@ -5,7 +5,7 @@ import { HubUnreachable } from './hubs/hub.ts'
 import { Outbox } from './mail/outbox.ts'
 import { Relay } from './mail/relay.ts'
 import { startMaintenance } from './maintenance.ts'
-import type { Membership } from './membership/home.ts'
+import type { Membership } from './membership/membership.ts'
 import { type Clock, HOUR_MS, START_MS, TestWorld } from './testing/node.ts'
 
 const MINUTE_MS = 60_000
@@ -27,7 +27,7 @@ function standing(asked: () => void): Membership {
     asked()
     return true
   }
-  return { keepInSync, pushToFormer: async () => {}, draining: () => [] } as unknown as Membership
+  return { keepInSync, pushToPrevious: async () => {}, draining: () => [] } as unknown as Membership
 }
 
 test('an hour passes at once: rounds come every ten minutes, and a hub that is away is looked for until it is back', async () => {

@@ -49,13 +49,13 @@ export function planInstall(tool: AgentTool, env: Env, given: Launch, wish: Wish
   return [
     instructions,
     ...registrations(tool, env, launch, wish).map(one =>
-      withoutFormer(withoutPermissions(register(one, tool.root), refused, tool.root), outdated, tool.root),
+      withoutPrevious(withoutPermissions(register(one, tool.root), refused, tool.root), outdated, tool.root),
     ),
   ]
 }
 
 /** What an earlier release wrote goes, and comes back as it was before; what stood there without svc stays. */
-function withoutFormer(change: Change, outdated: readonly Registration[], root: Root | undefined): Change {
+function withoutPrevious(change: Change, outdated: readonly Registration[], root: Root | undefined): Change {
   const one = outdated.find(({ path }) => path === change.path)
   const copy = readBackup(change.path, root)
   const { after } = change
@@ -306,7 +306,7 @@ function unregister(tool: AgentTool, env: Env, launch: Launch, path: string): Ch
   if (isUntouched) return { ...change, after: previous }
   // Without the copy from before, only what bears our name is known to be ours.
   const ours = copy === undefined ? widest.settings.filter(namesUs) : widest.settings
-  const less = withoutFormer(
+  const less = withoutPrevious(
     { ...change, after: withoutSettings(before, ours, previous, path) },
     tool.previous?.(env) ?? [],
     tool.root,

@@ -40,7 +40,7 @@ export function withSettings(text: string | undefined, settings: readonly Settin
       const value = valueOver(held, setting, file)
       changed = isEqual(held, value) ? changed : set(changed, setting.path, value)
     } else {
-      const entries = listOf(held).filter(entry => has(setting.add, entry) || !isFormer(setting, entry))
+      const entries = listOf(held).filter(entry => has(setting.add, entry) || !isPrevious(setting, entry))
       const missing = setting.add.filter(entry => !has(entries, entry))
       if (missing.length > 0 || entries.length < listOf(held).length)
         changed = set(changed, setting.path, [...entries, ...missing])
@@ -97,14 +97,14 @@ type Valued = Extract<Setting, { value: unknown }>
 function remaining(held: unknown, setting: Added, before: unknown): unknown {
   if (!Array.isArray(held)) return before
   const kept = listOf(before)
-  const isAdded = (entry: unknown) => has(setting.add, entry) || isFormer(setting, entry)
+  const isAdded = (entry: unknown) => has(setting.add, entry) || isPrevious(setting, entry)
   const entries = listOf(held).filter(entry => has(kept, entry) || !isAdded(entry))
   return entries.length === 0 && before === undefined ? undefined : entries
 }
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 const has = (entries: readonly unknown[], entry: unknown) => entries.some(other => isEqual(other, entry))
-const isFormer = ({ isOurs }: Added, entry: unknown) => isOurs?.(entry) === true
+const isPrevious = ({ isOurs }: Added, entry: unknown) => isOurs?.(entry) === true
 
 /** Takes out objects that came with us and are empty now. */
 function prune(text: string, path: readonly string[], previous: string | undefined): string {

@@ -6,7 +6,7 @@ import type { Timers } from '../../protocol/timers.ts'
 import type { CurrentHub } from '../hubs/current.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { Identity } from '../identity/identity.ts'
-import type { Membership } from '../membership/home.ts'
+import type { Membership } from '../membership/membership.ts'
 import { refuse } from '../refusal.ts'
 import { hubAsked } from './hub-call.ts'
 

@@ -66,7 +66,7 @@ export class Accounts {
   }
 
   /** Tells previous hubs of key events that they have not seen: of a move while they are emptied, of the end always. */
-  async pushToFormer(): Promise<void> {
+  async pushToPrevious(): Promise<void> {
     const known = this.#known
     const told = this.#keyState.isEnded
       ? [...known.previous(0), ...known.left()]

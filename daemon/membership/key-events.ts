@@ -33,7 +33,7 @@ export class KeyEvents {
     hub.last?.mail?.dropSession()
     this.#wakeMail()
     const untold = await this.#tellHome(signal)
-    await accounts.pushToFormer()
+    await accounts.pushToPrevious()
     return untold
   }
 
@@ -43,7 +43,7 @@ export class KeyEvents {
     await this.#askTime()
     keyState.deactivate(hub.last)
     this.#wakeMail()
-    const [untold] = await Promise.all([this.#tellHome(signal), accounts.pushToFormer()])
+    const [untold] = await Promise.all([this.#tellHome(signal), accounts.pushToPrevious()])
     return untold
   }
 

@@ -4,7 +4,7 @@ import { presented } from '../hubs/hub.ts'
 import { Publication } from '../hubs/publication.ts'
 import { hubRow, writeHome } from '../store/hubs.ts'
 import { DAY_MS, HOUR_MS, START_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import type { Membership } from './home.ts'
+import type { Membership } from './membership.ts'
 import { openMembership } from './open.ts'
 
 let world: TestWorld

@@ -37,7 +37,7 @@ const refusing = () =>
     .filter(said => said.includes('which this node left'))
 
 /** Bob was paid, and moved; the hub that he left lost that it had paid him. */
-async function lostByFormer() {
+async function lostByPrevious() {
   const id = await world.held(alice, bob)
   const restore = world.post.backup()
   bob.node.say(id, 'roses are red')
@@ -50,14 +50,14 @@ async function lostByFormer() {
 }
 
 test('what a previous hub took, and lost, is ordered there again by itself', async () => {
-  await lostByFormer()
+  await lostByPrevious()
   await dueAudit(bob).look()
   await world.turns(2)
   expect(balance()).toBe(PRICE)
 })
 
 test('a previous hub that refuses to show the account is named until it shows it', async () => {
-  await lostByFormer()
+  await lostByPrevious()
   const { credits } = bob.node.hub
   const { entriesAfter } = credits
   Object.assign(credits, { entriesAfter: () => Promise.reject(refusedWith('unauthorized')) })

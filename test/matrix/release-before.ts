@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Database, openDatabase } from '../../daemon/platform/sqlite.ts'
 import { openStoreAlone, storePath } from '../../daemon/store/open.ts'
 import { upgrades } from '../../daemon/store/upgrades.ts'
-import { addFormerFunctions, fillMemory } from './former-memory.ts'
+import { addPreviousFunctions, fillMemory } from './memory-before.ts'
 import { putStore } from './warm-stores.ts'
 
 /** The schema that each release left. */
@@ -47,7 +47,7 @@ export function undoUpgrades(dir: string): void {
   const copy = `${path}.former`
   writeFileSync(copy, former.bytes)
   const database = openDatabase(copy, { isAlone: true })
-  addFormerFunctions(database)
+  addPreviousFunctions(database)
   database.exec(`ATTACH '${path}' AS now; BEGIN; PRAGMA defer_foreign_keys = ON; ${former.copying}; COMMIT`)
   database.close()
   putStore(path, path, readFileSync(copy))

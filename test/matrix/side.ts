@@ -7,7 +7,7 @@ import type { HubClient, HubInputs } from '../../daemon/hubs/hub.ts'
 import { Relay } from '../../daemon/mail/relay.ts'
 import { watchForTwin } from '../../daemon/mail/waiting-mail.ts'
 import { doChores } from '../../daemon/maintenance.ts'
-import type { Membership } from '../../daemon/membership/home.ts'
+import type { Membership } from '../../daemon/membership/membership.ts'
 import { openMembership } from '../../daemon/membership/open.ts'
 import {
   type CallOutcome,

@@ -1,8 +1,4 @@
-/**
- * The node's standing at its hubs: which one is home, joining and leaving, the end of a key or of the identity. A move
- * to another hub is a rotation that names it, durable before it is sent.
- */
-
+/** How this node stands at its hubs: what a start does first, and everything of this room in one place. */
 import type { Logger } from 'pino'
 import type { CurrentHub } from '../hubs/current.ts'
 import { describe } from '../hubs/failures.ts'
@@ -125,8 +121,8 @@ export class Membership {
     return this.#parts.keyEvents.deactivate(signal)
   }
 
-  pushToFormer(): Promise<void> {
-    return this.#parts.accounts.pushToFormer()
+  pushToPrevious(): Promise<void> {
+    return this.#parts.accounts.pushToPrevious()
   }
 
   account(url: string): Promise<HubClient> {

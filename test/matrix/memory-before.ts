@@ -83,7 +83,7 @@ const functions: Readonly<Record<string, (...values: CborValue[]) => string | Ui
 }
 
 /** Makes known what those statements call. */
-export function addFormerFunctions(database: Database): void {
+export function addPreviousFunctions(database: Database): void {
   for (const [name, run] of Object.entries(functions))
     database.function(name, { varargs: true }, (...values) => run(...(values as CborValue[])))
 }
