@@ -394,10 +394,16 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
   test('a list that is still asked for says so, and one that the node refuses says why', async () => {
     const context = await browser.newContext()
     const page = await context.newPage()
+    const asked = Promise.withResolvers<void>()
     const held = Promise.withResolvers<never>()
-    using _changed = answering('inbox', () => held.promise)
+    using _changed = answering('inbox', () => {
+      asked.resolve()
+      return held.promise
+    })
     await page.goto(world.url)
     await page.locator('.face.loading').waitFor()
+    // a page says that it loads before it has asked, and a promise that nobody waits for ends the tests
+    await asked.promise
     held.reject(new OperationRefused('disk_full', 'no room on the disk', 'free some'))
     await page.locator('.face.refused').getByText('No room on the disk').waitFor()
     await context.close()
