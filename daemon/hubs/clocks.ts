@@ -28,6 +28,11 @@ function sayApart(offset: number): string {
   return `the clock of the hub is ${hours} hours ${side} the one of this machine; set this machine's clock, or use another hub if its clock is wrong`
 }
 
+/** Says from when on a hub takes a capability that was issued under a clock that ran ahead. */
+export function sayTooEarly(beginsMs: number): string {
+  return `the hub takes the capability of the recipient from ${new Date(beginsMs).toISOString()} on, because a clock ran ahead when the recipient issued it`
+}
+
 /** Says until when a hub takes no request of this identity, although both clocks are right now. */
 export function floorAhead(floorMs: number): DatedAhead {
   return new DatedAhead(

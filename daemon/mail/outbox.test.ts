@@ -388,6 +388,55 @@ describe('refusals of a hub', () => {
     expect(alice.entry().credentialsTried).toBe(1)
   })
 
+  test('refused access costs nothing where the clock of the hub is wrong, and the message goes once it is right', async () => {
+    await world.settle()
+    bob.say(task.id, 'yes')
+    await world.settle()
+    const before = alice.ctx.capabilities.heldSeeds().length
+    alice.hub.knownTimeMs = world.clock.ms - 2 * DAY_MS
+    const message = wrote('thanks')
+    refuses('access_invalid')
+    for (let n = 0; n < 4; n++) {
+      await alice.send()
+      world.pass(HOUR_MS)
+      alice.hub.knownTimeMs += HOUR_MS
+    }
+    expect(alice.entry(message)).toMatchObject({
+      credentialsTried: 0,
+      lastError: expect.stringContaining('the clock of the hub is 48 hours behind'),
+    })
+    expect(alice.ctx.capabilities.heldSeeds()).toHaveLength(before)
+    alice.hub.knownTimeMs = undefined
+    alice.hub.answers({})
+    world.pass(HOUR_MS)
+    await world.settle()
+    world.pass(HOUR_MS)
+    await alice.ask()
+    expect(delivery(message).delivery).toBe('delivered')
+  })
+
+  test('of a stock whose clock ran ahead no capability is lost: the message says from when on it counts', async () => {
+    await world.settle()
+    const early = bob.ctx.capabilities.topUp(alice.aid, true)
+    expect(early.length).toBeGreaterThan(0)
+    alice.within(() => {
+      for (const id of alice.ctx.store.all<{ id: Uint8Array }>('SELECT id FROM capabilities_held'))
+        alice.ctx.capabilities.dropRefused(bob.aid, id.id)
+      alice.ctx.capabilities.accept(bob.aid, early)
+    })
+    const { expMs } = early[0]?.capability.body ?? { expMs: 0 }
+    world.clock.ms = expMs - 31 * DAY_MS - 600_000
+    alice.hub.knownTimeMs = world.clock.ms
+    const message = wrote('thanks')
+    refuses('access_invalid')
+    await alice.send()
+    expect(alice.entry(message)).toMatchObject({
+      credentialsTried: 0,
+      lastError: expect.stringContaining(new Date(expMs - 31 * DAY_MS - 300_000).toISOString()),
+    })
+    expect(alice.ctx.capabilities.heldSeeds()).toHaveLength(early.length)
+  })
+
   test('refused access under another epoch voids the stock and costs no credential', async () => {
     await world.settle()
     bob.say(task.id, 'yes')

@@ -146,10 +146,14 @@ export class DeliveryCapabilities {
     trimHeld(this.#store, peer, HELD_PER_PEER_MAX)
   }
 
-  /** The least used capability of this epoch that takes an envelope of `size` bytes, of these the newest. */
+  /**
+   * The least used capability of this epoch that takes an envelope of `size` bytes, of these the newest. One that was
+   * issued under a clock that ran ahead is taken only where there is no other.
+   */
   choose(peer: string, epoch: Uint8Array, size: number): HeldCapability | undefined {
-    const until = this.#inputs.now() + 60_000
-    const row = leastUsedHeld(this.#store, peer, { epoch, until, size, usesMax: USES_PER_DAY })
+    const now = this.#inputs.now()
+    const [until, latest] = [now + 60_000, latestEnd(now)]
+    const row = leastUsedHeld(this.#store, peer, { epoch, until, latest, size, usesMax: USES_PER_DAY })
     if (row === undefined) return undefined
     const capability = {
       body: CapabilityBody.decode(row.body),

@@ -84,7 +84,7 @@ export class SealedCarrier implements Carrier {
     try {
       sealed = await sealMessage(this.#ctx, entry)
       const { rid, viaHub = null, isQuiet = false } = await this.#send(entry, sealed)
-      const credential = sealed.capability === undefined ? SESSION : toBase64url(sealed.capability)
+      const credential = sealed.capability === undefined ? SESSION : toBase64url(sealed.capability.id)
       const at = { rid, viaHub, credential, expiresAt: sealed.expMs }
       return { outcome: 'at_hub', at, isQuiet, reached: true }
     } catch (error) {
@@ -107,7 +107,7 @@ export class SealedCarrier implements Carrier {
 
   async #after(entry: OutboxEntry, sealed: Sealed | undefined, error: unknown): Promise<Undelivered> {
     const ctx = this.#ctx
-    if (sealed?.capability !== undefined && neverCounted(error)) ctx.capabilities.refund(sealed.capability)
+    if (sealed?.capability !== undefined && neverCounted(error)) ctx.capabilities.refund(sealed.capability.id)
     if (isHeld(ctx.store, entry.message)) return { outcome: 'held' }
     if (error instanceof Refused) return afterRefusal(ctx, { hub: this.#hub, entry, sealed, refused: error })
     if (error instanceof WaitingForCapability) return awaitCapability(ctx, entry, ownReason(error.message))

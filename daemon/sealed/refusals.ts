@@ -1,10 +1,11 @@
 /** What follows from each refusal of a hub; a code that is not named here is tried again when the hub says so. */
 import type { Refused } from '../../protocol/contract/client.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { type CapabilityBody, isWithinLife, lifeBeginsMs } from '../../protocol/mail/capability.ts'
 import type { Undelivered, Why } from '../carrier/carrier.ts'
 import { foundIn, type Lookup } from '../carrier/lookup.ts'
 import type { Ground } from '../context.ts'
-import { sayClockFault } from '../hubs/clocks.ts'
+import { sayClockFault, sayTooEarly } from '../hubs/clocks.ts'
 import { finalRefusals, waitingRefusals } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import {
@@ -138,15 +139,25 @@ async function hasEnded(ctx: Needs, hub: RefusedAttempt['hub'], aid: string): Pr
   }
 }
 
+/** Why a capability is out of its life by the hub's clock, which a clock that was set wrong can do; it stays in stock. */
+function sayOutOfLife(hub: RefusedAttempt['hub'], body: CapabilityBody): string | undefined {
+  const atHub = hub.knownTimeMs ?? hub.timeMs
+  if (isWithinLife(body, atHub)) return undefined
+  const beginsMs = lifeBeginsMs(body)
+  return sayClockFault(hub) ?? (beginsMs > atHub ? sayTooEarly(beginsMs) : undefined)
+}
+
 /** Another epoch voids the stock; under the same epoch a hub must not make us name ourselves by refusing. */
 async function changeCredential(
   ctx: Needs,
-  { entry, sealed, refused }: RefusedAttempt,
+  { hub, entry, sealed, refused }: RefusedAttempt,
 ): Promise<Undelivered> {
+  const outOfLife = sealed?.capability && sayOutOfLife(hub, sealed.capability.body)
+  if (outOfLife !== undefined) return again(ownReason(outOfLife), refused.retryAfterMs)
   const peer = foundIn(await ctx.directory.lookup(entry.peer, { fresh: true }))
   const { capabilities, store } = ctx
   const isRenewed =
-    sealed?.capability !== undefined && capabilities.dropRefused(entry.peer, sealed.capability)
+    sealed?.capability !== undefined && capabilities.dropRefused(entry.peer, sealed.capability.id)
   if (isRenewed) return again(asRefused(refused), 0)
   if (peer?.keys !== undefined && capabilities.dropOtherEpochs(entry.peer, peer.keys.body.mailboxEpoch))
     return again(asRefused(refused), 0)

@@ -7,7 +7,11 @@ import { Refusal } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { list } from '../../protocol/encoding/record.ts'
 import { sealingKey } from '../../protocol/identity/keyset.ts'
-import { type GrantedCapability, grantedCapability } from '../../protocol/mail/capability.ts'
+import {
+  type CapabilityBody,
+  type GrantedCapability,
+  grantedCapability,
+} from '../../protocol/mail/capability.ts'
 import { latestExpMs } from '../../protocol/mail/envelope.ts'
 import type { MessageBody } from '../../protocol/mail/message.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
@@ -46,7 +50,12 @@ export class WaitingForCapability extends Refusal<'too_large_for_stranger'> {
   override name = 'WaitingForCapability'
 }
 
-export type Sealed = { delivery: Delivery; expMs: number; capability: Uint8Array | undefined }
+/** `capability`: which one of the recipient stands in it; undefined where it goes as a stranger's. */
+export type Sealed = {
+  delivery: Delivery
+  expMs: number
+  capability: { id: Uint8Array; body: CapabilityBody } | undefined
+}
 
 /** State of our own log and key set, as a correspondent may already know it. */
 export function ownState(ctx: Pick<Ground, 'identity' | 'keys'>): string {
@@ -82,7 +91,7 @@ export async function sealMessage(ctx: Needs, entry: OutboxEntry): Promise<Seale
   noteSealed(ctx, entry, { digest: sealed.digest, granted, introduces, capability: held?.id })
   return {
     expMs: sealed.head.expMs,
-    capability: held?.id,
+    capability: held && { id: held.id, body: held.granted.capability.body },
     delivery: {
       recipient: entry.peer,
       home,

@@ -198,16 +198,30 @@ export const issuedIds = (store: Store, peer: string, now: number): Uint8Array[]
 export function leastUsedHeld(
   store: Store,
   peer: string,
-  { epoch, until, size, usesMax }: { epoch: Uint8Array; until: number; size: number; usesMax: number },
+  {
+    epoch,
+    until,
+    latest,
+    size,
+    usesMax,
+  }: {
+    epoch: Uint8Array
+    until: number
+    latest: number
+    size: number
+    usesMax: number
+  },
 ): HeldRow | undefined {
   const found = store.get(
     `SELECT * FROM capabilities_held
-     WHERE peer = ? AND epoch = ? AND expires_at > ? AND ${ENDS_WITH_DAY} AND bytes_max >= ? AND uses < ? ORDER BY uses, batch DESC, expires_at LIMIT 1`,
+     WHERE peer = ? AND epoch = ? AND expires_at > ? AND ${ENDS_WITH_DAY} AND bytes_max >= ? AND uses < ?
+     ORDER BY expires_at > ?, uses, batch DESC, expires_at LIMIT 1`,
     peer,
     epoch,
     until,
     size,
     usesMax,
+    latest,
   )
   return found && camelRow<HeldRow>(found)
 }

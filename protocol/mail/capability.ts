@@ -102,8 +102,11 @@ export const endsWithDay = ({ expMs }: Pick<CapabilityBody, 'expMs'>): boolean =
 export const latestEnd = (nowMs: number): number =>
   Math.floor((nowMs + CAPABILITY_LIFE_MAX_MS) / DAY_MS) * DAY_MS
 
+/** From when on a capability lives no longer than it may: later than now where a clock ran ahead when it was issued. */
+export const lifeBeginsMs = ({ expMs }: Pick<CapabilityBody, 'expMs'>): number =>
+  expMs - CAPABILITY_LIFE_MAX_MS - SKEW_MS
+
 /** Ends with a day, is not yet over, and lives no longer than a capability may. */
 export function isWithinLife(capability: CapabilityBody, nowMs: number): boolean {
-  const { expMs } = capability
-  return endsWithDay(capability) && expMs > nowMs && expMs <= nowMs + CAPABILITY_LIFE_MAX_MS + SKEW_MS
+  return endsWithDay(capability) && capability.expMs > nowMs && lifeBeginsMs(capability) <= nowMs
 }
