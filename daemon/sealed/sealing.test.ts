@@ -45,7 +45,7 @@ describe('a sealed message', () => {
     stocked()
     const { delivery, capability } = await seal()
     expect(delivery.credential).toBe('capability')
-    const row = alice.ctx.store.get('SELECT uses FROM capabilities_held WHERE id = ?', capability ?? null)
+    const row = alice.ctx.store.get('SELECT uses FROM capabilities_held WHERE id = ?', capability?.id ?? null)
     expect(row).toEqual({ uses: 1 })
   })
 
