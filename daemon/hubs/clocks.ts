@@ -2,7 +2,8 @@
 import { notAhead } from '../platform/clock.ts'
 import { ClocksApart, DatedAhead, type HubClient } from './hub.ts'
 
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 /** A hub whose clock is further from ours than this is not followed: nothing is signed at a time that it makes up. */
 export const CLOCKS_APART_MAX_MS = 24 * HOUR_MS
 
@@ -17,15 +18,15 @@ export function clocksApart(offset: number): ClocksApart {
 }
 
 /** The same of a hub that refuses something for its times; undefined where the clocks are no reason. */
-export function sayClockFault(hub: Pick<HubClient, 'timeMs' | 'knownTimeMs'>): string | undefined {
-  const offset = (hub.knownTimeMs ?? hub.timeMs) - hub.timeMs
-  return Math.abs(offset) < HOUR_MS ? undefined : sayApart(offset)
+export function sayClockFault({ apartMs = 0 }: Pick<HubClient, 'apartMs'>): string | undefined {
+  return Math.abs(apartMs) < HOUR_MS ? undefined : sayApart(apartMs)
 }
 
 function sayApart(offset: number): string {
-  const hours = Math.round(Math.abs(offset) / HOUR_MS)
+  const minutes = Math.round(Math.abs(offset) / MINUTE_MS)
+  const apart = minutes < 120 ? `${minutes} minutes` : `${Math.round(minutes / 60)} hours`
   const side = offset > 0 ? 'ahead of' : 'behind'
-  return `the clock of the hub is ${hours} hours ${side} the one of this machine; set this machine's clock, or use another hub if its clock is wrong`
+  return `the clock of the hub is ${apart} ${side} the one of this machine; set this machine's clock, or use another hub if its clock is wrong`
 }
 
 /** Says from when on a hub takes a capability that was issued under a clock that ran ahead. */
@@ -40,9 +41,14 @@ export function floorAhead(floorMs: number): DatedAhead {
   )
 }
 
-/** Says until when a hub takes no event of this identity. */
-export function datedAhead(eventMs: number, hubMs: number): DatedAhead {
-  const hours = Math.round((eventMs - hubMs) / HOUR_MS)
+/** Says until when a hub takes no event of this identity, or that one of the clocks is wrong now. */
+export function datedAhead(
+  eventMs: number,
+  hub: Pick<HubClient, 'timeMs' | 'knownTimeMs' | 'apartMs'>,
+): ClocksApart {
+  const fault = sayClockFault(hub)
+  if (fault !== undefined) return new ClocksApart(fault)
+  const hours = Math.round((eventMs - hubTime(hub)) / HOUR_MS)
   return new DatedAhead(
     `the last key event of this identity is dated ${hours} hours ahead of the hub, because a clock ran ahead when it was made; the hub takes it from ${new Date(eventMs).toISOString()} on, or make another identity with svc id new <name>`,
   )

@@ -82,7 +82,9 @@ export class CurrentHub {
   #sayAhead(): string | undefined {
     const { ts } = this.#identity.log
     const known = this.#last?.knownTimeMs
-    return known !== undefined && isAhead(ts, known) ? datedAhead(ts, known).message : undefined
+    return this.#last && known !== undefined && isAhead(ts, known)
+      ? datedAhead(ts, this.#last).message
+      : undefined
   }
 
   #sayKeptOut(): string | undefined {

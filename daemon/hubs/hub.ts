@@ -212,6 +212,8 @@ export interface HubClient {
   readonly timeMs: number
   /** The time that this hub told last, and what has passed since; undefined before its first answer. */
   readonly knownTimeMs: number | undefined
+  /** By how much that time is ahead of the clock of this machine. */
+  readonly apartMs: number | undefined
   readonly lastContactAtMs: number | undefined
   /**
    * Asks the hub anew who it is; another identity or a contradicting log ends the conversation. One that ended because

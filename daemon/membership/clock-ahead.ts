@@ -63,7 +63,7 @@ export class Admission {
     const now = this.#timeAt(hub)
     const isWitnessed = identity.log.events.some(event => event.witnesses.length > 0)
     if (isWitnessed || wasRegistered(store) || this.#chain.length > 0 || hasMessages(store))
-      throw datedAhead(identity.log.ts, now)
+      throw datedAhead(identity.log.ts, hub)
     const previous = identity.aid
     identity.renew(now)
     this.#keys.startEpoch()

@@ -79,7 +79,7 @@ export class KeyState {
   }
 
   sayAheadOf(hub: HubClient): Failure {
-    return datedAhead(this.#identity.log.ts, hubTime(hub))
+    return datedAhead(this.#identity.log.ts, hub)
   }
 
   /** Whether a further event could come nearer to the time of a hub; none falls behind one that lies ahead. */

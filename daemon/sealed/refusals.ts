@@ -37,7 +37,7 @@ const NEW_ACCESS_WAIT_MS = 60_000
 const NEW_ACCESS_LOOK_MS = 3_600_000
 
 export type RefusedAttempt = {
-  hub: Pick<HubClient, 'fetchLog' | 'timeMs' | 'knownTimeMs' | 'identity'>
+  hub: Pick<HubClient, 'fetchLog' | 'timeMs' | 'knownTimeMs' | 'apartMs' | 'identity'>
   entry: OutboxEntry
   sealed: Sealed | undefined
   refused: Refused

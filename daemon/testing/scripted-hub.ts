@@ -151,6 +151,10 @@ export class ScriptedHub implements HubClient, SealedMail {
     return this.#now() + this.skewMs
   }
 
+  get apartMs(): number | undefined {
+    return this.knownTimeMs && this.knownTimeMs - this.#now()
+  }
+
   /** From now on these calls are answered so; an empty script answers as usual. */
   answers(script: Script): void {
     this.#script = script

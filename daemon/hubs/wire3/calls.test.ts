@@ -140,6 +140,29 @@ test('a floor days ahead of the date of the hub is told as that: neither clock i
   expect(seen).toHaveLength(2)
 })
 
+test('a floor hours ahead of the date of the hub is told with its time, and nothing is signed above it', async () => {
+  answers = [refused('ts_stale', { floor: now + 2 * HOUR_MS })]
+  const thrown = await update('early').catch((error: unknown) => error)
+  expect(String(thrown)).toContain(`before ${new Date(now + 2 * HOUR_MS).toISOString()}`)
+  await update('later')
+  expect(times()[1]).toBeLessThan(now + HOUR_MS)
+})
+
+test('a floor that a hub with a clock behind will not reach is told as its clock', async () => {
+  const behind = { Date: new Date(now - 20 * HOUR_MS).toUTCString() }
+  answers = [{ ...refused('ts_stale', { floor: now + 2000 }), headers: behind }]
+  await expect(update('early')).rejects.toThrow('the clock of the hub is 20 hours behind the one of this')
+})
+
+test('what was signed while a clock ran ahead holds up nothing once it is set back', async () => {
+  time = now + 2 * HOUR_MS
+  await update('ahead')
+  time = now
+  answers = [refused('unauthorized')]
+  await update('back')
+  expect(times().map(ms => Math.round((ms - now) / HOUR_MS))).toEqual([2, 2, 0])
+})
+
 test('a second refusal is told, not tried for ever', async () => {
   answers = [refused('ts_stale', { floor: now + 1 }), refused('ts_stale', { floor: now + 2 })]
   await expect(update('x')).rejects.toMatchObject({ code: 'ts_stale' })

@@ -32,6 +32,8 @@ const PUSHED_EVERY_MS = 60_000
 /** Two dates further apart are those of a clock that was set. */
 const DATES_APART_MS = 2000
 const CLOCK_CORRECTED_MIN_MS = 4 * 60_000
+/** A hub takes no time that is further ahead of its clock. */
+const FLOOR_AHEAD_MAX_MS = 5 * 60_000
 /** A hub of another wire is asked again after so long: it, or this node, may have been updated. */
 const LOOKED_AGAIN_MS = 3_600_000
 
@@ -228,8 +230,8 @@ export class Wire3Calls {
   /** The floor of a hub that has just started lies above its clock, so its date says how far it may be followed. */
   #offsetOf(floor: number): number {
     const offset = floor - this.#inputs.now()
-    if (this.#hubDate === undefined) return offset
-    const told = this.#hubDate.date - this.#hubDate.seenAt
+    const told = this.apartMs
+    if (told === undefined) return offset
     // it takes nothing that is further behind its clock
     if (told >= CLOCK_CORRECTED_MIN_MS) return told
     return Math.max(this.#clockOffset, Math.min(offset, told))
@@ -269,23 +271,23 @@ export class Wire3Calls {
     keyRetired?.(this.#url)
   }
 
-  /** Takes over the hub's clock from its last answer; true when ours was far off. */
+  /** Takes over the hub's clock from its last answer; true when ours was far off, or what we signed last. */
   #takeClock(): boolean {
-    const offset = this.#hubDate === undefined ? 0 : this.#hubDate.date - this.#hubDate.seenAt
-    if (Math.abs(offset - this.#clockOffset) < CLOCK_CORRECTED_MIN_MS) return false
+    const offset = this.apartMs ?? 0
+    const isNear = Math.abs(offset - this.#clockOffset) < CLOCK_CORRECTED_MIN_MS
+    if (isNear && this.#lastTs - this.timeMs < CLOCK_CORRECTED_MIN_MS) return false
     this.#checkClock(offset)
-    this.#clockOffset = offset
+    if (!isNear) this.#clockOffset = offset
     this.#lastTs = 0
     return true
   }
 
-  /** The floor of a hub whose date is near our own is no sign of its clock. */
+  /** A floor that the hub's own clock will reach later is no sign of that clock: a time above it is refused as well. */
   #checkFloor(floor: number): void {
-    const ahead = Math.max(0, floor - this.#inputs.now())
-    const apart = this.#hubDate && Math.abs(this.#hubDate.date - this.#hubDate.seenAt)
-    if (ahead > CLOCKS_APART_MAX_MS && apart !== undefined && apart <= CLOCKS_APART_MAX_MS)
-      throw floorAhead(floor)
-    this.#checkClock(ahead)
+    const { apartMs } = this
+    if (apartMs === undefined || floor - this.#inputs.now() - apartMs <= FLOOR_AHEAD_MAX_MS)
+      this.#checkClock(Math.max(0, floor - this.#inputs.now()))
+    else throw Math.abs(apartMs) < CLOCK_CORRECTED_MIN_MS ? floorAhead(floor) : clocksApart(apartMs)
   }
 
   /** Says that one of the two clocks is wrong; nothing is lost, and the next call tries again. */
@@ -324,6 +326,11 @@ export class Wire3Calls {
     return this.#hubDate && this.#hubDate.date + this.#inputs.now() - this.#hubDate.seenAt
   }
 
+  /** By how much that time is ahead of the clock of this machine. */
+  get apartMs(): number | undefined {
+    return this.#hubDate && this.#hubDate.date - this.#hubDate.seenAt
+  }
+
   ensureTalking(): void {
     if (this.#stopped === undefined) return
     throw this.#isHalted ? new HubHalted(this.#stopped) : new HubStopped(this.#stopped)
@@ -341,7 +348,7 @@ export class Wire3Calls {
 
   /** A date is cut to its second and has travelled, so the latest of those that agree is the nearest. */
   #noteDate(date: number, seenAt: number): void {
-    const held = this.#hubDate && this.#hubDate.date - this.#hubDate.seenAt
+    const held = this.apartMs
     const offset = date - seenAt
     if (held === undefined || offset > held || held - offset > DATES_APART_MS)
       this.#hubDate = { date, seenAt }

@@ -78,6 +78,9 @@ export class Wire3Hub implements HubClient, SealedMail {
   get knownTimeMs(): number | undefined {
     return this.#calls.knownTimeMs
   }
+  get apartMs(): number | undefined {
+    return this.#calls.apartMs
+  }
   get lastContactAtMs(): number | undefined {
     return this.#calls.lastContactAtMs
   }
