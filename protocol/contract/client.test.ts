@@ -158,6 +158,13 @@ describe('an answer of somebody else', () => {
     expect(error).toMatchObject({ status })
   })
 
+  test.each([502, 503, 504])('of a proxy behind which nothing answers says so: %i', async status => {
+    answering(status, '<html>Bad gateway</html>')
+    expect(await thrown(greet())).toMatchObject({
+      message: `a proxy answered (HTTP ${status}): what stands behind it does not run, or is too slow`,
+    })
+  })
+
   test.each([
     ['there is', rows.read, REPLY_BYTES_MAX],
     ['of its row', rows.readMore, 2 * REPLY_BYTES_MAX],

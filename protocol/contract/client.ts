@@ -146,6 +146,8 @@ async function readReply(response: Response, bytesMax: number): Promise<Uint8Arr
   return whole
 }
 
+/** Bad gateway, service unavailable, gateway timeout. */
+const OF_PROXY = new Set([502, 503, 504])
 const MEDIA_TYPE = /^[\w.+-]{1,40}\/[\w.+-]{1,80}/
 
 const typeOf = (response: Response) => MEDIA_TYPE.exec(response.headers.get('Content-Type') ?? '')?.[0]
@@ -156,11 +158,10 @@ function parseReply(response: Response, bytes: Uint8Array): unknown {
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
     const { status } = response
-    throw new ForeignAnswer(
-      status,
-      `the answer (HTTP ${status}) is not strict JSON: ${error.message}`,
-      typeOf(response),
-    )
+    const said = OF_PROXY.has(status)
+      ? `a proxy answered (HTTP ${status}): what stands behind it does not run, or is too slow`
+      : `the answer (HTTP ${status}) is not strict JSON: ${error.message}`
+    throw new ForeignAnswer(status, said, typeOf(response))
   }
 }
 
