@@ -25,6 +25,11 @@ describe('what another party wrote', () => {
     expect(cleanLine(text)).toBe(line)
   })
 
+  test('in the colours of a terminal is read without them', () => {
+    expect(cleanText('\u001b[1;31mFAIL\u001b[0m 3 of \u001b[38:5:9m4\u001b[m')).toBe('FAIL 3 of 4')
+    expect(cleanLine('\u001b[32mok\u001b[39m')).toBe('ok')
+  })
+
   test('builds no tower of marks over other rows', () => {
     expect(cleanLine(`a${'\u0301'.repeat(40)}`)).toBe(`a${'\u0301'.repeat(3)}`)
   })

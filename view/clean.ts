@@ -8,6 +8,9 @@ import { plainText } from '../protocol/encoding/plain-text.ts'
 const MARKS = /(\p{M}{3})\p{M}+/gu
 /** Formats that a terminal draws differently or not at all, and what chooses the form of an emoji. */
 const FORMATS = /\p{Cf}|\p{Variation_Selector}/gu
+/** The colours of a terminal, which the output of programs is full of. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin with one
+const COLOURS = /\u001b\[[\d;:]{0,64}m/g
 const TAB = '    '
 /** Characters of one text that a screen takes; the rest is read with `svc thread` or saved. */
 const TEXT_MAX = 200_000
@@ -16,12 +19,12 @@ const tame = (text: string): string => text.replace(FORMATS, '').replace(MARKS, 
 
 /** Words of several lines: newlines stay, everything else that moves is gone. */
 export function cleanText(text: string): string {
-  return tame(plainText(text.slice(0, TEXT_MAX))).replaceAll('\t', TAB)
+  return tame(plainText(text.slice(0, TEXT_MAX).replace(COLOURS, ''))).replaceAll('\t', TAB)
 }
 
 /** One line: blanks of any kind become one. Longer ones end in `…`. */
 export function cleanLine(text: string, charactersMax = 400): string {
-  const line = tame(plainText(text.slice(0, charactersMax * 8)))
+  const line = tame(plainText(text.slice(0, charactersMax * 8).replace(COLOURS, '')))
     .replace(/\s+/g, ' ')
     .trim()
   const characters = [...line]

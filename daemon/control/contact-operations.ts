@@ -99,7 +99,7 @@ export function contactOperations({ identity, book, changed, wake }: ContactPart
       return shown(book.add(aid, petname))
     },
     async contactRemove({ peer }) {
-      return shown(book.remove(peer))
+      return { ...shown(book.remove(peer)), removed: true }
     },
     async contactBlock({ peer, blocked }) {
       if (!blocked) return shown(book.unblock(peer))

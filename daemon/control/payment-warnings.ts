@@ -19,7 +19,7 @@ const SAYS: Readonly<Record<PaymentProblem, string>> = {
   hold_lost: 'its hub does not have what it signed',
   bad_receipt: 'its hub answered with a receipt that does not hold',
   false_receipt: 'the provider sent a receipt that does not hold',
-  said_refused: 'its provider says that it was refused, and may take it all the same',
+  said_refused: 'its provider says that it was refused, and may still take it until it expires',
   still_held: 'the task is over, and its hub holds them still',
   unproven: 'its hub shows that the hold has ended, and has not signed that',
 }

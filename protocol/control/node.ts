@@ -142,7 +142,7 @@ export const nodeOperations = {
   contactRemove: operation('/contact/rm', {
     reads: false,
     request: z.strictObject({ peer: peerName }),
-    reply: contactShape,
+    reply: contactShape.extend({ removed: z.literal(true) }),
     codes: ['unknown_contact'],
   }),
   contactBlock: operation('/contact/block', {

@@ -165,7 +165,8 @@ describe('a task between two nodes', () => {
   })
 
   test('a name that is not a contact lists directory matches and the command that adds one', async () => {
-    await alice.handlers.contactRemove({ peer: 'bob' }, never)
+    const removed = await alice.handlers.contactRemove({ peer: 'bob' }, never)
+    expect(removed).toMatchObject({ petname: 'bob', removed: true })
     const refused = alice.handlers.delegate({ to: 'bob', task: 'x' }, never)
     await expect(refused).rejects.toMatchObject({
       code: 'unknown_peer',
