@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kinds } from '../protocol/mail/payload.ts'
-import { doChores, expire } from './maintenance.ts'
+import { choresOf, expiryOf } from './maintenance.ts'
 import { auditOf } from './payments/x402.ts'
 import { askForCapabilities } from './sealed/top-ups.ts'
 import { addA2aEvent, addA2aTask, dueA2aPushes, putA2aPush, putOffPush } from './store/a2a.ts'
@@ -40,9 +40,9 @@ test.each([1, 2, 3, 5, 8])(
     await aYearAhead(bob, 'bob', () => bob.payee.look())
     world.post.ledger.heal()
     const disk = failWrites(bob.node.ctx.store, { from, count: Number.POSITIVE_INFINITY })
-    doChores(bob.node.ctx)
+    choresOf(bob.node.ctx).do()
     disk.mend()
-    doChores(bob.node.ctx)
+    choresOf(bob.node.ctx).do()
     await bob.payee.look()
     expect(bob.payment(id)).toMatchObject({ state: 'ended' })
   },
@@ -53,10 +53,10 @@ describe('after a clock that ran a year ahead', () => {
     const { node } = alice
     node.hub.answers({ send: () => Promise.reject(new Error('no hub')) })
     const { id } = node.delegate(bob.node)
-    await aYearAhead(alice, 'alice', () => doChores(node.ctx))
+    await aYearAhead(alice, 'alice', () => choresOf(node.ctx).do())
     const delivery = () => node.messages(id)[0]?.delivery
     expect(delivery()).toBe('unknown')
-    expire(node.ctx)
+    expiryOf(node.ctx).expire()
     expect(delivery()).toBe('queued')
     node.hub.answers({})
     await node.send()
@@ -64,7 +64,7 @@ describe('after a clock that ran a year ahead', () => {
     await bob.node.receive()
     expect(bob.node.ctx.threads.findById(id)).toBeDefined()
     node.ctx.store.run("UPDATE messages SET delivery = 'unknown' WHERE interaction = ?", node.thread(id).key)
-    expire(node.ctx)
+    expiryOf(node.ctx).expire()
     expect(delivery()).toBe('unknown')
   })
 
@@ -75,7 +75,7 @@ describe('after a clock that ran a year ahead', () => {
     world.post.ledger.heal()
     await bob.payee.look()
     expect(bob.payment(id)).toMatchObject({ state: 'ending', problem: 'unanswered' })
-    expire(bob.node.ctx)
+    expiryOf(bob.node.ctx).expire()
     await bob.payee.look()
     expect(bob.payment(id)).toMatchObject({ state: 'ended' })
   })
@@ -90,7 +90,7 @@ describe('after a clock that ran a year ahead', () => {
       await alice.node.send()
     })
     expect(dueEntries(store, now())).toEqual([])
-    expire(alice.node.ctx)
+    expiryOf(alice.node.ctx).expire()
     expect(dueEntries(store, now())).toHaveLength(1)
   })
 
@@ -116,7 +116,7 @@ describe('after a clock that ran a year ahead', () => {
       if (push !== undefined) putOffPush(store, push, now() + 1000)
     })
     expect(due()).toEqual([])
-    expire(alice.node.ctx)
+    expiryOf(alice.node.ctx).expire()
     expect(due()).toHaveLength(1)
   })
 

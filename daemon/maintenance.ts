@@ -1,42 +1,25 @@
 /** What a node does by the clock: registration kept up to date, weekly keys, old mailboxes emptied, records expired. */
+import type { Logger } from 'pino'
 import type { Context } from './context.ts'
+import type { CurrentHub } from './hubs/current.ts'
 import { describe } from './hubs/failures.ts'
-import { askNumbers } from './mail/numbers.ts'
+import { mailParts } from './mail/open.ts'
 import type { Relay } from './mail/relay.ts'
-import { endOverdue, takeUpGivenUp } from './mail/steps.ts'
+import type { Settling } from './mail/settling.ts'
 import type { Membership } from './membership/membership.ts'
+import type { DeliveryCapabilities } from './peers/capabilities.ts'
+import type { Clocks } from './platform/clock.ts'
 import { Loop } from './platform/loop.ts'
 import { takeUpPushes } from './store/a2a.ts'
 import { forgetCommitted } from './store/idempotency.ts'
+import type { Store } from './store/open.ts'
 import { takeUpPutOff } from './store/outbox.ts'
 import { takeUpPayments } from './store/payments.ts'
 import { takeUpReviews } from './store/reviews.ts'
 import { indexMessages } from './store/search.ts'
 import { forgetVerdicts } from './store/seen.ts'
-import { expireUnanswered } from './tasks/deadlines.ts'
-import { mendReceipts } from './tasks/receipt-provider.ts'
-import { disputeOverdueReceipts } from './tasks/receipt-requester.ts'
-
-type Needs = Pick<
-  Context,
-  | 'identity'
-  | 'keys'
-  | 'store'
-  | 'chain'
-  | 'contacts'
-  | 'peers'
-  | 'capabilities'
-  | 'attachments'
-  | 'threads'
-  | 'hub'
-  | 'wakers'
-  | 'events'
-  | 'log'
-  | 'now'
-  | 'hubNow'
-  | 'timings'
-  | 'random'
->
+import { taskParts } from './tasks/open.ts'
+import type { HeldReceipts } from './tasks/receipt-requester.ts'
 
 const ROUND_MS = 10 * 60_000
 /** Pause before the next round when the hub could not be told everything. */
@@ -48,79 +31,130 @@ const PAYMENT_PUT_OFF_MAX_MS = 3_600_000
 const IDEMPOTENCY_KEPT_MS = 30 * 86_400_000
 
 /** Starts the rounds, the first at once; one at a time, the next after a pause or when it is woken. */
-export function startMaintenance(ctx: Needs, membership: Membership, relay: Relay): AsyncDisposable {
+export function startMaintenance(ctx: Context, membership: Membership, relay: Relay): AsyncDisposable {
+  const { hub, wakers, log, timings } = ctx
+  const rounds = new MaintenanceRounds({ hub, chores: choresOf(ctx), membership, relay }, log)
   const loop = new Loop({
     name: 'maintenance',
-    waker: ctx.wakers.rounds,
-    log: ctx.log,
-    restFirstMs: ctx.timings.backoffFirstMs,
-    turn: async signal => ((await round(ctx, membership, relay, signal)) ? ROUND_MS : RETRY_MS),
+    waker: wakers.rounds,
+    log,
+    restFirstMs: timings.backoffFirstMs,
+    turn: async signal => ((await rounds.round(signal)) ? ROUND_MS : RETRY_MS),
   })
   loop.start()
   return { [Symbol.asyncDispose]: () => loop.stop() }
 }
 
-async function round(
-  ctx: Needs,
-  membership: Membership,
-  relay: Relay,
-  signal: AbortSignal,
-): Promise<boolean> {
-  // An old copy stays as it is.
-  if (ctx.hub.oldCopy !== undefined) return true
-  doChores(ctx)
-  const [isInSync] = await Promise.all([membership.keepInSync(signal), membership.pushToPrevious()])
-  if (ctx.hub.unasked !== undefined) return isInSync
-  for (const hub of membership.draining())
-    await relay
-      .drain(hub, 0)
-      .catch(error => ctx.log.info({ reason: describe(error) }, 'previous mailbox not emptied'))
-  return isInSync
-}
+type RoundParts = { hub: CurrentHub; chores: Chores; membership: Membership; relay: Relay }
 
-// What cannot be cleared away (a full disk, a chain that needs its owner) holds up nothing else.
-const chores: readonly ((ctx: Needs) => void)[] = [
-  expire,
-  expireUnanswered,
-  askNumbers,
-  hurryHeld,
-  endOverdue,
-  ctx => ctx.store.transaction(() => mendReceipts(ctx), 'node.receipt'),
-  ctx => ctx.keys.deleteOld(),
-  ctx => ctx.chain.drain(),
-  ctx => indexMessages(ctx.store),
-  ctx => ctx.attachments.removeOldTexts(),
-]
+class MaintenanceRounds {
+  readonly #parts: RoundParts
+  readonly #log: Logger
 
-export function doChores(ctx: Needs): void {
-  for (const chore of chores) attempt(ctx, chore)
-}
+  constructor(parts: RoundParts, log: Logger) {
+    this.#parts = parts
+    this.#log = log
+  }
 
-function attempt(ctx: Needs, chore: (ctx: Needs) => void): void {
-  try {
-    chore(ctx)
-  } catch (error) {
-    ctx.log.error({ err: error }, 'maintenance')
+  /** Whether the hub was told everything. */
+  async round(signal: AbortSignal): Promise<boolean> {
+    const { hub, chores, membership, relay } = this.#parts
+    // An old copy stays as it is.
+    if (hub.oldCopy !== undefined) return true
+    chores.do()
+    const [isInSync] = await Promise.all([membership.keepInSync(signal), membership.pushToPrevious()])
+    if (hub.unasked !== undefined) return isInSync
+    for (const previous of membership.draining())
+      await relay
+        .drain(previous, 0)
+        .catch(error => this.#log.info({ reason: describe(error) }, 'previous mailbox not emptied'))
+    return isInSync
   }
 }
 
-/** Forgets what is past its time. */
-export function expire(ctx: Needs): void {
-  const now = ctx.now()
-  ctx.store.transaction(() => {
-    takeUpGivenUp(ctx)
-    takeUpPutOff(ctx.store, now, now + PUT_OFF_MAX_MS)
-    takeUpReviews(ctx.store, now, now + PUT_OFF_MAX_MS)
-    takeUpPushes(ctx.store, now, now + PUT_OFF_MAX_MS)
-    takeUpPayments(ctx.store, ctx.hubNow(), ctx.hubNow() + PAYMENT_PUT_OFF_MAX_MS)
-    forgetVerdicts(ctx.store, now)
-    forgetCommitted(ctx.store, now - IDEMPOTENCY_KEPT_MS)
-    ctx.capabilities.clean()
-    disputeOverdueReceipts(ctx)
-  })
+export class Chores {
+  readonly #chores: readonly (() => void)[]
+  readonly #log: Logger
+
+  constructor(chores: readonly (() => void)[], log: Logger) {
+    this.#chores = chores
+    this.#log = log
+  }
+
+  /** What cannot be cleared away (a full disk, a chain that needs its owner) holds up nothing else. */
+  do(): void {
+    for (const chore of this.#chores) this.#attempt(chore)
+  }
+
+  #attempt(chore: () => void): void {
+    try {
+      chore()
+    } catch (error) {
+      this.#log.error({ err: error }, 'maintenance')
+    }
+  }
 }
 
-/** Nothing that can leave under a capability waits for the next day of strangers. */
-function hurryHeld({ capabilities, wakers }: Needs): void {
-  if (capabilities.hurryHeld()) wakers.outbox.wake()
+export function choresOf(ctx: Context): Chores {
+  const { keys, store, chain, attachments, capabilities, wakers, log } = ctx
+  const { deadlines, ownReceipts } = taskParts(ctx)
+  const { asked, settling } = mailParts(ctx)
+  const expiry = expiryOf(ctx)
+  return new Chores(
+    [
+      () => expiry.expire(),
+      () => deadlines.expireUnanswered(),
+      () => asked.ask(),
+      // nothing that can leave under a capability waits for the next day of strangers
+      () => capabilities.hurryHeld() && wakers.outbox.wake(),
+      () => settling.endOverdue(),
+      () => store.transaction(() => ownReceipts.mend(), 'node.receipt'),
+      () => keys.deleteOld(),
+      () => chain.drain(),
+      () => indexMessages(store),
+      () => attachments.removeOldTexts(),
+    ],
+    log,
+  )
+}
+
+type ExpiryParts = {
+  store: Store
+  capabilities: DeliveryCapabilities
+  settling: Settling
+  heldReceipts: HeldReceipts
+}
+
+class Expiry {
+  readonly #parts: ExpiryParts
+  readonly #clocks: Clocks
+
+  constructor(parts: ExpiryParts, { now, hubNow }: Clocks) {
+    this.#parts = parts
+    this.#clocks = { now, hubNow }
+  }
+
+  /** Forgets what is past its time. */
+  expire(): void {
+    const { store, capabilities, settling, heldReceipts } = this.#parts
+    const [now, hubNow] = [this.#clocks.now(), this.#clocks.hubNow()]
+    store.transaction(() => {
+      settling.takeUpGivenUp()
+      takeUpPutOff(store, now, now + PUT_OFF_MAX_MS)
+      takeUpReviews(store, now, now + PUT_OFF_MAX_MS)
+      takeUpPushes(store, now, now + PUT_OFF_MAX_MS)
+      takeUpPayments(store, hubNow, hubNow + PAYMENT_PUT_OFF_MAX_MS)
+      forgetVerdicts(store, now)
+      forgetCommitted(store, now - IDEMPOTENCY_KEPT_MS)
+      capabilities.clean()
+      heldReceipts.disputeOverdue(store, now)
+    })
+  }
+}
+
+export function expiryOf(ctx: Context): Expiry {
+  const { store, capabilities } = ctx
+  const { heldReceipts } = taskParts(ctx)
+  const { settling } = mailParts(ctx)
+  return new Expiry({ store, capabilities, settling, heldReceipts }, ctx)
 }

@@ -35,9 +35,8 @@ import { Connections } from './hubs/http.ts'
 import type { HubClient, HubInputs } from './hubs/hub.ts'
 import { Publication } from './hubs/publication.ts'
 import { spelledSeeds } from './identity/spelled-seeds.ts'
-import { Outbox } from './mail/outbox.ts'
-import { Relay } from './mail/relay.ts'
-import { watchForTwin } from './mail/waiting-mail.ts'
+import { mailParts, openOutbox, openRelay } from './mail/open.ts'
+import type { Relay } from './mail/relay.ts'
 import { startMaintenance } from './maintenance.ts'
 import type { Membership } from './membership/membership.ts'
 import { openMembership } from './membership/open.ts'
@@ -53,10 +52,7 @@ import { sealedCarriers } from './sealed/carrier.ts'
 import { TopUps } from './sealed/top-ups.ts'
 import { hubRow } from './store/hubs.ts'
 import { storePath } from './store/open.ts'
-import { AutoReply } from './tasks/auto-reply.ts'
-import { Calls } from './tasks/calls.ts'
-import { commitTask } from './tasks/delegation.ts'
-import { ReviewUploads } from './tasks/reviews.ts'
+import { openAutoReply, openCalls, openReviewUploads, taskParts } from './tasks/open.ts'
 
 export type NodeOptions = {
   dir: string
@@ -114,7 +110,7 @@ function groundOptions(options: NodeOptions): GroundOptions {
 const paymentsOf = (ctx: Context, membership: Membership) => ({
   payee: payments?.payeeOf(ctx, membership),
   audit: payments?.auditOf(ctx, membership),
-  payer: payments?.payerOf(ctx, (task, pay) => commitTask(ctx, task, pay), membership),
+  payer: payments?.payerOf(ctx, (task, pay) => taskParts(ctx).committed.commit(task, pay), membership),
   wallet: payments?.walletOf(ctx, membership),
 })
 
@@ -176,14 +172,14 @@ async function assemble(
   const inputs = hubInputs({ ...below, now }, connections, publication)
   const { membership, sync } = openMembership(ctx, inputs)
   membership.open()
-  const relay = new Relay(ctx)
-  const outbox = new Outbox(ctx)
-  const reviews = new ReviewUploads(ctx)
+  const relay = openRelay(ctx)
+  const outbox = openOutbox(ctx)
+  const reviews = openReviewUploads(ctx)
   const token = ensureToken(ctx.dir, random)
   const a2aSettings = new A2aSettings(ctx.dir, ctx.settings, random)
   declareSecrets(publication, ctx, { token, a2aSettings })
   const { payee, ...paying } = paymentsOf(ctx, membership)
-  const autoReply = new AutoReply(ctx, options.env, () => [token, ...a2aSettings.secrets])
+  const autoReply = openAutoReply(ctx, options.env, () => [token, ...a2aSettings.secrets])
   const control = new ControlAddress()
   const opening = { control, tickets: new Tickets(now, random), hosts: new FreshHosts(now, random) }
   const lifetime = new AbortController()
@@ -218,7 +214,7 @@ async function assemble(
   const talk = (): void => startAll([relay, outbox, topUps, reviews, payee, paying.payer, paying.audit])
   const work = async (): Promise<void> => {
     if (lifetime.signal.aborted) return
-    startAll([new Calls(ctx, modules, payee)])
+    startAll([openCalls(ctx, modules, payee)])
     working.use(startMaintenance(ctx, membership, relay))
     await autoReply.start()
     working.defer(() => autoReply.stop())
@@ -250,7 +246,7 @@ async function beginWork(
 ): Promise<void> {
   const { unsettled, unasked } = ctx.hub
   const waitingMail = {
-    watch: (hub: HubClient) => watchForTwin(ctx, hub, signal),
+    watch: (hub: HubClient) => mailParts(ctx).waiting.watchForTwin(hub, signal),
     drain: (hub: HubClient) => relay.drain(hub, 0),
   }
   if (unsettled !== undefined) {

@@ -1,9 +1,9 @@
 /** A node under the clock of a test: its loops ask no other, so that an hour of theirs passes at once. */
+
 import { expect, test } from 'vitest'
 import { TestTimers } from '../protocol/testing/timers.ts'
 import { HubUnreachable } from './hubs/hub.ts'
-import { Outbox } from './mail/outbox.ts'
-import { Relay } from './mail/relay.ts'
+import { openOutbox, openRelay } from './mail/open.ts'
 import { startMaintenance } from './maintenance.ts'
 import type { Membership } from './membership/membership.ts'
 import { type Clock, HOUR_MS, START_MS, TestWorld } from './testing/node.ts'
@@ -42,10 +42,10 @@ test('an hour passes at once: rounds come every ten minutes, and a hub that is a
       return Promise.reject(new HubUnreachable(alice.hub.url))
     },
   })
-  const outbox = new Outbox(alice.ctx)
+  const outbox = openOutbox(alice.ctx)
   const membership = standing(() => rounds.push(minute()))
   const began = performance.now()
-  await using _rounds = startMaintenance(alice.ctx, membership, new Relay(alice.ctx))
+  await using _rounds = startMaintenance(alice.ctx, membership, openRelay(alice.ctx))
   outbox.start()
   const { id } = alice.delegate(bob)
   await world.timers.pass(HOUR_MS)

@@ -248,21 +248,18 @@ test('a part of the node names what it needs of the context; only those that joi
     'daemon/control/operations.ts',
     'daemon/control/parts.ts',
     'daemon/control/rules.ts',
-    'daemon/mail/outbox.ts',
-    'daemon/mail/receive.ts',
-    'daemon/mail/relay.ts',
-    'daemon/mail/taking.ts',
+    'daemon/mail/open.ts',
+    'daemon/maintenance.ts',
     'daemon/membership/open.ts',
     'daemon/node.ts',
     'daemon/payments/parts.ts',
     'daemon/payments/x402.ts',
-    'daemon/tasks/auto-reply.ts',
-    'daemon/tasks/delegation.ts',
+    'daemon/tasks/open.ts',
   ])
 })
 
 test('a part takes its collaborators and no slice of the context, which only the file that puts a room together sees', () => {
-  const held = /^daemon\/(?:a2a|control|membership)\//
+  const held = /^daemon\/(?:a2a|control|mail|membership|tasks)\//
   const inRooms = product.filter(path => held.test(path) && !path.includes('/testing/'))
   const slices = inRooms.filter(path => /\b(?:Pick|Omit)<\s*(?:Context|Ground)\b/.test(read(path)))
   expect(slices).toEqual([])
@@ -274,7 +271,9 @@ test('a part takes its collaborators and no slice of the context, which only the
     'daemon/control/parts.ts',
     // what tasks and payments do, bound to the parts of this node
     'daemon/control/rules.ts',
+    'daemon/mail/open.ts',
     'daemon/membership/open.ts',
+    'daemon/tasks/open.ts',
   ])
 })
 

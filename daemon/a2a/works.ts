@@ -1,7 +1,8 @@
 /** Everything behind the A2A interface, put together once it is first wanted: most nodes never load it. */
 import type { Context } from '../context.ts'
 import type { CrowdParts } from '../control/crowd.ts'
-import { type LocalCall, takeLocalCall } from '../tasks/local-calls.ts'
+import type { LocalCall } from '../tasks/local-calls.ts'
+import { taskParts } from '../tasks/open.ts'
 import { Agents } from './agents.ts'
 import { Answers } from './answers.ts'
 import { CapabilityCalls } from './capability-calls.ts'
@@ -43,7 +44,8 @@ export class Works {
     const following = { store, threads, answers, events, machine: ctx }
     const taskEvents = new TaskEvents(following, given => operations.end(given), isPaidHere)
     const prices = new OwnPrices({ identity, hub, modules }, isPaidHere)
-    const takeCall = (call: LocalCall) => takeLocalCall(ctx, call)
+    const { localCalls } = taskParts(ctx)
+    const takeCall = (call: LocalCall) => localCalls.take(call)
     const capabilityCalls = new CapabilityCalls({ store, taskEvents, prices, takeCall, random })
     const sending = new Sending({ store, threads, taskEvents, operations, capabilityCalls, random })
     const methodHandlers = new MethodHandlers({ store, views, taskEvents, operations, timers })

@@ -1,7 +1,8 @@
 /** Operations on automatic answers. */
 import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import type { Settings } from '../home/settings.ts'
-import { type AutoReply, READY_QUESTION } from '../tasks/auto-reply.ts'
+import type { AutoReply } from '../tasks/auto-reply.ts'
+import { READY_QUESTION } from '../tasks/own-questions.ts'
 import { autoReplyView, chosen, orRefuse } from './auto-reply.ts'
 import type { Handlers } from './handlers.ts'
 

@@ -4,7 +4,6 @@ import { cursorAfter, sinceCursor } from '../../protocol/control/cursors.ts'
 import { GLIMPSES } from '../store/glimpses.ts'
 import { createInteraction, updateInteraction } from '../store/interactions.ts'
 import { pageQuestion } from '../store/lists.ts'
-import { acceptEnd, proposeEnd } from '../tasks/conversation.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { markRead } from './listing.ts'
 import { taskReading } from './parts.ts'
@@ -31,7 +30,7 @@ function listener(node: TestNode, side: 'sent' | 'received') {
 }
 
 const propose = async (node: TestNode) => {
-  node.within(() => proposeEnd(node.ctx, node.thread(id)))
+  node.within(() => node.tasks.endings.propose(node.thread(id)))
   await world.settle()
 }
 
@@ -52,7 +51,7 @@ describe('news of a list', () => {
     await propose(alice)
     expect(heard()).toEqual([{ proposes_end: true }])
     expect(heard()).toEqual([])
-    bob.within(() => acceptEnd(bob.ctx, bob.thread(id)))
+    bob.within(() => bob.tasks.endings.accept(bob.thread(id)))
     await world.settle()
     expect([heard(), listener(bob, 'received')().map(({ proposes_end }) => proposes_end)]).toEqual([
       [],

@@ -1,11 +1,12 @@
 /** Envelopes whose bytes were damaged on their way from the hub: fetched again, and nothing is said about their message. */
+
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { delegateTask } from '../tasks/delegation.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { Relay } from './relay.ts'
+import { openRelay } from './open.ts'
+import type { Relay } from './relay.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -15,7 +16,7 @@ let relay: Relay
 beforeEach(async () => {
   world = new TestWorld()
   ;({ alice, bob } = await world.pair())
-  relay = new Relay(bob.ctx)
+  relay = openRelay(bob.ctx)
 })
 afterEach(async () => {
   await relay.stop()
@@ -61,7 +62,7 @@ describe.each(harms)('an envelope of which %s', (_, harm) => {
     const file = join(mkdtempSync(join(tmpdir(), 'svc-damaged-')), 'report.txt')
     writeFileSync(file, 'x'.repeat(200_000))
     const attach = what === 'a file' ? [file] : []
-    const id = delegateTask(alice.ctx, { to: bob.aid, task: 'count', attach })
+    const id = alice.tasks.delegation.delegate({ to: bob.aid, task: 'count', attach })
     await alice.send()
     harmPolls(harm, 2)
     for (let n = 0; n < 2; n++) {

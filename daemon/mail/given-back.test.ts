@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { taskReading } from '../control/parts.ts'
-import { proposeEnd } from '../tasks/conversation.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 
 let world: TestWorld
@@ -43,7 +42,7 @@ async function restored(node: TestNode, archive: string): Promise<TestNode> {
   return again
 }
 
-const propose = (node: TestNode) => node.within(() => proposeEnd(node.ctx, node.thread(id)))
+const propose = (node: TestNode) => node.within(() => node.tasks.endings.propose(node.thread(id)))
 const texts = (node: TestNode) => node.messages(id).map(({ text }) => text)
 const both = () => [alice, bob].map(node => node.thread(id))
 const agree = () => {

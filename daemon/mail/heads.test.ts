@@ -13,7 +13,7 @@ import { noteHead } from '../peers/heads.ts'
 import type { Verdict } from '../store/seen.ts'
 import { arrivedFrom } from '../testing/arrived.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { takeIn } from './receive.ts'
+import { receivingOf } from './open.ts'
 
 /** The id of a record that stands in no chain. */
 const OTHER = contentId(utf8('another'))
@@ -59,7 +59,7 @@ function given(from: TestNode, to: TestNode, payload: Payload<11>, more: Partial
     attachments: [],
     ...more,
   }
-  return takeIn(to.ctx, arrivedFrom(from, to, body))
+  return receivingOf(to.ctx).takeIn(arrivedFrom(from, to, body))
 }
 
 describe('a head of a peer', () => {

@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { expire } from '../maintenance.ts'
+import { expiryOf } from '../maintenance.ts'
 import { dueEntries, heldSize, outboxSize } from '../store/outbox.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { setSending } from './holding.ts'
-import { endOverdue } from './steps.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -14,7 +12,7 @@ beforeEach(async () => {
   const pair = await world.pair()
   alice = pair.alice
   id = alice.delegate(pair.bob).id
-  setSending(alice.ctx, alice.thread(id), false)
+  alice.mail.holding.set(alice.thread(id), false)
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
@@ -24,17 +22,17 @@ test('what a person held back stays, with what is said after it, also over the c
   expect(due()).toEqual([])
   alice.say(id, 'one more thing')
   expect([outboxSize(alice.ctx.store), heldSize(alice.ctx.store)]).toEqual([2, 2])
-  expire({ ...alice.ctx })
+  expiryOf(alice.ctx).expire()
   expect(due()).toEqual([])
   world.pass(5 * DAY_MS)
-  expire({ ...alice.ctx })
+  expiryOf(alice.ctx).expire()
   expect(due()).toEqual([])
 })
 
 test('whatever is said of why it waits, also over a rotation of the key', async () => {
   alice.ctx.store.run("UPDATE outbox SET last_error = 'the hub is away'")
   world.pass(5 * DAY_MS)
-  expire({ ...alice.ctx })
+  expiryOf(alice.ctx).expire()
   await alice.rotate()
   expect([heldSize(alice.ctx.store), due()]).toEqual([1, []])
 })
@@ -42,19 +40,19 @@ test('whatever is said of why it waits, also over a rotation of the key', async 
 test('and leaves in its order once it is let go', () => {
   alice.say(id, 'one more thing')
   const [first] = alice.messages(id)
-  expect(setSending(alice.ctx, alice.thread(id), true)).toMatchObject({ held: false, queued: 2 })
+  expect(alice.mail.holding.set(alice.thread(id), true)).toMatchObject({ held: false, queued: 2 })
   expect(heldSize(alice.ctx.store)).toBe(0)
   expect(due()).toEqual([first?.key])
 })
 
 test('a step that was given up is said anew, with its number and all of its time', async () => {
-  setSending(alice.ctx, alice.thread(id), true)
+  alice.mail.holding.set(alice.thread(id), true)
   const [task] = alice.messages(id)
   const key = task?.key ?? -1
   world.pass(29 * DAY_MS)
-  endOverdue(alice.ctx)
+  alice.mail.settling.endOverdue()
   expect([alice.messages(id)[0]?.delivery, alice.thread(id).state]).toEqual(['unknown', 'expired'])
-  expect(setSending(alice.ctx, alice.thread(id), true)).toMatchObject({ queued: 1 })
+  expect(alice.mail.holding.set(alice.thread(id), true)).toMatchObject({ queued: 1 })
   expect(alice.thread(id)).toMatchObject({ state: 'queued', reason: null })
   expect(alice.entry(key).deadlineAt).toBe(world.clock.ms + 28 * DAY_MS)
   await world.settle()

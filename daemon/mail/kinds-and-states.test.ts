@@ -1,4 +1,5 @@
 /** Every kind of message in every state of an interaction, as the vectors have it. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { contentId } from '../../protocol/crypto/hash.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
@@ -12,7 +13,7 @@ import { verdicts } from '../store/seen.ts'
 import type { Interaction } from '../store/threads.ts'
 import { arrivedFrom } from '../testing/arrived.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { takeIn } from './receive.ts'
+import { receivingOf } from './open.ts'
 
 type Role = 'provider' | 'requester'
 type Standing = Pick<Interaction, 'state'> & {
@@ -161,7 +162,7 @@ function taken(interaction: Interaction, kind: number, number: number): number {
 }
 
 function takenAs(body: MessageBody): number {
-  return verdicts[takeIn(receiver.ctx, arrivedFrom(peer, receiver, body))]
+  return verdicts[receivingOf(receiver.ctx).takeIn(arrivedFrom(peer, receiver, body))]
 }
 
 describe.each(['provider', 'requester'] as const)('a %s whose interaction is', receiverRole => {

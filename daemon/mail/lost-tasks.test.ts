@@ -1,11 +1,10 @@
 /** A requester that lost its tasks with a restore: what both sides are told of them, and what of it is true for whom. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { balancesOf, taskReading } from '../control/parts.ts'
 import { lostTasks } from '../store/lost.ts'
-import { waitingThreads } from '../tasks/auto-reply-threads.ts'
-import { decline } from '../tasks/conversation.ts'
-import { commitTask, delegateTask } from '../tasks/delegation.ts'
-import { redelegate } from '../tasks/redelegation.ts'
+import { UnansweredThreads } from '../tasks/auto-reply-threads.ts'
+import { taskParts } from '../tasks/open.ts'
 import { HOUR_MS, type TestNode } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 
@@ -28,13 +27,13 @@ beforeEach(async () => {
   archive = world.archive(alice)
   madeAtMs = world.clock.ms
   world.pass(HOUR_MS)
-  priced = delegateTask(alice.ctx, { to: bob.node.aid, task: 'what does it cost?' })
+  priced = alice.tasks.delegation.delegate({ to: bob.node.aid, task: 'what does it cost?' })
   await world.turns()
   paid = await world.authorized(both.alice, bob)
   await world.turns()
   bob.node.ctx.settings.change({ prices: {} })
   delegatedMs = world.clock.ms
-  plain = delegateTask(alice.ctx, { to: bob.node.aid, task: 'count the words' })
+  plain = alice.tasks.delegation.delegate({ to: bob.node.aid, task: 'count the words' })
   await world.settle()
   expect(bob.payment(paid)?.state).toBe('held')
   world.pass(HOUR_MS)
@@ -116,21 +115,21 @@ describe('its provider', () => {
       new RegExp(`go back by themselves at ${new Date(until).toISOString()}; svc decline ${paid} gives`),
     )
     expect(actions).toContain('decline')
-    bob.node.within(() => decline(bob.node.ctx, bob.node.thread(paid), 'nobody reads it'))
+    bob.node.within(() => bob.node.tasks.leaving.decline(bob.node.thread(paid), 'nobody reads it'))
     await world.turns()
     expect(world.post.ledger.balanceOf(alice.aid)).toMatchObject({ held: 0 })
   })
 
   test('delegates nothing anew in the place of its requester', () => {
     const { ctx } = bob.node
-    expect(() => redelegate(ctx, bob.node.thread(plain), task => commitTask(ctx, task))).toThrow(
+    expect(() => taskParts(ctx).redelegation.redelegate(bob.node.thread(plain))).toThrow(
       'only who delegated a task delegates it anew',
     )
   })
 
   test('has an answer refused with that reason, and answers nothing more by itself', async () => {
     bob.node.ctx.settings.change({ auto_reply: { backend: 'openai', api_base: 'http://127.0.0.1:1/v1' } })
-    expect(waitingThreads(bob.node.ctx)).toEqual([])
+    expect(new UnansweredThreads(bob.node.ctx).list()).toEqual([])
     const said = bob.node.say(plain, 'four words')
     await minutes(2)
     expect(bob.node.messages(plain).find(({ key }) => key === said.key)).toMatchObject({

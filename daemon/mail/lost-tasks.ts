@@ -4,13 +4,15 @@ import { present } from '../../protocol/encoding/present.ts'
 import type { MessageBody } from '../../protocol/mail/message.ts'
 import { type DelegatedTask, NAMED_MAX, type Numbers } from '../../protocol/mail/numbers.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
-import type { Context } from '../context.ts'
+import type { Contacts } from '../peers/contacts.ts'
 import { tasksSince } from '../store/interactions.ts'
 import { type LostTask, lostTasks, noteLost, takeUntold } from '../store/lost.ts'
+import type { Store } from '../store/open.ts'
 import { paymentOf } from '../store/payments.ts'
 import { lastRestore } from '../store/restores.ts'
+import type { Threads } from '../store/threads.ts'
+import type { TaskNews } from '../tasks/news.ts'
 
-type Needs = Pick<Context, 'store' | 'threads' | 'contacts' | 'events' | 'now'>
 type Lost = Pick<LostTask, 'id' | 'side' | 'delegatedAt' | 'payment'>
 
 /** Lost tasks of which a stranger's is still named. */
@@ -25,17 +27,13 @@ const OF_PROVIDER: ReadonlySet<number> = new Set([
 ])
 const OF_REQUESTER: ReadonlySet<number> = new Set([kinds.counterSignature, kinds.cancelled])
 
-export function queueNumbers({ threads }: Pick<Context, 'threads'>, peer: string, numbers: Numbers): void {
+export function queueNumbers(threads: Threads, peer: string, numbers: Numbers): void {
   const payload = encodePayload(kinds.numbers, numbers)
   threads.queueLoose(peer, { kind: kinds.numbers, payload, text: '', numbered: false })
 }
 
 /** What happened with a peer since then, and what of it the peer had delegated. */
-export function sinceThen(
-  { store }: Pick<Context, 'store'>,
-  peer: string,
-  since: number,
-): Pick<Numbers, 'since' | 'delegated'> {
+export function sinceThen(store: Store, peer: string, since: number): Pick<Numbers, 'since' | 'delegated'> {
   const tasks = tasksSince(store, peer, since, NAMED_MAX)
   const delegated = tasks.flatMap(({ key, id, side, startedAt }): DelegatedTask[] => {
     if (side === 'sent') return []
@@ -59,33 +57,47 @@ export function lostOf({ since = [], delegated = [] }: Numbers): Lost[] {
   })
 }
 
-/** Keeps the names of tasks that only the peer has, and tells it. */
-export function nameLost(ctx: Needs, peer: string, tasks: readonly Lost[]): void {
-  for (const lost of tasks)
-    if (ctx.threads.findById(lost.id) === undefined) noteLost(ctx.store, { ...lost, peer, at: ctx.now() })
-  const untold = takeUntold(ctx.store, peer, NAMED_MAX)
-  if (untold.length > 0) queueNumbers(ctx, peer, { lost: untold.map(id => fromBase64url(id)) })
-}
+type LostParts = { store: Store; threads: Threads; contacts: Contacts; news: TaskNews }
 
-/**
- * Somebody writes in a task that is not here: after a restore it is one that was lost. Strangers may make tasks up, so a few
- * of theirs are named.
- */
-export function noteUnknownTask(ctx: Needs, { from, interactionId, kind }: MessageBody): void {
-  // a price is no work that anybody misses
-  const isStep = kind !== kinds.delegate && kind !== kinds.quote && interactionId !== undefined
-  if (!isStep || lastRestore(ctx.store) === undefined) return
-  if (!ctx.contacts.isContact(from) && lostTasks(ctx.store).length >= LOST_WITH_STRANGERS_MAX) return
-  const received = OF_REQUESTER.has(kind) ? 'received' : null
-  const side = OF_PROVIDER.has(kind) ? 'sent' : received
-  nameLost(ctx, from, [{ id: toBase64url(interactionId), side, delegatedAt: null, payment: null }])
-}
+export class LostTasks {
+  readonly #parts: LostParts
+  readonly #now: () => number
 
-/** The peer no longer has this task, as far as it knows: what it says there later takes that back. */
-export function takeLoss(ctx: Needs, peer: string, id: string): void {
-  const interaction = ctx.threads.findById(id)
-  if (interaction?.peer !== peer || interaction.lostByPeerAt !== null) return
-  ctx.threads.update(interaction, { lostByPeerAt: ctx.now() })
-  const about = { interaction_id: id, peer, state: interaction.state }
-  ctx.store.afterCommit(() => ctx.events.emit('message', about))
+  constructor(parts: LostParts, now: () => number) {
+    this.#parts = parts
+    this.#now = now
+  }
+
+  /** Keeps the names of tasks that only the peer has, and tells it. */
+  name(peer: string, tasks: readonly Lost[]): void {
+    const { store, threads } = this.#parts
+    for (const lost of tasks)
+      if (threads.findById(lost.id) === undefined) noteLost(store, { ...lost, peer, at: this.#now() })
+    const untold = takeUntold(store, peer, NAMED_MAX)
+    if (untold.length > 0) queueNumbers(threads, peer, { lost: untold.map(id => fromBase64url(id)) })
+  }
+
+  /**
+   * Somebody writes in a task that is not here: after a restore it is one that was lost. Strangers may make tasks up, so a
+   * few of theirs are named.
+   */
+  noteUnknown({ from, interactionId, kind }: MessageBody): void {
+    const { store, contacts } = this.#parts
+    // a price is no work that anybody misses
+    const isStep = kind !== kinds.delegate && kind !== kinds.quote && interactionId !== undefined
+    if (!isStep || lastRestore(store) === undefined) return
+    if (!contacts.isContact(from) && lostTasks(store).length >= LOST_WITH_STRANGERS_MAX) return
+    const received = OF_REQUESTER.has(kind) ? 'received' : null
+    const side = OF_PROVIDER.has(kind) ? 'sent' : received
+    this.name(from, [{ id: toBase64url(interactionId), side, delegatedAt: null, payment: null }])
+  }
+
+  /** The peer no longer has this task, as far as it knows: what it says there later takes that back. */
+  takeLoss(peer: string, id: string): void {
+    const { threads, news } = this.#parts
+    const interaction = threads.findById(id)
+    if (interaction?.peer !== peer || interaction.lostByPeerAt !== null) return
+    threads.update(interaction, { lostByPeerAt: this.#now() })
+    news.heard(interaction)
+  }
 }

@@ -4,7 +4,6 @@ import { seeded } from '../../protocol/testing/agents.ts'
 import { outboxSize } from '../store/outbox.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith, type ScriptedHub } from '../testing/scripted-hub.ts'
-import { endOverdue } from './steps.ts'
 
 type Script = Parameters<ScriptedHub['answers']>[0]
 
@@ -75,7 +74,7 @@ describe('every message ends', () => {
       if (below(4) === 0) await bob.receive()
       await alice.send()
       await alice.ask()
-      endOverdue(alice.ctx)
+      alice.mail.settling.endOverdue()
       const step = isPatient ? DAY_MS : (1 + below(20)) * HOUR_MS
       world.pass(step)
       passed += step

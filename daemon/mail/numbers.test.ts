@@ -5,9 +5,7 @@ import { messageDigest } from '../../protocol/mail/message.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { taskReading } from '../control/parts.ts'
 import { lostTasks, noteLost } from '../store/lost.ts'
-import { acceptEnd, proposeEnd } from '../tasks/conversation.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { doubtNumbersOf } from './numbers.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -97,7 +95,7 @@ describe('after a restore', () => {
 
   test('an end that was proposed before the peer told its numbers names its own number', async () => {
     await restore()
-    alice.within(() => proposeEnd(alice.ctx, alice.thread(id)))
+    alice.within(() => alice.tasks.endings.propose(alice.thread(id)))
     alice.askNumbers()
     await minutes(2)
     expect(bob.thread(id)).toMatchObject({ state: 'end_proposed', peerLast: 5 })
@@ -106,12 +104,12 @@ describe('after a restore', () => {
 
   test('nothing is accepted as ended before the peer said what it holds, and then it is', async () => {
     await restore()
-    bob.within(() => proposeEnd(bob.ctx, bob.thread(id)))
+    bob.within(() => bob.tasks.endings.propose(bob.thread(id)))
     await world.settle()
-    expect(() => alice.within(() => acceptEnd(alice.ctx, alice.thread(id)))).toThrow(/has not said yet/)
+    expect(() => alice.within(() => alice.tasks.endings.accept(alice.thread(id)))).toThrow(/has not said yet/)
     alice.askNumbers()
     await minutes(2)
-    alice.within(() => acceptEnd(alice.ctx, alice.thread(id)))
+    alice.within(() => alice.tasks.endings.accept(alice.thread(id)))
     await minutes(2)
     expect([alice, bob].map(node => node.thread(id).receiptState)).toEqual(['signed', 'signed'])
   })
@@ -164,7 +162,7 @@ describe('after a restore', () => {
     await restore()
     alice.askNumbers()
     await minutes(1)
-    alice.within(() => doubtNumbersOf(alice.ctx, alice.thread(id)))
+    alice.within(() => alice.mail.asked.doubt(alice.thread(id)))
     expect(alice.thread(id).numbering).toBe('asking')
     alice.askNumbers()
     await minutes(1)
@@ -298,7 +296,7 @@ describe('a node that was never restored', () => {
     )
   }
   const doubted = () => {
-    alice.within(() => doubtNumbersOf(alice.ctx, alice.thread(id)))
+    alice.within(() => alice.mail.asked.doubt(alice.thread(id)))
     alice.askNumbers()
   }
 
@@ -334,7 +332,7 @@ describe('a node that was never restored', () => {
   })
 
   test('goes on after a minute where the other side says nothing more', async () => {
-    alice.within(() => doubtNumbersOf(alice.ctx, alice.thread(id)))
+    alice.within(() => alice.mail.asked.doubt(alice.thread(id)))
     alice.askNumbers()
     expect(alice.thread(id).numbering).toBe('asking')
     world.pass(61_000)

@@ -7,7 +7,6 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import type { Carriers } from '../carrier/carrier.ts'
 import type { Ground } from '../context.ts'
 import { taskReading } from '../control/parts.ts'
-import { delegateTask } from '../tasks/delegation.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { Counter, openCarriers } from '../testing/open-carrier.ts'
 
@@ -59,7 +58,7 @@ describe('over a carrier without sealing', () => {
   test('files come whole', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'svc-open-')), 'report.txt')
     writeFileSync(file, 'lines\n'.repeat(50_000))
-    const id = delegateTask(alice.ctx, { to: bob.aid, task: 'count', attach: [file] })
+    const id = alice.tasks.delegation.delegate({ to: bob.aid, task: 'count', attach: [file] })
     await world.settle()
     const [attachment] = bob.messages(id).flatMap(({ key }) => bob.ctx.threads.attachmentsOf(key))
     const kept = bob.ctx.attachments.find(cidText(attachment?.cid as Uint8Array))

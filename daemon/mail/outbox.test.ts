@@ -8,11 +8,10 @@ import { sealedCarriers } from '../sealed/carrier.ts'
 import { counted } from '../store/counters.ts'
 import { ACCESS_REFUSED, outboxSize } from '../store/outbox.ts'
 import type { Interaction } from '../store/threads.ts'
-import { proposeEnd } from '../tasks/conversation.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
-import { Outbox, sendEntry } from './outbox.ts'
-import { endOverdue } from './steps.ts'
+import { mailParts, openOutbox } from './open.ts'
+import type { Outbox } from './outbox.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -133,7 +132,7 @@ describe('the running outbox', () => {
     for (let n = 0; n < 4; n++) alice.delegate(bob, `task ${n}`)
     wrote('second of the first task')
     const going = held()
-    const outbox = new Outbox(alice.ctx)
+    const outbox = openOutbox(alice.ctx)
     outbox.start()
     await counts(going, 4)
     await new Promise(resolve => setTimeout(resolve, 30))
@@ -156,7 +155,7 @@ describe('the running outbox', () => {
         return answer.promise
       },
     })
-    const outbox = new Outbox(alice.ctx)
+    const outbox = openOutbox(alice.ctx)
     outbox.start()
     await expect.poll(() => asked).toBe(1)
     world.pass(300_000)
@@ -176,7 +175,7 @@ describe('the running outbox', () => {
 
   test('ends only when what is under way has ended', async () => {
     const going = held()
-    const outbox = new Outbox(alice.ctx)
+    const outbox = openOutbox(alice.ctx)
     outbox.start()
     await counts(going, 1)
     let over = false
@@ -260,7 +259,7 @@ describe('refusals of a hub', () => {
     refuses('recipient_unknown')
     const id = alice.ctx.store.get<{ id: string }>('SELECT id FROM interactions')?.id ?? ''
     alice.say(id, 'hello?')
-    alice.within(() => proposeEnd(alice.ctx, alice.thread(id)))
+    alice.within(() => alice.tasks.endings.propose(alice.thread(id)))
     const [words, end] = alice.messages(id).slice(-2)
     for (let passed = 0; passed < 20 * DAY_MS; passed += DAY_MS) {
       await alice.send()
@@ -547,10 +546,10 @@ describe('past their deadline messages end without a hub too', () => {
     else alice.hub.halt('it speaks another wire')
     const { deadlineAt } = alice.entry(queued)
     world.clock.ms = deadlineAt - 1
-    endOverdue(ctx)
+    mailParts(ctx).settling.endOverdue()
     expect([delivery(first()).delivery, delivery(queued).delivery]).toEqual(['at_hub', 'queued'])
     world.clock.ms = deadlineAt
-    endOverdue(ctx)
+    mailParts(ctx).settling.endOverdue()
     for (const key of [first(), queued])
       expect(delivery(key)).toMatchObject({ delivery: 'unknown', reason: OVERDUE })
     expect(alice.thread(task.id).state).toBe('expired')
@@ -559,7 +558,7 @@ describe('past their deadline messages end without a hub too', () => {
   test('what lies at a hub that can be asked is asked about once more', async () => {
     await alice.send()
     world.clock.ms = alice.entry().deadlineAt
-    endOverdue(alice.ctx)
+    alice.mail.settling.endOverdue()
     expect(delivery(first()).delivery).toBe('at_hub')
   })
 })
@@ -628,7 +627,7 @@ describe('questions about deliveries', () => {
     } as typeof alice.ctx
     const ctx = { ...forked, carriers: sealedCarriers(forked) }
     alice.delegate(bob, 'under another head')
-    await sendEntry(ctx, alice.hub, alice.entry())
+    await mailParts(ctx).attempts.make(alice.hub, alice.entry())
     await bob.receive()
     expect(counted(bob.ctx.store, 'peer_forks')).toBe(1)
     expect(bob.ctx.store.all('SELECT 1 FROM interactions')).toHaveLength(1)
@@ -785,7 +784,7 @@ describe('while no connection to the hub comes about', () => {
     alice.hub.answers({ send: unreached })
     const tasks = Array.from({ length: 300 }, (_, n) => alice.delegate(bob, `task ${n}`))
     expect(tasks).toHaveLength(300)
-    outbox = new Outbox({ ...alice.ctx, timings: { ...alice.ctx.timings, backoffFirstMs: 200 } })
+    outbox = openOutbox({ ...alice.ctx, timings: { ...alice.ctx.timings, backoffFirstMs: 200 } })
     outbox.start()
   })
   afterEach(() => outbox.stop())

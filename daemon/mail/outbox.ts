@@ -1,26 +1,36 @@
 /**
  * The way of a message out of this node: sent in the order of its interaction, watched until its delivery is proven, refused or past its deadline. Nothing is ever lost without a state that says so.
  */
-import type { Delivered } from '../carrier/carrier.ts'
-import type { Context } from '../context.ts'
-import { reasonOf } from '../hubs/failures.ts'
+import type { CurrentHub } from '../hubs/current.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import type { Events } from '../platform/events.ts'
 import { Loop } from '../platform/loop.ts'
-import { dueEntries, markAtHub, nextEntryAt, type OutboxEntry } from '../store/outbox.ts'
-import { returnHead } from './heads.ts'
-import { askWhatIsDue, statusPause } from './status-queries.ts'
-import { announce, endIfOverdue, finish, retry } from './steps.ts'
+import type { Machine } from '../platform/machine.ts'
+import type { Waker } from '../platform/waker.ts'
+import type { Store } from '../store/open.ts'
+import { dueEntries, nextEntryAt } from '../store/outbox.ts'
+import type { Attempts } from './attempts.ts'
+import type { StatusQueries } from './status-queries.ts'
 
 const LANES_MAX = 4
 const IDLE_MS = 60_000
 const BUSY_MS = 1000
 /** Between two looks for a hub that can't be reached. */
 const AWAY_MS_MAX = 10_000
-export const QUIET =
-  'the recipient has collected no mail for an hour or more, as the hub says; it waits there'
+
+type OutboxParts = {
+  hub: CurrentHub
+  store: Store
+  events: Events
+  attempts: Attempts
+  queries: StatusQueries
+  waker: Waker
+}
 
 export class Outbox {
-  readonly #ctx: Context
+  readonly #parts: OutboxParts
+  readonly #now: () => number
+  readonly #backoffFirstMs: number
   readonly #loop: Loop
   readonly #busyLanes = new Set<string>()
   #asking = false
@@ -29,19 +39,21 @@ export class Outbox {
   #lookAgainAt = 0
   #stopListening = () => {}
 
-  constructor(ctx: Context) {
-    this.#ctx = ctx
+  constructor(parts: OutboxParts, { now, log }: Machine, backoffFirstMs: number) {
+    this.#parts = parts
+    this.#now = now
+    this.#backoffFirstMs = backoffFirstMs
     this.#loop = new Loop({
       name: 'outbox',
-      waker: ctx.wakers.outbox,
-      log: ctx.log,
-      restFirstMs: ctx.timings.backoffFirstMs,
+      waker: parts.waker,
+      log,
+      restFirstMs: backoffFirstMs,
       turn: () => this.#turn(),
     })
   }
 
   start(): void {
-    this.#stopListening = this.#ctx.events.listen(({ type, data }) => {
+    this.#stopListening = this.#parts.events.listen(({ type, data }) => {
       if (type === 'hub' && data['state'] === 'online') this.#noteReached(true)
     })
     this.#loop.start()
@@ -53,9 +65,9 @@ export class Outbox {
   }
 
   #turn(): number {
-    const hub = this.#ctx.hub.home
+    const hub = this.#parts.hub.home
     if (hub === undefined || hub.stopped !== undefined) return IDLE_MS
-    const waitMs = this.#unreached === 0 ? 0 : this.#lookAgainAt - this.#ctx.now()
+    const waitMs = this.#unreached === 0 ? 0 : this.#lookAgainAt - this.#now()
     if (waitMs > 0) return Math.min(waitMs, AWAY_MS_MAX)
     this.#startSends(hub)
     if (this.#unreached === 0) this.#startStatusQuery(hub)
@@ -63,10 +75,10 @@ export class Outbox {
   }
 
   #pauseMs(): number {
-    const at = nextEntryAt(this.#ctx.store)
+    const at = nextEntryAt(this.#parts.store)
     if (at === undefined) return IDLE_MS
     // What is due but not taken waits for a lane; the end of that lane's task wakes us.
-    const wait = at - this.#ctx.now()
+    const wait = at - this.#now()
     return wait <= 0 ? BUSY_MS : Math.min(wait, IDLE_MS)
   }
 
@@ -75,28 +87,28 @@ export class Outbox {
    * can't be reached one message at a time looks for it, and nothing else is sealed.
    */
   #startSends(hub: HubClient): void {
+    const { store, attempts } = this.#parts
     const lanesMax = this.#unreached === 0 ? LANES_MAX : 1
-    for (const entry of dueEntries(this.#ctx.store, this.#ctx.now())) {
+    for (const entry of dueEntries(store, this.#now())) {
       const lane = String(entry.interaction ?? `peer ${entry.peer}`)
       if (this.#busyLanes.size >= lanesMax) return
       if (this.#busyLanes.has(lane)) continue
       this.#busyLanes.add(lane)
-      const sent = sendEntry(this.#ctx, hub, entry).then(({ reached }) => this.#noteReached(reached))
+      const sent = attempts.make(hub, entry).then(({ reached }) => this.#noteReached(reached))
       this.#loop.follow(sent.finally(() => this.#busyLanes.delete(lane)))
     }
   }
 
   #noteReached(reached: boolean | undefined): void {
     if (reached === undefined) return
-    const { timings, now, wakers } = this.#ctx
-    if (reached && this.#unreached > 0) wakers.outbox.wake()
+    if (reached && this.#unreached > 0) this.#parts.waker.wake()
     this.#unreached = reached ? 0 : this.#unreached + 1
-    this.#lookAgainAt = now() + Math.min(timings.backoffFirstMs * 2 ** (this.#unreached - 1), AWAY_MS_MAX)
+    this.#lookAgainAt = this.#now() + Math.min(this.#backoffFirstMs * 2 ** (this.#unreached - 1), AWAY_MS_MAX)
   }
 
   /** Never two questions at a time. */
   #startStatusQuery(hub: HubClient): void {
-    const asking = this.#asking ? undefined : askWhatIsDue(this.#ctx, hub)
+    const asking = this.#asking ? undefined : this.#parts.queries.askWhatIsDue(hub)
     if (asking === undefined) return
     this.#asking = true
     this.#loop.follow(
@@ -105,44 +117,4 @@ export class Outbox {
       }),
     )
   }
-}
-
-/** Whether the hub was reached; undefined where the attempt ended before that. */
-export type Attempted = Pick<Delivered, 'reached'>
-
-/** One attempt: whatever comes of it stands in the store when this resolves. */
-export async function sendEntry(ctx: Context, hub: HubClient, entry: OutboxEntry): Promise<Attempted> {
-  if (endIfOverdue(ctx, entry)) return { reached: undefined }
-  const delivered = await ctx.carriers.over(hub).deliver(entry)
-  try {
-    settle(ctx, entry, delivered)
-  } catch (error) {
-    retry(ctx, entry, { why: reasonOf(error) })
-  }
-  // the hub is there again: mail is fetched at once, not after the pause of its failures
-  if (delivered.outcome === 'at_hub' && ctx.hub.state.state === 'offline') ctx.wakers.relay.wake()
-  return { reached: delivered.reached }
-}
-
-function settle(ctx: Context, entry: OutboxEntry, delivered: Delivered): void {
-  if (delivered.outcome === 'at_hub') atHub(ctx, entry, delivered)
-  else if (delivered.outcome === 'again') retry(ctx, entry, delivered)
-  else if (delivered.outcome === 'final') finish(ctx, entry, 'failed', delivered.reason)
-}
-
-function atHub(
-  ctx: Context,
-  entry: OutboxEntry,
-  { at, isQuiet }: Extract<Delivered, { outcome: 'at_hub' }>,
-): void {
-  const { store, threads, now } = ctx
-  // lost with the power, the message is sent anew, and the recipient knows it
-  store.unflushed(() => {
-    const sent = { ...at, nextAt: now() + statusPause(ctx, 0), lastError: isQuiet ? QUIET : null }
-    // Settled in the meantime, by a proof of delivery or because it was made anew.
-    if (!markAtHub(store, entry.message, sent)) return
-    threads.setDelivery(entry.message, 'at_hub')
-    announce(ctx, entry, 'at_hub')
-    returnHead(ctx, entry.peer)
-  }, 'node.send')
 }

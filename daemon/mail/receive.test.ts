@@ -11,13 +11,14 @@ import { taskReading, warningsOf } from '../control/parts.ts'
 import { counted } from '../store/counters.ts'
 import type { Interaction } from '../store/threads.ts'
 import { goOnFrom, turnOf } from '../store/turns.ts'
-import { proposeEnd, say } from '../tasks/conversation.ts'
+import { say } from '../tasks/conversation.ts'
 import { textMessage } from '../tasks/messages.ts'
 import { STRANGERS_REFUSED } from '../tasks/policies.ts'
 import { arrivedFrom } from '../testing/arrived.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { hasClaim } from './claims.ts'
-import { earlierVerdict, foresee, takeIn } from './receive.ts'
+import { receivingOf } from './open.ts'
+import { earlierVerdict } from './receive.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -56,7 +57,7 @@ function received<K extends Kind>(kind: K, payload: Payload<K>, changes: Partial
 }
 const delegation = (text = 'a task', changes: Partial<MessageBody> = {}) =>
   received(kinds.delegate, { document: task(text), requesterCommitment: new Uint8Array(32) }, changes)
-const take = (given: Arrived) => takeIn(bob.ctx, given)
+const take = (given: Arrived) => receivingOf(bob.ctx).takeIn(given)
 const only = (): Interaction => {
   const [row] = bob.ctx.store.all<{ key: number }>('SELECT key FROM interactions')
   if (row === undefined) throw new Error('no interaction')
@@ -195,7 +196,7 @@ describe('a task', () => {
 
   test('is judged before anything of it is stored, and the same again then', () => {
     const given = delegation()
-    expect(foresee(bob.ctx, given)).toBe('stored')
+    expect(receivingOf(bob.ctx).foresee(given)).toBe('stored')
     expect(bob.ctx.store.all('SELECT key FROM interactions')).toEqual([])
     expect(bob.heard.filter(event => event.type === 'inbox')).toEqual([])
     expect(take(given)).toBe('stored')
@@ -293,7 +294,7 @@ describe('a message that comes again', () => {
     const given = delegation()
     take(given)
     bob.ctx.contacts.block(alice.aid, false)
-    expect(earlierVerdict(bob.ctx, given.body, given.digest)).toBe('refusedByPolicy')
+    expect(earlierVerdict(bob.ctx.store, given.body, given.digest)).toBe('refusedByPolicy')
     expect(take(given)).toBe('refusedByPolicy')
     const { until } = bob.ctx.store.get<{ until: number }>('SELECT until FROM seen') ?? { until: 0 }
     expect(until).toBe(given.untilMs + 26 * 3_600_000)
@@ -399,8 +400,8 @@ describe('a numbered message', () => {
   })
 
   test('proves that the sender holds our numbers up to the one it names, and no more', () => {
-    const first = bob.within(() => say(bob.ctx, only(), textMessage('one', []))).message.key
-    const second = bob.within(() => say(bob.ctx, only(), textMessage('two', []))).message.key
+    const first = bob.within(() => say(bob.tasks.answers, only(), textMessage('one', []))).message.key
+    const second = bob.within(() => say(bob.tasks.answers, only(), textMessage('two', []))).message.key
     take(received(kinds.message, { document: words('w') }, { number: 2, storedUpTo: 1 }))
     const stands = (key: number) => bob.ctx.threads.message(key).delivery
     expect([stands(first), stands(second)]).toEqual(['delivered', 'queued'])
@@ -413,7 +414,7 @@ describe('a numbered message', () => {
 
   test('that proposes the end proves that the sender holds what it does not name as missing', () => {
     const keys = ['one', 'two', 'three'].map(
-      text => bob.within(() => say(bob.ctx, only(), textMessage(text, []))).message.key,
+      text => bob.within(() => say(bob.tasks.answers, only(), textMessage(text, []))).message.key,
     )
     bob.within(() => keys.map(key => bob.ctx.threads.setDelivery(key, 'failed', 'refused by the hub')))
     take(received(kinds.end, { number: 2, peerHighest: 2, missing: [1] }, { number: 2 }))
@@ -422,7 +423,7 @@ describe('a numbered message', () => {
   })
 
   test('that proposes the end with just as many numbers as were sent claims nothing', () => {
-    const { key } = bob.within(() => say(bob.ctx, only(), textMessage('one', []))).message
+    const { key } = bob.within(() => say(bob.tasks.answers, only(), textMessage('one', []))).message
     take(received(kinds.end, { number: 2, peerHighest: only().numbered, missing: [] }, { number: 2 }))
     expect(bob.ctx.threads.message(key).delivery).toBe('delivered')
     expect(hasClaim(bob.ctx.store, alice.aid)).toBe(false)
@@ -433,7 +434,7 @@ describe('a numbered message', () => {
     ['a list that ends', { peerHighest: 1025, missing: 1023 }, 'delivered'],
     ['more than was sent', { peerHighest: 1027, missing: 1 }, 'failed'],
   ] as const)('that proposes the end with %s proves no more than that', (_, said, stands) => {
-    const key = bob.within(() => say(bob.ctx, only(), textMessage('one', []))).message.key
+    const key = bob.within(() => say(bob.tasks.answers, only(), textMessage('one', []))).message.key
     bob.within(() => bob.ctx.threads.setDelivery(key, 'failed', 'refused by the hub'))
     set({ numbered: 1026 })
     const missing = Array.from({ length: said.missing }, (_, n) => n + 2)
@@ -522,7 +523,7 @@ describe('a numbered message', () => {
   })
 
   test('an end that is proposed twice crossing gives way to the requester', () => {
-    bob.within(() => proposeEnd(bob.ctx, only()))
+    bob.within(() => bob.tasks.endings.propose(only()))
     const end = { number: 2, peerHighest: 0, missing: [] }
     expect(take(received(kinds.end, end, { number: 2 }))).toBe('stored')
     expect(only()).toMatchObject({ state: 'ended', endBy: 'peer', peerLast: 2 })

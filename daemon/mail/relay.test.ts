@@ -6,10 +6,10 @@ import { witnessKel } from '../../protocol/identity/kel-witness.ts'
 import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import { HubStopped } from '../hubs/hub.ts'
 import { counted } from '../store/counters.ts'
-import { delegateTask } from '../tasks/delegation.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED, refusedWith } from '../testing/scripted-hub.ts'
-import { Relay } from './relay.ts'
+import { openRelay } from './open.ts'
+import type { Relay } from './relay.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -19,7 +19,7 @@ let relay: Relay
 beforeEach(async () => {
   world = new TestWorld()
   ;({ alice, bob } = await world.pair())
-  relay = new Relay({ ...bob.ctx, timings: { ...bob.ctx.timings, backoffFirstMs: 5 } })
+  relay = openRelay({ ...bob.ctx, timings: { ...bob.ctx.timings, backoffFirstMs: 5 } })
 })
 afterEach(async () => {
   await relay.stop()
@@ -69,7 +69,7 @@ describe('the running relay', () => {
     ['holds no poll', async () => ({ ...nothing, held: false })],
   ])('looks at a hub that %s more often than a copy has to wait in peace', async (_, poll) => {
     const timings = { ...bob.ctx.timings, backoffFirstMs: 5, pollSettledMs: 50 }
-    const looking = new Relay({ ...bob.ctx, timings })
+    const looking = openRelay({ ...bob.ctx, timings })
     bob.hub.answers({ poll })
     looking.start()
     await aWhile(1000)
@@ -102,7 +102,7 @@ describe('the running relay', () => {
   ] as const)('%s, and goes on looking', async (_, error, says) => {
     const lines: string[] = []
     const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) })
-    const told = new Relay({ ...bob.ctx, log, timings: { ...bob.ctx.timings, backoffFirstMs: 5 } })
+    const told = openRelay({ ...bob.ctx, log, timings: { ...bob.ctx.timings, backoffFirstMs: 5 } })
     bob.hub.answers({ poll: () => Promise.reject(error) })
     told.start()
     await expect.poll(polls).toBeGreaterThan(1)
@@ -167,7 +167,7 @@ test('a file is read only where its message is taken: what is refused writes not
   writeFileSync(path, 'notes')
   const reads = vi.spyOn(bob.ctx.attachments, 'receive')
   const send = async () => {
-    const id = delegateTask(alice.ctx, { to: bob.aid, task: 'read this', attach: [path] })
+    const id = alice.tasks.delegation.delegate({ to: bob.aid, task: 'read this', attach: [path] })
     await alice.send()
     await bob.receive()
     return [bob.ctx.threads.findById(id) !== undefined, reads.mock.calls.length]

@@ -1,14 +1,18 @@
 /** Collecting mail: a held poll without end, and what it shows of the hub and of another node with this identity. */
 
-import type { Collected } from '../carrier/carrier.ts'
+import type { Carriers, Collected, Taker } from '../carrier/carrier.ts'
 import { hasTakenOver, noteTwin } from '../chain/place.ts'
-import type { Context } from '../context.ts'
+import type { CurrentHub } from '../hubs/current.ts'
 import { describe, isOwnFailure } from '../hubs/failures.ts'
 import { type HubClient, HubStopped } from '../hubs/hub.ts'
 import { isKeptOut } from '../hubs/kept-out.ts'
+import type { Identity } from '../identity/identity.ts'
 import { Loop } from '../platform/loop.ts'
+import type { Machine } from '../platform/machine.ts'
+import type { Timings } from '../platform/timings.ts'
+import type { Wakers } from '../platform/waker.ts'
+import type { Store } from '../store/open.ts'
 import { doubtAtHub } from '../store/outbox.ts'
-import { takerOf } from './taking.ts'
 import { TwinWatch } from './twin-watch.ts'
 
 /** A hub that hangs is noticed when it has not answered by then: with the slack of a poll within 30 s. */
@@ -21,22 +25,36 @@ const TWIN_PAUSE_SHARE = 0.5
 const CAME_SECOND =
   'this identity already runs on another machine, so this node signs nothing any more; stop one of the two, then start the other one anew'
 
+type RelayParts = {
+  hub: CurrentHub
+  identity: Identity
+  store: Store
+  carriers: Carriers
+  taker: Taker
+  wakers: Wakers
+}
+
 export class Relay {
-  readonly #ctx: Context
+  readonly #parts: RelayParts
+  readonly #machine: Machine
+  readonly #timings: Timings
   readonly #loop: Loop
   readonly #twins: TwinWatch
   /** Polls in a row that the hub did not answer as it should. */
   #unanswered = 0
 
-  constructor(ctx: Context) {
-    this.#ctx = ctx
-    this.#twins = new TwinWatch(ctx.timings.pollSettledMs, hasTakenOver(ctx.store))
+  constructor(parts: RelayParts, machine: Machine, timings: Timings) {
+    const { hub, store, wakers } = parts
+    this.#parts = parts
+    this.#machine = machine
+    this.#timings = timings
+    this.#twins = new TwinWatch(timings.pollSettledMs, hasTakenOver(store))
     this.#loop = new Loop({
       name: 'relay',
-      waker: ctx.wakers.relay,
-      log: ctx.log,
-      restFirstMs: ctx.timings.backoffFirstMs,
-      mayRun: () => ctx.hub.home !== undefined && ctx.hub.home.stopped === undefined,
+      waker: wakers.relay,
+      log: machine.log,
+      restFirstMs: timings.backoffFirstMs,
+      mayRun: () => hub.home !== undefined && hub.home.stopped === undefined,
       turn: () => this.#turn(),
     })
   }
@@ -50,7 +68,7 @@ export class Relay {
   }
 
   async #turn(): Promise<number> {
-    const hub = this.#ctx.hub.home
+    const hub = this.#parts.hub.home
     if (hub === undefined) return IDLE_MS
     try {
       const pauseMs = await this.#watched(hub)
@@ -66,61 +84,64 @@ export class Relay {
 
   async #noteUnanswered(hub: HubClient, error: unknown): Promise<number> {
     this.#unanswered += 1
-    this.#noteContact(describe(error), await isKeptOut(error, hub, this.#ctx.identity.log))
-    if (!(error instanceof HubStopped)) this.#ctx.log.debug({ reason: describe(error) }, 'poll failed')
-    const { backoffFirstMs, pollSettledMs } = this.#ctx.timings
+    this.#noteContact(describe(error), await isKeptOut(error, hub, this.#parts.identity.log))
+    if (!(error instanceof HubStopped)) this.#machine.log.debug({ reason: describe(error) }, 'poll failed')
+    const { backoffFirstMs, pollSettledMs } = this.#timings
     const backoff = Math.min(backoffFirstMs * 2 ** (this.#unanswered - 1), pollSettledMs * PAUSE_SHARE)
     return backoff * (0.5 + this.#fraction() * 0.5)
   }
 
   /** Whatever the hub has become: a round finds out, and repeats until it is there again. */
   #noteContact(error: string | undefined, keptOut = false): void {
-    if (!this.#ctx.hub.noteContact(error, keptOut)) return
+    if (!this.#parts.hub.noteContact(error, keptOut)) return
     // it may come back from a backup
-    this.#ctx.store.attempt(() => doubtAtHub(this.#ctx.store, this.#ctx.now()))
-    this.#ctx.wakers.rounds.wake()
+    const { store, wakers } = this.#parts
+    store.attempt(() => doubtAtHub(store, this.#machine.now()))
+    wakers.rounds.wake()
   }
 
   /** After a poll that a busy hub answered at once instead of holding it. */
   #unheldPauseMs(): number {
-    return this.#ctx.timings.pollSettledMs * PAUSE_SHARE * (0.5 + this.#fraction() / 2)
+    return this.#timings.pollSettledMs * PAUSE_SHARE * (0.5 + this.#fraction() / 2)
   }
 
   #fraction(): number {
-    return (this.#ctx.random(1)[0] as number) / 255
+    return (this.#machine.random(1)[0] as number) / 255
   }
 
   /** One drain, and what it shows of another node with this identity; when the next one is due. */
   async #watched(hub: HubClient): Promise<number> {
+    const { hub: current, store, wakers } = this.#parts
     // Whether the hub answers is known at once, not after the poll that it holds.
-    if (this.#ctx.hub.state.state !== 'online') {
+    if (current.state.state !== 'online') {
       await this.drain(hub, 0)
       this.#noteContact(undefined)
     }
-    const started = this.#ctx.now()
+    const started = this.#machine.now()
     const { taken, held } = await this.drain(hub, WAIT_MS)
     if (!held && taken === 0) return this.#unheldPauseMs()
     const verdict = this.#twins.note({
       askedMs: WAIT_MS,
-      heldMs: this.#ctx.now() - started,
+      heldMs: this.#machine.now() - started,
       mail: taken > 0 || !held,
     })
     if (verdict === 'came_second') {
-      this.#ctx.log.error({ reason: CAME_SECOND }, 'stopped talking to the hub, and signs no more')
-      this.#ctx.hub.oldCopy = CAME_SECOND
-      this.#ctx.hub.halt(hub, CAME_SECOND)
+      this.#machine.log.error({ reason: CAME_SECOND }, 'stopped talking to the hub, and signs no more')
+      current.oldCopy = CAME_SECOND
+      current.halt(hub, CAME_SECOND)
     }
     const twinSeen = verdict === 'was_first'
     // the other one may have taken over, which the hub then shows
-    if (twinSeen && !this.#ctx.hub.twinSeen) this.#ctx.wakers.rounds.wake()
-    this.#ctx.hub.twinSeen = twinSeen
-    if (twinSeen) noteTwin(this.#ctx.store, this.#ctx.now())
-    return twinSeen && this.#twins.isSettled ? this.#ctx.timings.pollSettledMs * TWIN_PAUSE_SHARE : 0
+    if (twinSeen && !current.twinSeen) wakers.rounds.wake()
+    current.twinSeen = twinSeen
+    if (twinSeen) noteTwin(store, this.#machine.now())
+    return twinSeen && this.#twins.isSettled ? this.#timings.pollSettledMs * TWIN_PAUSE_SHARE : 0
   }
 
   /** Empties the mailbox: the hub may hold its first answer for `waitMs`. */
   drain(hub: HubClient, waitMs: number): Promise<Collected> {
     const { signal } = this.#loop
-    return this.#ctx.carriers.over(hub).collect({ waitMs, signal }, takerOf(this.#ctx))
+    const { carriers, taker } = this.#parts
+    return carriers.over(hub).collect({ waitMs, signal }, taker)
   }
 }

@@ -4,7 +4,7 @@ import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentBytes } from '../../protocol/proof/documents.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { keepRetired } from './retired.ts'
+import { RetiredWords } from './retired.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -37,7 +37,7 @@ const said = (changes: Partial<MessageBody> = {}): MessageBody => ({
   interactionId: fromBase64url(id),
   ...changes,
 })
-const keep = (body: MessageBody) => keepRetired(bob.ctx, body, messageDigest(body))
+const keep = (body: MessageBody) => new RetiredWords(bob.ctx, bob.ctx.now).keep(body, messageDigest(body))
 const kept = () => bob.ctx.store.all('SELECT text, number, kind FROM messages WHERE retired = 1 ORDER BY key')
 
 describe('a message under a retired key', () => {

@@ -51,7 +51,7 @@ describe('questions about deliveries', () => {
     alice.within(() => alice.ctx.capabilities.accept(bob.aid, bob.ctx.capabilities.topUp(alice.aid)))
     for (let minute = 0; minute < 60; minute++) {
       const id = ids[minute % ids.length] as string
-      alice.within(() => say(alice.ctx, alice.thread(id), textMessage(`words ${minute}`, [])))
+      alice.within(() => say(alice.tasks.answers, alice.thread(id), textMessage(`words ${minute}`, [])))
       await alice.send()
       for (let n = 0; n < 20; n++) await alice.ask()
       world.pass(HOUR_MS / 60)

@@ -3,7 +3,6 @@ import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { CounterSignature } from '../../protocol/proof/receipt.ts'
 import type { PolledEnvelope, SealedMail } from '../hubs/hub.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { lookForHeads, watchForTwin } from './waiting-mail.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -31,7 +30,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]())
 
 const waiting = () => world.post.carried.filter(({ to }) => to === alice.aid)
-const look = () => lookForHeads(alice.ctx, alice.hub, new AbortController().signal)
+const look = () => alice.mail.waiting.lookForHeads(alice.hub, new AbortController().signal)
 /** The directory as it was before what the head is of. */
 const putBack = () =>
   alice.ctx.store.run('DELETE FROM chain WHERE seq >= ?', counterSignature.body.chainLength - 1)
@@ -120,7 +119,7 @@ test('a failure of this machine is not taken for mail that cannot be opened', as
 })
 
 describe('another node of the same identity', () => {
-  const watch = () => watchForTwin(alice.ctx, alice.hub, new AbortController().signal)
+  const watch = () => alice.mail.waiting.watchForTwin(alice.hub, new AbortController().signal)
   /** A hub that holds a poll with a wait for so long, and says that it held it. */
   const holding = (ms: number, held = true): SealedMail['poll'] => {
     return async ({ waitSeconds }) => {

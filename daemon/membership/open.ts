@@ -4,9 +4,7 @@ import type { HubClient, HubInputs } from '../hubs/hub.ts'
 import { type HubDoors, hubDoors } from '../hubs/open.ts'
 import { PowSolver } from '../hubs/pow.ts'
 import { queueCapabilities } from '../sealed/top-ups.ts'
-import { makeReceipt } from '../tasks/receipt-provider.ts'
-import { remakeCounterSignature } from '../tasks/receipt-requester.ts'
-import { resignUnsent } from '../tasks/unsent-payments.ts'
+import { taskParts } from '../tasks/open.ts'
 import { Accounts } from './accounts.ts'
 import { Admission } from './clock-ahead.ts'
 import { HomeHub } from './home-hub.ts'
@@ -74,10 +72,11 @@ export function openMembership(
 /** What a key event leaves to be done. */
 export function keyStateOf(ctx: Context): KeyState {
   const { identity, keys, store, capabilities, threads, events, now } = ctx
+  const { ownReceipts, counterSigner, unsentPayments } = taskParts(ctx)
   const anew: SignedAnew = {
-    receipt: interaction => makeReceipt(ctx, interaction),
-    counterSignature: (interaction, given) => remakeCounterSignature(ctx, interaction, given),
-    payments: () => resignUnsent(ctx),
+    receipt: interaction => ownReceipts.make(interaction),
+    counterSignature: (interaction, given) => counterSigner.remake(interaction, given),
+    payments: () => unsentPayments.resign(),
     capabilities: peer => queueCapabilities(ctx, peer),
   }
   const reseal = new Reseal({ store, threads, events, anew, now })

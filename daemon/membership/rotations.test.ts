@@ -1,4 +1,5 @@
 /** Everything but payments that is signed or sealed to be sent later is there once after the key has gone, under the new one. */
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { verifyCard } from '../../protocol/identity/card.ts'
 import { KeySet } from '../../protocol/identity/keyset.ts'
@@ -7,9 +8,8 @@ import { type HubInputs, presented, type RegisterRequest } from '../hubs/hub.ts'
 import { dueRevocations } from '../store/capabilities.ts'
 import { writeHome } from '../store/hubs.ts'
 import { reviewOf } from '../store/reviews.ts'
-import { acceptEnd, proposeEnd } from '../tasks/conversation.ts'
-import { keepRating } from '../tasks/ratings.ts'
-import { ReviewUploads } from '../tasks/reviews.ts'
+import { openReviewUploads, taskParts } from '../tasks/open.ts'
+import type { ReviewUploads } from '../tasks/reviews.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
 import { openMembership } from './open.ts'
@@ -36,10 +36,10 @@ const syncOf = ({ ctx }: TestNode) =>
 
 /** Both agreed to end; whatever `by` signs of that stays on its machine. */
 async function agreed(by: TestNode): Promise<void> {
-  alice.within(() => proposeEnd(alice.ctx, alice.thread(id)))
+  alice.within(() => alice.tasks.endings.propose(alice.thread(id)))
   await world.settle()
-  if (by === bob) return bob.within(() => void acceptEnd(bob.ctx, bob.thread(id)))
-  bob.within(() => acceptEnd(bob.ctx, bob.thread(id)))
+  if (by === bob) return bob.within(() => void bob.tasks.endings.accept(bob.thread(id)))
+  bob.within(() => bob.tasks.endings.accept(bob.thread(id)))
   await bob.send()
   await alice.receive()
 }
@@ -47,8 +47,8 @@ async function agreed(by: TestNode): Promise<void> {
 async function review(): Promise<ReviewUploads> {
   const { ctx } = alice
   await world.end({ alice, bob, id })
-  alice.within(() => keepRating(ctx, alice.thread(id), { rating: 4, comment: 'fine' }))
-  return new ReviewUploads(ctx)
+  alice.within(() => taskParts(ctx).ratings.keep(alice.thread(id), { rating: 4, comment: 'fine' }))
+  return openReviewUploads(ctx)
 }
 
 const REGISTRATION = 'a registration: log, key set and card'
@@ -84,7 +84,7 @@ const rows: Record<string, Row> = {
     },
     async goOn() {
       world.pass(3_600_000)
-      await new ReviewUploads(alice.ctx).look()
+      await openReviewUploads(alice.ctx).look()
       expect(reviewOf(alice.ctx.store, alice.thread(id).key)).toMatchObject({ state: 'uploaded', rating: 4 })
     },
   },

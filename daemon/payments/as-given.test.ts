@@ -3,7 +3,6 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { delegateTask } from '../tasks/delegation.ts'
 import { TestWorld } from '../testing/node.ts'
 import { taskAsGiven } from './as-given.ts'
 
@@ -15,7 +14,7 @@ test('its words, its document, and the files with their names and bytes', async 
     writeFileSync(join(folder, name), name)
     return join(folder, name)
   })
-  const id = delegateTask(alice.ctx, { to: bob.aid, task: 'count', attach })
+  const id = alice.tasks.delegation.delegate({ to: bob.aid, task: 'count', attach })
   const given = taskAsGiven(alice.ctx.threads, alice.thread(id))
   expect(given).toMatchObject({ peer: bob.aid, text: 'count', capability: null })
   expect(given.attachments.map(({ name }) => name)).toEqual(['one.txt', 'two.txt'])

@@ -1,8 +1,8 @@
 /** A message is final before anything is signed over it, whatever the hub says later. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Receipt } from '../../protocol/proof/receipt.ts'
-import { acceptEnd, proposeEnd } from '../tasks/conversation.ts'
-import { mendReceipts } from '../tasks/receipt-provider.ts'
+import { taskParts } from '../tasks/open.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 
 let world: PaidWorld
@@ -27,10 +27,10 @@ async function endedWhileTaking(by: 'alice' | 'bob'): Promise<string> {
   await bob.payee.look()
   const first = by === 'alice' ? alice.node : bob.node
   const other = by === 'alice' ? bob.node : alice.node
-  first.within(() => proposeEnd(first.ctx, first.thread(id)))
+  first.within(() => first.tasks.endings.propose(first.thread(id)))
   await world.settle()
   if (other.thread(id).endBy === 'peer' && other.thread(id).ownLast === null)
-    other.within(() => acceptEnd(other.ctx, other.thread(id)))
+    other.within(() => other.tasks.endings.accept(other.thread(id)))
   return id
 }
 
@@ -41,7 +41,7 @@ describe('a paid task that ends while its answer waits for the capture', () => {
     await later()
     expect(bob.payment(id)).toMatchObject({ state: 'ended', moved: PRICE })
     if (alice.node.thread(id).endBy === 'peer')
-      alice.node.within(() => acceptEnd(alice.node.ctx, alice.node.thread(id)))
+      alice.node.within(() => alice.node.tasks.endings.accept(alice.node.thread(id)))
     await later()
     expect(states(id)).toEqual(['signed', 'signed'])
   })
@@ -67,7 +67,7 @@ test('a receipt that covers another digest than the message has is replaced by b
   const id = await world.answered(alice, bob)
   await world.turns(2)
   const { ctx } = bob.node
-  alice.node.within(() => proposeEnd(alice.node.ctx, alice.node.thread(id)))
+  alice.node.within(() => alice.node.tasks.endings.propose(alice.node.thread(id)))
   await world.settle()
   // as an earlier release did: the receipt is signed over an answer that changes after it
   const answer = ctx.threads.byNumber(bob.node.thread(id).key, 'out', 1)
@@ -75,12 +75,12 @@ test('a receipt that covers another digest than the message has is replaced by b
     ctx.store.run('UPDATE messages SET digest = ? WHERE key = ?', digest, answer?.key ?? 0)
   bob.node.within(() => {
     change(new Uint8Array(32).fill(1))
-    acceptEnd(ctx, bob.node.thread(id))
+    taskParts(ctx).endings.accept(bob.node.thread(id))
     change(answer?.digest ?? new Uint8Array())
   })
   await world.turns(2)
   expect(states(id)).toEqual(['disputed', 'made'])
-  bob.node.within(() => mendReceipts(ctx))
+  bob.node.within(() => taskParts(ctx).ownReceipts.mend())
   await world.turns(2)
   expect(states(id)).toEqual(['signed', 'signed'])
   const [mine, theirs] = [alice, bob].map(({ node }) => node.thread(id).receipt as Uint8Array)

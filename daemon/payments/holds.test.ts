@@ -3,7 +3,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { balancesOf } from '../control/parts.ts'
-import { cancel, decline } from '../tasks/conversation.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { GRANTED, PaidWorld, PayingNode, PRICE } from '../testing/paying.ts'
 import type { Fault } from '../testing/scripted-credits.ts'
@@ -30,7 +29,7 @@ const later = async (ms = 10 * MINUTE_MS) => {
   await world.turns(2)
 }
 const withdraw = (id: string) =>
-  alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(id), 'no longer wanted'))
+  alice.node.within(() => alice.node.tasks.leaving.cancel(alice.node.thread(id), 'no longer wanted'))
 
 const TAKEN = [GRANTED - PRICE, 0, PRICE, 0]
 
@@ -45,7 +44,7 @@ test('a hold that a copy which is lost has ended brings the receipt of that end,
   const node = await world.restore(bob.node, archive, madeAtMs)
   const restored = new PayingNode(node, homeOnly(node.ctx.hub))
   expect(restored.payment(id)).toMatchObject({ state: 'held' })
-  node.within(() => decline(node.ctx, node.thread(id), 'no time'))
+  node.within(() => node.tasks.leaving.decline(node.thread(id), 'no time'))
   await restored.payee.look()
   expect(restored.payment(id)).toMatchObject({ state: 'ended', moved: PRICE, problem: null })
   expect(settled(restored).at(-1)).toMatchObject({ amount: PRICE })

@@ -11,18 +11,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { A2aSettings } from '../a2a/settings.ts'
 import { Works } from '../a2a/works.ts'
 import type { Context } from '../context.ts'
-import { Outbox } from '../mail/outbox.ts'
-import { Relay } from '../mail/relay.ts'
+import { openOutbox, openRelay } from '../mail/open.ts'
 import { a2aPush, addA2aEvent, addA2aTask, putA2aPush } from '../store/a2a.ts'
 import { alarmOf } from '../store/hub-accounts.ts'
 import { quoteOf } from '../store/quotes.ts'
 import { reviewOf } from '../store/reviews.ts'
-import { AutoReply } from '../tasks/auto-reply.ts'
-import { Calls } from '../tasks/calls.ts'
-import { cancel } from '../tasks/conversation.ts'
-import { commitTask, delegateTask } from '../tasks/delegation.ts'
-import { keepRating } from '../tasks/ratings.ts'
-import { ReviewUploads } from '../tasks/reviews.ts'
+import { openAutoReply, openCalls, openReviewUploads, taskParts } from '../tasks/open.ts'
 import { failWrites } from '../testing/failing-store.ts'
 import { HOUR_MS, type TestNode } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
@@ -58,13 +52,13 @@ function runs<T extends { start(): unknown; stop(): void | Promise<void> }>(part
 }
 const hurriedPayer = ({ node }: PayingNode) => {
   const ctx = hurried(node)
-  return payerOf(ctx, (task, pay) => commitTask(ctx, task, pay))
+  return payerOf(ctx, (task, pay) => taskParts(ctx).committed.commit(task, pay))
 }
 
 /** A task whose price has come, and that nobody has judged. */
 async function quoted(): Promise<string> {
   const given = { to: bob.node.aid, task: 'a poem', pay: true, max_credits: PRICE }
-  const id = delegateTask(alice.node.ctx, given)
+  const id = alice.node.tasks.delegation.delegate(given)
   await world.settle()
   await bob.calls.look()
   await world.settle()
@@ -75,7 +69,7 @@ const quote = (id: string) => quoteOf(alice.node.ctx.store, alice.node.thread(id
 describe('a hub that does not answer', () => {
   test('to the questions of a payer holds up neither the payment of a price nor its refusal', async () => {
     const held = await world.held(alice, bob)
-    alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(held), ''))
+    alice.node.within(() => alice.node.tasks.leaving.cancel(alice.node.thread(held), ''))
     world.post.ledger.always('account', { kind: 'hang' })
     runs(hurriedPayer(alice))
     const isAsked = () => world.post.ledger.asked.some(({ operation }) => operation === 'account')
@@ -89,7 +83,7 @@ describe('a hub that does not answer', () => {
 
   test('is asked one question at a time', async () => {
     const held = await world.held(alice, bob)
-    alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(held), ''))
+    alice.node.within(() => alice.node.tasks.leaving.cancel(alice.node.thread(held), ''))
     world.post.ledger.always('account', { kind: 'hang' })
     const { ctx } = alice.node
     runs(hurriedPayer(alice))
@@ -120,7 +114,7 @@ const rows: Row[] = [
     'payee',
     async () => {
       const id = await world.held(alice, bob)
-      alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(id), ''))
+      alice.node.within(() => alice.node.tasks.leaving.cancel(alice.node.thread(id), ''))
       await world.settle()
       return {
         at: bob.node,
@@ -145,7 +139,7 @@ const rows: Row[] = [
   [
     'calls',
     async () => {
-      const id = delegateTask(alice.node.ctx, { to: bob.node.aid, task: 'a poem' })
+      const id = alice.node.tasks.delegation.delegate({ to: bob.node.aid, task: 'a poem' })
       await world.settle()
       const ctx = hurried(bob.node)
       const words = {
@@ -156,7 +150,7 @@ const rows: Row[] = [
       }
       return {
         at: bob.node,
-        start: () => runs(new Calls(ctx, words, bob.payee)),
+        start: () => runs(openCalls(ctx, words, bob.payee)),
         isDone: () => bob.node.messages(id).some(({ direction }) => direction === 'out'),
       }
     },
@@ -164,11 +158,11 @@ const rows: Row[] = [
   [
     'outbox',
     async () => {
-      const id = delegateTask(alice.node.ctx, { to: bob.node.aid, task: 'words' })
+      const id = alice.node.tasks.delegation.delegate({ to: bob.node.aid, task: 'words' })
       const at = () => alice.node.entry(alice.node.messages(id)[0]?.key)
       return {
         at: alice.node,
-        start: () => runs(new Outbox(hurried(alice.node))),
+        start: () => runs(openOutbox(hurried(alice.node))),
         isDone: () => {
           // what could not be noted is tried again after a pause
           world.pass(1000)
@@ -181,17 +175,19 @@ const rows: Row[] = [
     'reviews',
     async () => {
       bob.node.ctx.settings.change({ prices: {} })
-      const id = delegateTask(alice.node.ctx, { to: bob.node.aid, task: 'words' })
+      const id = alice.node.tasks.delegation.delegate({ to: bob.node.aid, task: 'words' })
       await world.settle()
       bob.node.say(id, 'more words')
       await world.settle()
       await world.end({ alice: alice.node, bob: bob.node, id })
       const { ctx } = alice.node
       const { key } = alice.node.thread(id)
-      ctx.store.transaction(() => keepRating(ctx, alice.node.thread(id), { rating: 5, comment: '' }))
+      ctx.store.transaction(() =>
+        taskParts(ctx).ratings.keep(alice.node.thread(id), { rating: 5, comment: '' }),
+      )
       return {
         at: alice.node,
-        start: () => runs(new ReviewUploads(hurried(alice.node))),
+        start: () => runs(openReviewUploads(hurried(alice.node))),
         isDone: () => reviewOf(ctx.store, key)?.state === 'uploaded',
       }
     },
@@ -233,11 +229,11 @@ const rows: Row[] = [
   [
     'relay',
     async () => {
-      const id = delegateTask(alice.node.ctx, { to: bob.node.aid, task: 'words' })
+      const id = alice.node.tasks.delegation.delegate({ to: bob.node.aid, task: 'words' })
       await alice.node.send()
       return {
         at: bob.node,
-        start: () => runs(new Relay(hurried(bob.node))),
+        start: () => runs(openRelay(hurried(bob.node))),
         isDone: () => bob.node.ctx.threads.findById(id) !== undefined && world.post.carried.length === 0,
       }
     },
@@ -246,7 +242,7 @@ const rows: Row[] = [
     'auto-reply',
     async () => {
       bob.node.ctx.settings.change({ prices: {} })
-      const id = delegateTask(alice.node.ctx, { to: bob.node.aid, task: 'words' })
+      const id = alice.node.tasks.delegation.delegate({ to: bob.node.aid, task: 'words' })
       await world.settle()
       const folder = mkdtempSync(join(tmpdir(), 'svc-loops-'))
       const command = join(folder, 'answer.sh')
@@ -258,7 +254,7 @@ const rows: Row[] = [
       return {
         at: bob.node,
         start: () => {
-          const part = new AutoReply(hurried(bob.node), { PATH: process.env['PATH'] }, () => [])
+          const part = openAutoReply(hurried(bob.node), { PATH: process.env['PATH'] }, () => [])
           started.unshift(part)
           void part.start()
         },

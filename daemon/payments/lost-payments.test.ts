@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { balancesOf, taskReading } from '../control/parts.ts'
 import { quoteOf } from '../store/quotes.ts'
-import { delegateTask } from '../tasks/delegation.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { type LostPayment, sayPaid } from './lost-payments.ts'
@@ -29,7 +28,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]())
 
 const delegated = (by: PayingNode, more: object = {}) =>
-  delegateTask(by.node.ctx, { to: bob.node.aid, task: 'a poem', ...more })
+  by.node.tasks.delegation.delegate({ to: bob.node.aid, task: 'a poem', ...more })
 const viewOf = (by: PayingNode, id: string) => taskReading(by.node.ctx).payments.of(by.node.thread(id))
 const paidAs = (by: PayingNode, id: string) => {
   const key = quoteOf(by.node.ctx.store, by.node.thread(id).key)?.paidAs ?? null

@@ -14,8 +14,6 @@ import { paymentRequired, priceSaid, type Quote, readQuote, TASK } from '../../p
 import { taskReading } from '../control/parts.ts'
 import { paymentOf } from '../store/payments.ts'
 import { freshQuotes, markQuoteShown, quoteOf } from '../store/quotes.ts'
-import { commitTask, delegateTask } from '../tasks/delegation.ts'
-import { takeQuote, takeSettlements } from '../tasks/quotes.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED } from '../testing/scripted-hub.ts'
 import { paymentParts } from './parts.ts'
@@ -32,7 +30,7 @@ let payer: Payer
 beforeEach(async () => {
   world = new TestWorld()
   ;({ alice, bob } = await world.pair())
-  payer = payerOf(alice.ctx, (task, pay) => commitTask(alice.ctx, task, pay))
+  payer = payerOf(alice.ctx, (task, pay) => alice.tasks.committed.commit(task, pay))
 })
 afterEach(async () => {
   await payer.stop()
@@ -50,9 +48,9 @@ const quote = (changes: Partial<Quote> = {}): Quote => ({
 })
 /** A task of alice's that was asked for a price. */
 function quoted(terms: Quote, given: object = {}, sentence?: string): string {
-  const id = delegateTask(alice.ctx, { to: bob.aid, task: 'count', ...given })
+  const id = alice.tasks.delegation.delegate({ to: bob.aid, task: 'count', ...given })
   const document = utf8(renderEffect(quoteEffect(terms, sentence), paymentRequired(terms)))
-  alice.within(() => takeQuote(alice.ctx, alice.thread(id), document))
+  alice.within(() => alice.tasks.told.takeQuote(alice.thread(id), document))
   return id
 }
 const rowOf = (id: string) => {
@@ -110,7 +108,7 @@ describe('a price without a hold', () => {
       hubKelSeq: 0,
       supplyHead: [0, transactionOf(authorization)],
     })
-    alice.within(() => takeSettlements(alice.ctx, paying, [SettlementReceipt.encode(receipt)]))
+    alice.within(() => alice.tasks.told.takeSettlements(paying, [SettlementReceipt.encode(receipt)]))
     payer.start()
     await expect.poll(() => viewOf(paying.id)?.state).toBe('taken')
     expect(viewOf(paying.id)).not.toHaveProperty('unheld')

@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Authorization, transactionOf } from '../../protocol/proof/payment.ts'
 import { givenBack } from '../store/payments.ts'
 import { redemptionAsked } from '../store/redemptions.ts'
-import { acceptEnd, proposeEnd } from '../tasks/conversation.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import type { Fault } from '../testing/scripted-credits.ts'
 import { paymentParts } from './parts.ts'
@@ -70,9 +69,9 @@ const waiting: Record<string, Waiting> = {
     by: 'bob',
     async begin(fault) {
       const id = await world.held(alice, bob)
-      alice.node.within(() => proposeEnd(alice.node.ctx, alice.node.thread(id)))
+      alice.node.within(() => alice.node.tasks.endings.propose(alice.node.thread(id)))
       await world.settle()
-      bob.node.within(() => acceptEnd(bob.node.ctx, bob.node.thread(id)))
+      bob.node.within(() => bob.node.tasks.endings.accept(bob.node.thread(id)))
       world.post.ledger.next('endHold', fault)
       await bob.payee.look()
       return id

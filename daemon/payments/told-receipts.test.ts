@@ -13,8 +13,6 @@ import {
 import { taskReading } from '../control/parts.ts'
 import { alarmOf } from '../store/hub-accounts.ts'
 import { noteRefusalSaid } from '../store/payments.ts'
-import { cancel } from '../tasks/conversation.ts'
-import { delegateTask } from '../tasks/delegation.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { accountFault } from './account.ts'
@@ -119,7 +117,7 @@ describe('a receipt', () => {
 
   test('of what went back reaches the payer of a task that was withdrawn', async () => {
     const id = await world.held(alice, bob)
-    alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(id), 'no longer wanted'))
+    alice.node.within(() => alice.node.tasks.leaving.cancel(alice.node.thread(id), 'no longer wanted'))
     await world.settle()
     await bob.payee.look()
     await world.turns(2)
@@ -132,7 +130,7 @@ describe('a receipt', () => {
 test('a payer sees that the hub still holds what a withdrawn task had, and until when', async () => {
   const id = await world.held(alice, bob)
   world.post.ledger.always('endHold', { kind: 'lost_before' })
-  alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(id), 'no longer wanted'))
+  alice.node.within(() => alice.node.tasks.leaving.cancel(alice.node.thread(id), 'no longer wanted'))
   await later()
   expect(shown(alice, id)).toMatchObject({ problem: 'still_held', held_until: alice.payment(id)?.holdUntil })
   world.post.ledger.heal()
@@ -176,7 +174,7 @@ describe('a hub that lost a hold', () => {
     return id
   }
   const answer = async (): Promise<string> => {
-    const id = delegateTask(alice.node.ctx, { to: bob.node.aid, task: 'another poem' })
+    const id = alice.node.tasks.delegation.delegate({ to: bob.node.aid, task: 'another poem' })
     await world.turns(2)
     return alice.node.messages(id).find(({ direction }) => direction === 'in')?.text ?? ''
   }

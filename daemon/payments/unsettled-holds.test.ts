@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { taskReading } from '../control/parts.ts'
 import { paymentWarnings } from '../control/payment-warnings.ts'
-import { cancel } from '../tasks/conversation.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { mayLapse } from './unsettled-holds.ts'
 
@@ -35,11 +34,11 @@ const look = async (times = 3) => {
 async function endsUntold(id: string, end: 'taken' | 'returned'): Promise<void> {
   if (end === 'taken') bob.node.say(id, 'roses are red')
   else {
-    alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(id), ''))
+    alice.node.within(() => alice.node.tasks.leaving.cancel(alice.node.thread(id), ''))
     await world.settle()
   }
   await bob.payee.look()
-  if (end === 'taken') alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(id), ''))
+  if (end === 'taken') alice.node.within(() => alice.node.tasks.leaving.cancel(alice.node.thread(id), ''))
 }
 
 const ends = [
@@ -103,7 +102,7 @@ describe('a hold whose provider says nothing', () => {
 
   test('is not made by the question, while its authorization is good and nobody has used it', async () => {
     const id = await world.authorized(alice, bob)
-    alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(id), ''))
+    alice.node.within(() => alice.node.tasks.leaving.cancel(alice.node.thread(id), ''))
     await alice.payer.look()
     await reconciled()
     expect(world.post.ledger.balanceOf(alice.node.aid)).toEqual({ balance: GRANTED, held: 0 })

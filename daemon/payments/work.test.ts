@@ -3,7 +3,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { buildEffect } from '../../protocol/proof/effect.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
-import { cancel } from '../tasks/conversation.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { paymentParts } from './parts.ts'
 
@@ -59,7 +58,7 @@ test.each([
 ])('work that was withdrawn %s', async (_, hasBegun, moved) => {
   const row = bob.payment(id)
   if (hasBegun && row !== undefined) bob.payee.begun(row)
-  alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(id), ''))
+  alice.node.within(() => alice.node.tasks.leaving.cancel(alice.node.thread(id), ''))
   await world.turns(3)
   expect(bob.payment(id)).toMatchObject({ state: 'ended', moved })
   expect(balances()).toEqual([GRANTED - moved, moved])

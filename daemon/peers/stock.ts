@@ -8,6 +8,7 @@ import type { VerifiedKeySet } from '../../protocol/identity/keyset.ts'
 import { Capability, endsWithDay, type GrantedCapability } from '../../protocol/mail/capability.ts'
 import { hasSharedTaskWith } from '../store/correspondents.ts'
 import type { Store } from '../store/open.ts'
+import type { DeliveryCapabilities } from './capabilities.ts'
 import type { Contacts } from './contacts.ts'
 
 export function mayHoldCapabilities(
@@ -16,6 +17,26 @@ export function mayHoldCapabilities(
 ): boolean {
   if (contacts.isBlocked(peer)) return false
   return contacts.isContact(peer) || hasSharedTaskWith(store, peer)
+}
+
+/** What peers hold of ours that may hold nothing of it. */
+export class StrangersStock {
+  readonly #contacts: Contacts
+  readonly #store: Store
+  readonly #capabilities: DeliveryCapabilities
+
+  constructor(contacts: Contacts, store: Store, capabilities: DeliveryCapabilities) {
+    this.#contacts = contacts
+    this.#store = store
+    this.#capabilities = capabilities
+  }
+
+  /** Notes that what this peer holds is to be taken back; false where it may hold it. Inside a transaction. */
+  takeBack(peer: string): boolean {
+    if (mayHoldCapabilities({ contacts: this.#contacts, store: this.#store }, peer)) return false
+    this.#capabilities.revokeIssued(peer)
+    return true
+  }
 }
 
 /** Of the capabilities that came with a message, those of the mailbox that its sender has, with the seed that fits. */

@@ -11,6 +11,9 @@ export function notAhead(own: number, known: number | undefined): number {
 /** Somebody who says what time it is. */
 export type TimeSource = { readonly knownTimeMs: number | undefined }
 
+/** The time of this machine, and as its hub sees it. */
+export type Clocks = { readonly now: () => number; readonly hubNow: () => number }
+
 export class Clock {
   readonly #own: () => number
   #source: TimeSource | undefined

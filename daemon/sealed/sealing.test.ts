@@ -4,8 +4,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { KEY_SET_LIFE_MS } from '../../protocol/identity/keyset.ts'
 import { decodeAccess } from '../../protocol/mail/access.ts'
 import { noteIntroduced } from '../store/peers.ts'
-import { decline } from '../tasks/conversation.ts'
-import { delegateTask } from '../tasks/delegation.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { WaitingForKeys } from './awaited-keys.ts'
 import { Directory } from './directory.ts'
@@ -71,7 +69,7 @@ describe('a sealed message', () => {
   test('to a stranger whose call nobody approved, or whose task is declined, grants nothing', async () => {
     const granted = () => bob.ctx.store.all('SELECT 1 FROM capabilities_issued')
     bob.ctx.contacts.remove('alice')
-    delegateTask(alice.ctx, { to: bob.aid, capability: 'text.count', args: {} })
+    alice.tasks.delegation.delegate({ to: bob.aid, capability: 'text.count', args: {} })
     await alice.send()
     await bob.receive()
     await bob.send()
@@ -80,7 +78,7 @@ describe('a sealed message', () => {
     const { id } = alice.delegate(bob)
     await alice.send()
     await bob.receive()
-    bob.within(() => decline(bob.ctx, bob.thread(id), 'no'))
+    bob.within(() => bob.tasks.leaving.decline(bob.thread(id), 'no'))
     await bob.send()
     expect(granted()).toEqual([])
   })
@@ -91,7 +89,7 @@ describe('a sealed message', () => {
       const { id } = alice.delegate(bob)
       await alice.send()
       await bob.receive()
-      bob.within(() => decline(bob.ctx, bob.thread(id), 'no'))
+      bob.within(() => bob.tasks.leaving.decline(bob.thread(id), 'no'))
     }
     bob.within(() => bob.ctx.capabilities.topUp(alice.aid))
     await declined()
@@ -153,7 +151,7 @@ describe('what has to wait', () => {
     const most = bob.ctx.keys.set?.body.strangers.bytes as number
     const sealedWith = (bytes: number) => {
       writeFileSync(path, Buffer.alloc(bytes))
-      delegateTask(alice.ctx, { to: bob.aid, task: `read ${bytes}`, attach: [path] })
+      alice.tasks.delegation.delegate({ to: bob.aid, task: `read ${bytes}`, attach: [path] })
       return seal()
     }
     expect((await sealedWith(most)).delivery.credential).toBe('session')
@@ -164,7 +162,7 @@ describe('what has to wait', () => {
   test('a file too large for a stranger waits for a capability, and goes with one', async () => {
     const path = join(alice.ctx.dir, '..', `large-${process.pid}.bin`)
     writeFileSync(path, Buffer.alloc(600 * 1024))
-    delegateTask(alice.ctx, { to: bob.aid, task: 'read this', attach: [path] })
+    alice.tasks.delegation.delegate({ to: bob.aid, task: 'read this', attach: [path] })
     await expect(seal()).rejects.toBeInstanceOf(WaitingForCapability)
     await expect(seal()).rejects.toMatchObject({ code: 'too_large_for_stranger' })
     stocked()

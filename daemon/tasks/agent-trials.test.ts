@@ -7,6 +7,7 @@ import { NO_SANDBOX, type Sandbox } from '../../autoreply/sandbox.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
 import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
+import { AgentRecords } from './agent-guard.ts'
 import { AgentTrials } from './agent-trials.ts'
 
 const VERSION = '1.2.3 (scripted)'
@@ -38,7 +39,10 @@ async function attack({ agent }: { agent: string }): Promise<Attacked> {
   attacks++
   return { agent, version: VERSION, leaks }
 }
-const trials = (env: Record<string, string> = { PATH: bin }) => new AgentTrials(bob.ctx, env, attack)
+const trials = (env: Record<string, string> = { PATH: bin }) => {
+  const { dir, chain, hub, random } = bob.ctx
+  return new AgentTrials({ dir, records: new AgentRecords(chain, hub), random }, env, attack)
+}
 type Given = { change?: object; unsafe?: boolean; sandbox?: Sandbox; of?: AgentTrials }
 const requires = (
   config: AutoReplyConfig,

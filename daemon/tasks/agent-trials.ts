@@ -8,10 +8,11 @@ import { BackendFailed } from '../../autoreply/backend.ts'
 import type { Sandbox } from '../../autoreply/sandbox.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
 import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
-import type { Context } from '../context.ts'
 import { findFile, replaceFile } from '../platform/files.ts'
+import type { Machine } from '../platform/machine.ts'
+import type { AgentRecords } from './agent-guard.ts'
 
-type Needs = Pick<Context, 'dir' | 'chain' | 'hub' | 'random'>
+type TrialParts = { dir: string; records: AgentRecords; random: Machine['random'] }
 type Env = Readonly<Record<string, string | undefined>>
 
 const FILE = 'autoreply-tried.json'
@@ -28,15 +29,15 @@ type Trial = { agent: string; version: string; walls: Sandbox['kind']; args: str
 type Insisted = Trial & { insisted: true }
 
 export class AgentTrials {
-  readonly #ctx: Needs
+  readonly #parts: TrialParts
   readonly #env: Env
   readonly #attacks: typeof attack
   /** What leaked, by trial, in a sentence. */
   readonly #leaked = new Map<string, string>()
 
   /** `attacks` tries an agent, with the programs that this takes. */
-  constructor(ctx: Needs, env: Env, attacks = attack) {
-    this.#ctx = ctx
+  constructor(parts: TrialParts, env: Env, attacks = attack) {
+    this.#parts = parts
     this.#env = env
     this.#attacks = attacks
   }
@@ -58,8 +59,7 @@ export class AgentTrials {
     if (leaks.length === 0) return
     if (!unsafe) throw new BackendFailed(sayLeaks(agent, version, leaks))
     this.#keep({ ...trialOf(config, agent, version, sandbox), insisted: true })
-    if (this.#ctx.hub.oldCopy === undefined)
-      this.#ctx.chain.append('svc.autoreply.unsafe', { agent, version, leaks })
+    this.#parts.records.append('svc.autoreply.unsafe', { agent, version, leaks })
   }
 
   /**
@@ -100,7 +100,7 @@ export class AgentTrials {
     const agent = agentOf(config)
     if (agent === undefined)
       throw new BackendFailed('only a coding agent without tools can be attacked; set one with --agent')
-    const { random } = this.#ctx
+    const { random } = this.#parts
     const extraArgs = config.extra_args ?? []
     const found = await this.#attacks({ agent, env: this.#env, sandbox, extraArgs, random }, signal)
     if (found.leaks.length === 0) this.#keep(trialOf(config, agent, found.version, sandbox))
@@ -109,7 +109,7 @@ export class AgentTrials {
 
   #passed(): string[] {
     try {
-      const found: unknown = JSON.parse(findFile(join(this.#ctx.dir, FILE))?.toString('utf8') ?? '[]')
+      const found: unknown = JSON.parse(findFile(join(this.#parts.dir, FILE))?.toString('utf8') ?? '[]')
       return Array.isArray(found) ? found.filter(one => typeof one === 'string') : []
     } catch {
       return []
@@ -119,7 +119,7 @@ export class AgentTrials {
   #keep(trial: Trial | Insisted): void {
     const key = keyOf(trial)
     const passed = [...this.#passed().filter(one => one !== key), key].slice(-KEPT_MAX)
-    replaceFile(join(this.#ctx.dir, FILE), JSON.stringify(passed, null, 1))
+    replaceFile(join(this.#parts.dir, FILE), JSON.stringify(passed, null, 1))
   }
 }
 

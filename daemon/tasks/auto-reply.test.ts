@@ -6,9 +6,8 @@ import { findSandbox, NO_SANDBOX } from '../../autoreply/sandbox.ts'
 import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import { addPayment, markHeld, paymentOf } from '../store/payments.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { AutoReply } from './auto-reply.ts'
-import { cancel, proposeEnd } from './conversation.ts'
-import { delegateTask } from './delegation.ts'
+import type { AutoReply } from './auto-reply.ts'
+import { openAutoReply } from './open.ts'
 
 const TOKEN = 'control-token-of-this-node'
 
@@ -23,7 +22,7 @@ beforeEach(async () => {
   world = new TestWorld()
   ;({ alice, bob } = await world.pair())
   programs = mkdtempSync(join(tmpdir(), 'svc-programs-'))
-  loop = new AutoReply(bob.ctx, { PATH: process.env['PATH'] }, () => [TOKEN])
+  loop = openAutoReply(bob.ctx, { PATH: process.env['PATH'] }, () => [TOKEN])
 })
 afterEach(async () => {
   await loop.stop()
@@ -79,7 +78,7 @@ describe('auto-reply', () => {
     bob.say(answered, 'said before')
     await world.settle()
     bob = await world.restore(bob, archive, made)
-    loop = new AutoReply(bob.ctx, { PATH: process.env['PATH'] }, () => [TOKEN])
+    loop = openAutoReply(bob.ctx, { PATH: process.env['PATH'] }, () => [TOKEN])
     await starts()
     await aRound()
     expect([autos(answered), autos(open)]).toEqual([0, 0])
@@ -111,7 +110,7 @@ describe('auto-reply', () => {
     expect(words(bare).at(-1)).toBe('send an image')
     const image = join(programs, 'a.png')
     writeFileSync(image, 'an image')
-    const id = delegateTask(alice.ctx, {
+    const id = alice.tasks.delegation.delegate({
       to: bob.aid,
       task: 'ask: image',
       attach: [image],
@@ -168,7 +167,7 @@ describe('auto-reply', () => {
     const id = await asked('ask: one')
     await answered(id)
     await world.settle()
-    alice.within(() => proposeEnd(alice.ctx, alice.thread(id)))
+    alice.within(() => alice.tasks.endings.propose(alice.thread(id)))
     await world.settle()
     await expect.poll(() => bob.thread(id).state, LATER).toBe('ended')
     expect(autos(id)).toBe(1)
@@ -217,7 +216,7 @@ describe('auto-reply', () => {
 
   test('answers the last word of a peer that proposed the end, and then accepts it', async () => {
     const id = await asked('ask: one')
-    alice.within(() => proposeEnd(alice.ctx, alice.thread(id)))
+    alice.within(() => alice.tasks.endings.propose(alice.thread(id)))
     await world.settle()
     await starts()
     await expect.poll(() => bob.thread(id).state, LATER).toBe('ended')
@@ -245,7 +244,7 @@ describe('auto-reply', () => {
     )
     const id = await asked('ask: one')
     await expect.poll(() => existsSync(`${go}.begun`), LATER).toBe(true)
-    alice.within(() => cancel(alice.ctx, alice.thread(id), 'not needed'))
+    alice.within(() => alice.tasks.leaving.cancel(alice.thread(id), 'not needed'))
     await world.settle()
     writeFileSync(go, '')
     const other = await asked('ask: two')
@@ -258,7 +257,7 @@ describe('auto-reply', () => {
     await starts({ sandbox: false }, `printf '%s' "$prompt" > '${programs}/prompt'; ${ECHO}`)
     const picture = join(programs, 'a.png')
     writeFileSync(picture, 'an image')
-    const id = delegateTask(alice.ctx, { to: bob.aid, task: 'ask: image', attach: [picture] })
+    const id = alice.tasks.delegation.delegate({ to: bob.aid, task: 'ask: image', attach: [picture] })
     await world.settle()
     await answered(id)
     await world.settle()
@@ -357,7 +356,7 @@ describe('auto-reply', () => {
   test("keeps the password of the network's proxy back as well, as it is written and as it is meant", async () => {
     await starts()
     const PATH = process.env['PATH']
-    const behind = new AutoReply(
+    const behind = openAutoReply(
       bob.ctx,
       { PATH, https_proxy: 'http://me:a%2Fpass+word-of-mine@proxy:3128' },
       () => [],
@@ -380,7 +379,7 @@ describe('auto-reply', () => {
     bob.ctx.settings.change({ auto_reply: MODEL })
     await loop.restart()
     expect(loop.sandbox).toBeUndefined()
-    const standIn = new AutoReply(bob.ctx, { PATH, SVC_EXEC_COMMAND: 'cat' }, () => [])
+    const standIn = openAutoReply(bob.ctx, { PATH, SVC_EXEC_COMMAND: 'cat' }, () => [])
     bob.ctx.settings.change({ auto_reply: { backend: 'exec', agent: 'claude' } })
     await standIn.restart()
     expect(standIn.sandbox).toBeUndefined()

@@ -23,11 +23,8 @@ import { paymentOf } from '../store/payments.ts'
 import type { Message } from '../store/threads.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED } from '../testing/scripted-hub.ts'
-import { Calls } from './calls.ts'
-import { cancel, proposeEnd } from './conversation.ts'
-import { delegateTask } from './delegation.ts'
-import { answerWithEffect } from './dispatch.ts'
-import { takeLocalCall } from './local-calls.ts'
+import type { Calls } from './calls.ts'
+import { openCalls } from './open.ts'
 
 const COUNT = 'words.count'
 
@@ -62,7 +59,7 @@ beforeEach(async () => {
   served = { [COUNT]: provider() }
   Object.assign(bob.ctx, { modules: modules() })
   payee = payeeOf(bob.ctx)
-  calls = new Calls(bob.ctx, modules(), payee)
+  calls = openCalls(bob.ctx, modules(), payee)
 })
 afterEach(async () => {
   const stopping = [calls.stop(), payee.stop()]
@@ -84,7 +81,7 @@ function modules() {
 }
 
 async function called(args = { text: 'a b c' }, from = alice): Promise<string> {
-  const id = delegateTask(from.ctx, { to: bob.aid, capability: COUNT, args })
+  const id = from.tasks.delegation.delegate({ to: bob.aid, capability: COUNT, args })
   await world.settle()
   return id
 }
@@ -92,7 +89,7 @@ async function called(args = { text: 'a b c' }, from = alice): Promise<string> {
 function calledHere(caller: string, authorization?: Uint8Array): string {
   const id = Buffer.from(bob.ctx.random(16)).toString('base64url')
   const given = { id, caller, capability: COUNT, args: { text: id }, authorization }
-  bob.within(() => takeLocalCall(bob.ctx, given))
+  bob.within(() => bob.tasks.localCalls.take(given))
   return id
 }
 const SOON = { timeout: 5000, interval: 5 }
@@ -113,7 +110,7 @@ const document = ({ kind, payload }: Message): Record<string, unknown> => {
 const answerOf = (id: string) => document(answersOf(id)[0] as Message)
 const isBegun = (id: string) => bob.thread(id).callBegun === 1
 const again = () => {
-  calls = new Calls(bob.ctx, modules(), payee)
+  calls = openCalls(bob.ctx, modules(), payee)
   calls.start()
 }
 
@@ -163,7 +160,7 @@ describe('a call', () => {
 
   test('that its caller ended before it was begun is not run, and its end accepted', async () => {
     const id = await called()
-    alice.within(() => proposeEnd(alice.ctx, alice.thread(id)))
+    alice.within(() => alice.tasks.endings.propose(alice.thread(id)))
     await world.settle()
     calls.start()
     await expect.poll(() => bob.thread(id).state, SOON).toBe('ended')
@@ -173,10 +170,10 @@ describe('a call', () => {
   test.each([
     [
       'withdrew',
-      (id: string) => alice.within(() => cancel(alice.ctx, alice.thread(id), 'not needed')),
+      (id: string) => alice.within(() => alice.tasks.leaving.cancel(alice.thread(id), 'not needed')),
       'cancelled',
     ],
-    ['ended', (id: string) => alice.within(() => proposeEnd(alice.ctx, alice.thread(id))), 'ended'],
+    ['ended', (id: string) => alice.within(() => alice.tasks.endings.propose(alice.thread(id))), 'ended'],
   ] as const)('that its caller %s while it ran gets no answer', async (_, leave, state) => {
     calls.start()
     const id = await called()
@@ -255,12 +252,12 @@ describe('of calls that wait', () => {
     const archive = world.archive(bob)
     const made = world.clock.ms
     bob.within(() =>
-      answerWithEffect(bob.ctx, bob.thread(answered), buildEffect({ status: 'OK', message: 'counted' })),
+      bob.tasks.effects.answer(bob.thread(answered), buildEffect({ status: 'OK', message: 'counted' })),
     )
     await world.settle()
     bob = await world.restore(bob, archive, made)
     Object.assign(bob.ctx, { modules: modules() })
-    calls = new Calls(bob.ctx, modules(), payeeOf(bob.ctx))
+    calls = openCalls(bob.ctx, modules(), payeeOf(bob.ctx))
     calls.start()
     await aTurn()
     expect(answersOf(open)).toHaveLength(0)
@@ -321,7 +318,7 @@ describe('a call over a local interface', () => {
     const id = Buffer.from(bob.ctx.random(16)).toString('base64url')
     const args = { text: 'x'.repeat(300) }
     const given = { id, caller: bob.aid, capability: COUNT, args, authorization: undefined }
-    const { preview } = bob.within(() => takeLocalCall(bob.ctx, given))
+    const { preview } = bob.within(() => bob.tasks.localCalls.take(given))
     expect(preview).toBe(`${COUNT} ${JSON.stringify(args)}`.slice(0, 200))
   })
 })
@@ -490,7 +487,7 @@ describe('a call that has a price', () => {
   })
 
   test('cannot be paid at a build without payments, which says so', async () => {
-    calls = new Calls(bob.ctx, modules(), undefined)
+    calls = openCalls(bob.ctx, modules(), undefined)
     calls.start()
     const id = await called()
     await over(id)
@@ -524,7 +521,7 @@ describe('a task in words that has a price', () => {
   })
 
   test('cannot be paid at a build without payments, which says so', async () => {
-    calls = new Calls(bob.ctx, modules(), undefined)
+    calls = openCalls(bob.ctx, modules(), undefined)
     calls.start()
     const id = await asked()
     await over(id)

@@ -4,16 +4,8 @@ import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentBytes } from '../../protocol/proof/documents.ts'
 import type { Interaction } from '../store/threads.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import {
-  acceptEnd,
-  cancel,
-  decline,
-  mayCancel,
-  maySend,
-  proposeEnd,
-  takeAcceptEnd,
-  takeEnd,
-} from './conversation.ts'
+import { maySend } from './conversation.ts'
+import { mayCancel } from './leaving.ts'
 import { textMessage } from './messages.ts'
 import { isCut, isOver, isRequester } from './standing.ts'
 
@@ -30,8 +22,8 @@ afterEach(() => world[Symbol.asyncDispose]())
 
 const of = (node: TestNode) => node.thread(id)
 const says = (node: TestNode, text: string) => node.say(id, text)
-const ends = (node: TestNode) => node.within(() => proposeEnd(node.ctx, of(node)))
-const accepts = (node: TestNode) => node.within(() => acceptEnd(node.ctx, of(node)))
+const ends = (node: TestNode) => node.within(() => node.tasks.endings.propose(of(node)))
+const accepts = (node: TestNode) => node.within(() => node.tasks.endings.accept(of(node)))
 const set = (node: TestNode, changes: Partial<Interaction>) =>
   node.within(() => node.ctx.threads.update(of(node), changes))
 const refusal = (work: () => unknown): OperationRefused => {
@@ -76,8 +68,8 @@ describe('who and when', () => {
 
 describe('a step of this side is an event with the peer and the state after it', () => {
   const steps = {
-    declined: () => bob.within(() => decline(bob.ctx, of(bob), 'not today')) && bob,
-    cancelled: () => alice.within(() => cancel(alice.ctx, of(alice), 'done already')) && alice,
+    declined: () => bob.within(() => bob.tasks.leaving.decline(of(bob), 'not today')) && bob,
+    cancelled: () => alice.within(() => alice.tasks.leaving.cancel(of(alice), 'done already')) && alice,
     end_proposed: () => ends(alice) && alice,
   }
   test.each(Object.entries(steps))('%s', (state, step) => {
@@ -169,9 +161,9 @@ describe('ending', () => {
 
   test('a requester agrees by itself to the end of a call that has its result, and to no other', async () => {
     const payload = { number: 5, peerHighest: 1, missing: [] }
-    expect(alice.within(() => takeEnd(alice.ctx, of(alice), payload))?.state).toBe('end_proposed')
+    expect(alice.within(() => alice.tasks.endings.takeEnd(of(alice), payload))?.state).toBe('end_proposed')
     set(alice, { endBy: null, state: 'open', capability: 'text.count', peerLast: null })
-    expect(alice.within(() => takeEnd(alice.ctx, of(alice), payload))?.state).toBe('end_proposed')
+    expect(alice.within(() => alice.tasks.endings.takeEnd(of(alice), payload))?.state).toBe('end_proposed')
   })
 
   test('a requester agrees by itself to the end of a call with its result, and of any task with a price', async () => {
@@ -184,7 +176,7 @@ describe('ending', () => {
       bob.within(() =>
         bob.ctx.threads.queue(bob.thread(task), { ...textMessage('three', []), kind, payload }),
       )
-      bob.within(() => proposeEnd(bob.ctx, bob.thread(task)))
+      bob.within(() => bob.tasks.endings.propose(bob.thread(task)))
       await world.settle()
       return alice.thread(task).state
     }
@@ -198,15 +190,15 @@ describe('ending', () => {
   test('a proposal for what is over changes nothing, nor does one that crosses that of the requester', () => {
     const payload = { number: 5, peerHighest: 1, missing: [4] }
     ends(alice)
-    expect(alice.within(() => takeEnd(alice.ctx, of(alice), payload))).toEqual(of(alice))
+    expect(alice.within(() => alice.tasks.endings.takeEnd(of(alice), payload))).toEqual(of(alice))
     set(bob, { ownLast: 1, peerLast: 2, state: 'ended' })
-    expect(bob.within(() => takeEnd(bob.ctx, of(bob), payload))).toBeUndefined()
+    expect(bob.within(() => bob.tasks.endings.takeEnd(of(bob), payload))).toBeUndefined()
   })
 
   test('what waits for approval goes on waiting when its requester ends it, and nothing is said for it', () => {
     set(bob, { state: 'pending' })
     const payload = { number: 2, peerHighest: 0, missing: [] }
-    const proposed = bob.within(() => takeEnd(bob.ctx, of(bob), payload))
+    const proposed = bob.within(() => bob.tasks.endings.takeEnd(of(bob), payload))
     expect(proposed).toMatchObject({ state: 'pending', endBy: 'peer', peerLast: 2, peerLacks: '[]' })
     for (const step of [() => says(bob, 'yes'), () => ends(bob), () => accepts(bob)])
       expect(refusal(step)).toMatchObject({ message: expect.stringContaining('approval') as string })
@@ -215,31 +207,31 @@ describe('ending', () => {
   test('an answer to another proposal than ours changes nothing', () => {
     ends(alice)
     const answer = { endNumber: 7, number: 1, peerHighest: 2, missing: [] }
-    expect(takeAcceptEnd(alice.ctx, of(alice), answer)).toBeUndefined()
+    expect(alice.tasks.endings.takeAcceptance(of(alice), answer)).toBeUndefined()
     const early = { ...answer, endNumber: 2 }
     set(alice, { endBy: 'peer' })
-    expect(takeAcceptEnd(alice.ctx, of(alice), early)).toBeUndefined()
+    expect(alice.tasks.endings.takeAcceptance(of(alice), early)).toBeUndefined()
     set(alice, { endBy: 'me' })
-    expect(alice.within(() => takeAcceptEnd(alice.ctx, of(alice), { ...early, missing: [1] }))).toMatchObject(
-      {
-        state: 'ended',
-        peerLast: 1,
-        peerLacks: '[1]',
-      },
-    )
+    expect(
+      alice.within(() => alice.tasks.endings.takeAcceptance(of(alice), { ...early, missing: [1] })),
+    ).toMatchObject({
+      state: 'ended',
+      peerLast: 1,
+      peerLacks: '[1]',
+    })
   })
 })
 
 describe('leaving', () => {
   test('a provider declines with its reason, and the requester reads it', async () => {
-    bob.within(() => decline(bob.ctx, of(bob), 'not today'))
+    bob.within(() => bob.tasks.leaving.decline(of(bob), 'not today'))
     await world.settle()
     for (const node of [alice, bob])
       expect(of(node)).toMatchObject({ state: 'declined', reason: 'not today' })
   })
 
   test('a requester cancels with its reason, and the provider reads it', async () => {
-    alice.within(() => cancel(alice.ctx, of(alice), 'done already'))
+    alice.within(() => alice.tasks.leaving.cancel(of(alice), 'done already'))
     await world.settle()
     for (const node of [alice, bob])
       expect(of(node)).toMatchObject({ state: 'cancelled', reason: 'done already' })
@@ -253,18 +245,18 @@ describe('leaving', () => {
     for (const { aid } of [alice, eve]) bob.within(() => bob.ctx.capabilities.topUp(aid))
     const issued = () => [alice, eve].map(({ aid }) => bob.ctx.capabilities.issuedTo(aid).length > 0)
     expect(issued()).toEqual([true, true])
-    for (const task of [id, pending]) bob.within(() => decline(bob.ctx, bob.thread(task), 'no'))
+    for (const task of [id, pending]) bob.within(() => bob.tasks.leaving.decline(bob.thread(task), 'no'))
     expect(issued()).toEqual([true, false])
   })
 
   test('neither takes the way of the other, nor leaves what is over', () => {
-    expect(refusal(() => decline(alice.ctx, of(alice), '')).code).toBe('wrong_state')
-    expect(refusal(() => cancel(bob.ctx, of(bob), '')).code).toBe('wrong_state')
+    expect(refusal(() => alice.tasks.leaving.decline(of(alice), '')).code).toBe('wrong_state')
+    expect(refusal(() => bob.tasks.leaving.cancel(of(bob), '')).code).toBe('wrong_state')
     set(bob, { ownLast: 1 })
-    expect(refusal(() => decline(bob.ctx, of(bob), '')).code).toBe('wrong_state')
+    expect(refusal(() => bob.tasks.leaving.decline(of(bob), '')).code).toBe('wrong_state')
     set(bob, { ownLast: null, state: 'ended' })
-    expect(refusal(() => decline(bob.ctx, of(bob), '')).message).toContain('ended')
+    expect(refusal(() => bob.tasks.leaving.decline(of(bob), '')).message).toContain('ended')
     set(alice, { state: 'declined' })
-    expect(refusal(() => cancel(alice.ctx, of(alice), '')).message).toContain('declined')
+    expect(refusal(() => alice.tasks.leaving.cancel(of(alice), '')).message).toContain('declined')
   })
 })

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ANSWER_DEADLINE_MS } from '../store/threads.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { expireUnanswered } from './deadlines.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -17,10 +16,10 @@ describe('a task that nobody answers', () => {
   test('expires after seven days to the millisecond, with a record and an event', () => {
     const { id } = alice.delegate(bob)
     world.pass(ANSWER_DEADLINE_MS - 1)
-    expireUnanswered(alice.ctx)
+    alice.tasks.deadlines.expireUnanswered()
     expect(alice.thread(id).state).toBe('queued')
     world.pass(1)
-    expireUnanswered(alice.ctx)
+    alice.tasks.deadlines.expireUnanswered()
     expect(alice.thread(id)).toMatchObject({
       state: 'expired',
       reason: `nobody answered within 7 days, it is not known to have arrived (queued); a late answer is still taken, svc cancel ${id} withdraws the task`,
@@ -39,7 +38,7 @@ describe('a task that nobody answers', () => {
     const there = alice.delegate(bob, 'lies at the hub')
     await alice.send()
     world.pass(ANSWER_DEADLINE_MS)
-    expireUnanswered(alice.ctx)
+    alice.tasks.deadlines.expireUnanswered()
     expect(alice.thread(here.id).reason).toMatch(/7 days, it arrived; a late answer/)
     expect(alice.thread(there.id).reason).toContain('(at hub)')
   })
@@ -52,11 +51,11 @@ describe('a task that nobody answers', () => {
     await world.settle()
     world.pass(ANSWER_DEADLINE_MS + DAY_MS)
     alice.ctx.hub.oldCopy = 'restored'
-    expireUnanswered(alice.ctx)
+    alice.tasks.deadlines.expireUnanswered()
     expect(alice.thread(other.id).state).not.toBe('expired')
     alice.ctx.hub.oldCopy = undefined
-    expireUnanswered(alice.ctx)
-    expireUnanswered(bob.ctx)
+    alice.tasks.deadlines.expireUnanswered()
+    bob.tasks.deadlines.expireUnanswered()
     expect(alice.thread(other.id).state).toBe('expired')
     expect(alice.thread(id).state).toBe('open')
     expect(bob.thread(id).state).toBe('open')
@@ -66,7 +65,7 @@ describe('a task that nobody answers', () => {
     const { id } = alice.delegate(bob)
     await world.settle()
     world.pass(ANSWER_DEADLINE_MS)
-    expireUnanswered(alice.ctx)
+    alice.tasks.deadlines.expireUnanswered()
     bob.say(id, 'late')
     await world.settle()
     expect(alice.thread(id)).toMatchObject({ state: 'open', reason: null })

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { quoteOf } from '../store/quotes.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { delegateTask, sendText } from './delegation.ts'
+import type { DelegateRequest } from './delegation.ts'
 
 const KIB = 1024
 /** The largest text of a message, and the largest document of a task, in bytes. */
@@ -32,8 +32,8 @@ function file(name: string, bytes: number): string {
   truncateSync(path, bytes)
   return path
 }
-const delegate = (changes: Parameters<typeof delegateTask>[1] | object = {}) =>
-  delegateTask(alice.ctx, { to: bob.aid, task: 'count', ...changes })
+const delegate = (changes: Partial<DelegateRequest> = {}) =>
+  alice.tasks.delegation.delegate({ to: bob.aid, task: 'count', ...changes })
 const filesOf = (id: string) =>
   alice.messages(id).map(({ key }) => alice.ctx.threads.attachmentsOf(key).map(({ name }) => name))
 const many = (bytes: number) => 'x'.repeat(bytes)
@@ -110,7 +110,7 @@ describe('an idempotency key', () => {
       expect.objectContaining({ code: 'idempotency_conflict' }),
     )
     const text = { text: 'count', attach: [], key: 'k' }
-    expect(() => sendText(alice.ctx, alice.thread(first), text)).toThrow(
+    expect(() => alice.tasks.words.send(alice.thread(first), text)).toThrow(
       expect.objectContaining({ code: 'idempotency_conflict' }),
     )
   })
@@ -118,9 +118,9 @@ describe('an idempotency key', () => {
   test('gives a message the key of the one that was committed', () => {
     const id = delegate()
     const text = { text: 'more', attach: [], key: 'm' }
-    const { key } = sendText(alice.ctx, alice.thread(id), text)
-    expect(sendText(alice.ctx, alice.thread(id), text).key).toBe(key)
-    expect(sendText(alice.ctx, alice.thread(id), { ...text, key: undefined }).key).toBeGreaterThan(key)
+    const { key } = alice.tasks.words.send(alice.thread(id), text)
+    expect(alice.tasks.words.send(alice.thread(id), text).key).toBe(key)
+    expect(alice.tasks.words.send(alice.thread(id), { ...text, key: undefined }).key).toBeGreaterThan(key)
   })
 })
 
@@ -141,7 +141,7 @@ describe('files', () => {
     bob.say(id, 'yes')
     await world.settle()
     expect(filesOf(delegate({ attach }))).toEqual([['a', 'b']])
-    const said = sendText(alice.ctx, alice.thread(id), { text: 'and these', attach, key: undefined })
+    const said = alice.tasks.words.send(alice.thread(id), { text: 'and these', attach, key: undefined })
     expect(alice.ctx.threads.attachmentsOf(said.key)).toHaveLength(2)
   })
 })
@@ -149,7 +149,7 @@ describe('files', () => {
 test('a message of nothing is refused', () => {
   const id = delegate()
   const send = (text: string, attach: string[]) =>
-    sendText(alice.ctx, alice.thread(id), { text, attach, key: undefined })
+    alice.tasks.words.send(alice.thread(id), { text, attach, key: undefined })
   expect(() => send(' ', [])).toThrow(/^the message is empty: say something, or attach a file$/)
   send('', [file('more.txt', 10)])
   expect(filesOf(id)).toEqual([[], ['more.txt']])
@@ -158,7 +158,7 @@ test('a message of nothing is refused', () => {
 test('a text that no message takes is refused', () => {
   const id = delegate()
   const send = (bytes: number) =>
-    sendText(alice.ctx, alice.thread(id), { text: many(bytes), attach: [], key: undefined })
+    alice.tasks.words.send(alice.thread(id), { text: many(bytes), attach: [], key: undefined })
   send(TEXT_BYTES_MAX)
   expect(() => send(TEXT_BYTES_MAX + 1)).toThrow(
     expect.objectContaining({

@@ -14,12 +14,21 @@ import { encodePayload, kinds, type Payload } from '../../protocol/mail/payload.
 import { fitsOneEnvelope } from '../../protocol/mail/seal.ts'
 import { documentBytes, documentCid, type RequestDocument } from '../../protocol/proof/documents.ts'
 import { requesterCommitment } from '../../protocol/proof/receipt.ts'
-import type { Context } from '../context.ts'
+import type { Attachments } from '../attachments/attachments.ts'
+import type { Chain } from '../chain/chain.ts'
+import type { CurrentHub } from '../hubs/current.ts'
+import type { Identity } from '../identity/identity.ts'
 import type { GivenTask } from '../payments/as-given.ts'
+import type { PricedAnswers } from '../payments/priced-tasks.ts'
+import type { DeliveryCapabilities } from '../peers/capabilities.ts'
+import type { Contacts } from '../peers/contacts.ts'
+import type { PeerBook } from '../peers/peers.ts'
+import type { Machine } from '../platform/machine.ts'
 import { refuse } from '../refusal.ts'
 import { committedUnder, keepCommitted } from '../store/idempotency.ts'
+import type { Store } from '../store/open.ts'
 import { orderPayment } from '../store/quotes.ts'
-import { type Interaction, newInteractionId } from '../store/threads.ts'
+import { type Interaction, type Message, newInteractionId, type Threads } from '../store/threads.ts'
 import { say } from './conversation.ts'
 import { AS_A_FILE, textMessage } from './messages.ts'
 
@@ -33,138 +42,214 @@ const STRANGER_RESERVE_BYTES = 320 * 1024
 const TASK_KIB_MAX = DOCUMENT_BYTES_MAX / 1024
 const WORDS_KIB_MAX = WORDS_BYTES_MAX / 1024
 
-export type DelegateRequest = NonNullable<RequestOf<Operations['delegate']>>
-
-/** Commits a delegation; with an idempotency key the same content is committed once. */
-export function delegateTask(ctx: Context, given: DelegateRequest): string {
-  const peer = ctx.contacts.resolve(given.to) ?? refuse('unknown_peer', `"${given.to}" is not a contact`)
-  if (peer === ctx.identity.aid) refuse('bad_request', 'a task cannot be delegated to this node itself')
-  const attachments = (given.attach ?? []).map(path => ctx.attachments.take(resolve(path)))
-  const { task = '', capability, args = {} } = given
-  const document: RequestDocument =
-    capability === undefined
-      ? { task, attachments: attachments.map(({ name, cid }) => ({ name, cid: cidText(cid) })) }
-      : { capability, args }
-  const bytes = documentBytes(document)
-  if (bytes.length > TASK_KIB_MAX * 1024)
-    refuse('too_large', `the task is larger than the ${TASK_KIB_MAX} KiB that one message takes`)
-  if (capability === undefined && isNothing(task, attachments))
-    refuse('bad_request', 'the task is empty: say what is to be done, or attach a file')
-  return once(ctx, given.idempotency_key, 'delegate', { peer, document }, () => {
-    const text = capability === undefined ? task : `${capability} ${JSON.stringify(args)}`
-    const delegated = commitTask(ctx, {
-      peer,
-      document: bytes,
-      text,
-      capability: capability ?? null,
-      attachments,
-    })
-    if (given.pay === true)
-      orderPayment(ctx.store, delegated.key, given.pay_as ?? 'person', given.max_credits)
-    return delegated.id
-  })
-}
-
 const isNothing = (text: string, attachments: readonly Attachment[]): boolean =>
   text.trim() === '' && attachments.length === 0
 
 type Paying = Pick<Payload<0>, 'paySalt' | 'authorization'>
 
-/** Commits a task, with what `pay` gives for it; runs inside the transaction of the caller. */
-export function commitTask(
-  ctx: Context,
-  { peer, document, text, capability, attachments }: GivenTask,
-  pay?: (task: Interaction) => Paying,
-): Interaction {
-  const id = newInteractionId(ctx.random)
-  const rsalt = ctx.random(32)
-  const requesterCommit = requesterCommitment(ctx.identity.aid, fromBase64url(id), rsalt)
-  const requestCid = documentCid(document)
-  const created = ctx.threads.create({
-    id,
-    delegator: ctx.identity.aid,
-    peer,
-    side: 'sent',
-    state: 'queued',
-    way: ctx.hub.last !== undefined && ctx.hub.last.mail === undefined ? 'open' : 'sealed',
-    capability,
-    preview: text.slice(0, PREVIEW_CHARACTERS),
-    commitment: requesterCommit,
-    rsalt,
-    requestCid,
-  })
-  ctx.chain.append('svc.delegation.sent', {
-    interaction_id: id,
-    provider_aid: peer,
-    request_cid: requestCid,
-    capability: capability ?? undefined,
-  })
-  const payload = { document, requesterCommitment: requesterCommit, ...pay?.(created) }
-  const [first, ...rest] = batches(ctx, peer, attachments)
-  let { interaction } = ctx.threads.queue(created, {
-    kind: kinds.delegate,
-    payload: encodePayload(kinds.delegate, payload),
-    text,
-    numbered: true,
-    attachments: first ?? [],
-  })
-  for (const batch of rest) ({ interaction } = ctx.threads.queue(interaction, textMessage('', batch)))
-  return interaction
+export type DelegateRequest = NonNullable<RequestOf<Operations['delegate']>>
+
+/** How attachments go: together, or one after another. */
+export class Batches {
+  readonly #peers: PeerBook
+  readonly #capabilities: DeliveryCapabilities
+
+  constructor(peers: PeerBook, capabilities: DeliveryCapabilities) {
+    this.#peers = peers
+    this.#capabilities = capabilities
+  }
+
+  /**
+   * Attachments that fit one envelope together; what does not fit goes as further messages, one each. So does what only
+   * a capability carries, while none is held: the text goes ahead, and the recipient can give one.
+   */
+  of(peer: string, attachments: readonly Attachment[]): Attachment[][] {
+    const sizes = attachments.map(attachment => attachment.size)
+    const sum = sizes.reduce((total, size) => total + size, 0)
+    const strangerBytes = this.#peers.find(peer)?.keys?.body.strangers.bytes ?? STRANGER_BYTES_MIN
+    const fitsStranger = sum <= strangerBytes - STRANGER_RESERVE_BYTES || this.#capabilities.holdsAny(peer)
+    if (fitsStranger && fitsOneEnvelope(HEAD_RESERVE_BYTES, sizes)) return [[...attachments]]
+    return [[], ...attachments.map(attachment => [attachment])]
+  }
 }
 
-/**
- * Attachments that fit one envelope together; what does not fit goes as further messages, one each. So does what only
- * a capability carries, while none is held: the text goes ahead, and the recipient can give one.
- */
-function batches(ctx: Context, peer: string, attachments: readonly Attachment[]): Attachment[][] {
-  const sizes = attachments.map(attachment => attachment.size)
-  const sum = sizes.reduce((total, size) => total + size, 0)
-  const strangerBytes = ctx.peers.find(peer)?.keys?.body.strangers.bytes ?? STRANGER_BYTES_MIN
-  const fitsStranger = sum <= strangerBytes - STRANGER_RESERVE_BYTES || ctx.capabilities.holdsAny(peer)
-  if (fitsStranger && fitsOneEnvelope(HEAD_RESERVE_BYTES, sizes)) return [[...attachments]]
-  return [[], ...attachments.map(attachment => [attachment])]
+/** Commits work once per key. */
+export class Once {
+  readonly #store: Store
+  readonly #now: () => number
+
+  constructor(store: Store, now: () => number) {
+    this.#store = store
+    this.#now = now
+  }
+
+  /** The same key with other content is refused. */
+  commit(key: string | undefined, what: string, content: JsonValue | object, work: () => string): string {
+    const store = this.#store
+    const digest = sha256(utf8(`${what}\0${canonicalJson(content as JsonValue)}`))
+    return store.transaction(() => {
+      if (key !== undefined) {
+        const earlier = committedUnder(store, key)
+        if (earlier !== undefined && !equal(earlier.digest, digest))
+          refuse('idempotency_conflict', `the idempotency key "${key}" was used for other content`)
+        if (earlier !== undefined) return earlier.reply
+      }
+      const reply = work()
+      if (key !== undefined) keepCommitted(store, { key, digest, reply, at: this.#now() })
+      return reply
+    }, 'node.delegate')
+  }
 }
 
-export function sendText(
-  ctx: Context,
-  interaction: Interaction,
-  given: { text: string; attach: readonly string[]; key: string | undefined },
-) {
-  const attachments = given.attach.map(path => ctx.attachments.take(resolve(path)))
-  if (utf8(given.text).length > WORDS_KIB_MAX * 1024)
-    refuse('too_large', `the text is larger than the ${WORDS_KIB_MAX} KiB that one message takes`, AS_A_FILE)
-  if (isNothing(given.text, attachments))
-    refuse('bad_request', 'the message is empty: say something, or attach a file')
-  const content = { id: interaction.id, text: given.text, files: attachments.map(({ cid }) => cidText(cid)) }
-  const key = once(ctx, given.key, 'message', content, () => {
-    const [first, ...rest] = batches(ctx, interaction.peer, attachments)
-    let said = say(ctx, ctx.threads.byKey(interaction.key), textMessage(given.text, first ?? []))
-    const { message } = said
-    for (const batch of rest) said = say(ctx, said.interaction, textMessage('', batch))
-    return String(message.key)
-  })
-  return ctx.threads.message(Number(key))
+type CommitParts = {
+  identity: Identity
+  hub: CurrentHub
+  chain: Chain
+  threads: Threads
+  batches: Batches
 }
 
-/** Commits work once per key; the same key with other content is refused. */
-function once(
-  ctx: Context,
-  key: string | undefined,
-  what: string,
-  content: JsonValue | object,
-  work: () => string,
-): string {
-  const digest = sha256(utf8(`${what}\0${canonicalJson(content as JsonValue)}`))
-  const result = ctx.store.transaction(() => {
-    if (key !== undefined) {
-      const earlier = committedUnder(ctx.store, key)
-      if (earlier !== undefined && !equal(earlier.digest, digest))
-        refuse('idempotency_conflict', `the idempotency key "${key}" was used for other content`)
-      if (earlier !== undefined) return earlier.reply
+/** Tasks for others, as they are committed. */
+export class CommittedTasks {
+  readonly #parts: CommitParts
+  readonly #random: Machine['random']
+
+  constructor(parts: CommitParts, random: Machine['random']) {
+    this.#parts = parts
+    this.#random = random
+  }
+
+  /** Commits a task, with what `pay` gives for it; runs inside the transaction of the caller. */
+  commit(
+    { peer, document, text, capability, attachments }: GivenTask,
+    pay?: (task: Interaction) => Paying,
+  ): Interaction {
+    const { identity, hub, chain, threads, batches } = this.#parts
+    const id = newInteractionId(this.#random)
+    const rsalt = this.#random(32)
+    const requesterCommit = requesterCommitment(identity.aid, fromBase64url(id), rsalt)
+    const requestCid = documentCid(document)
+    const created = threads.create({
+      id,
+      delegator: identity.aid,
+      peer,
+      side: 'sent',
+      state: 'queued',
+      way: hub.last !== undefined && hub.last.mail === undefined ? 'open' : 'sealed',
+      capability,
+      preview: text.slice(0, PREVIEW_CHARACTERS),
+      commitment: requesterCommit,
+      rsalt,
+      requestCid,
+    })
+    chain.append('svc.delegation.sent', {
+      interaction_id: id,
+      provider_aid: peer,
+      request_cid: requestCid,
+      capability: capability ?? undefined,
+    })
+    const payload = { document, requesterCommitment: requesterCommit, ...pay?.(created) }
+    const [first, ...rest] = batches.of(peer, attachments)
+    let { interaction } = threads.queue(created, {
+      kind: kinds.delegate,
+      payload: encodePayload(kinds.delegate, payload),
+      text,
+      numbered: true,
+      attachments: first ?? [],
+    })
+    for (const batch of rest) ({ interaction } = threads.queue(interaction, textMessage('', batch)))
+    return interaction
+  }
+}
+
+type DelegationParts = {
+  identity: Identity
+  contacts: Contacts
+  attachments: Attachments
+  store: Store
+  committed: CommittedTasks
+  once: Once
+}
+
+export class Delegation {
+  readonly #parts: DelegationParts
+
+  constructor(parts: DelegationParts) {
+    this.#parts = parts
+  }
+
+  /** Commits a delegation; with an idempotency key the same content is committed once. */
+  delegate(given: DelegateRequest): string {
+    const { identity, contacts, store, committed, once } = this.#parts
+    const peer = contacts.resolve(given.to) ?? refuse('unknown_peer', `"${given.to}" is not a contact`)
+    if (peer === identity.aid) refuse('bad_request', 'a task cannot be delegated to this node itself')
+    const attachments = (given.attach ?? []).map(path => this.#parts.attachments.take(resolve(path)))
+    const { task = '', capability, args = {} } = given
+    const document: RequestDocument =
+      capability === undefined
+        ? { task, attachments: attachments.map(({ name, cid }) => ({ name, cid: cidText(cid) })) }
+        : { capability, args }
+    const bytes = documentBytes(document)
+    if (bytes.length > TASK_KIB_MAX * 1024)
+      refuse('too_large', `the task is larger than the ${TASK_KIB_MAX} KiB that one message takes`)
+    if (capability === undefined && isNothing(task, attachments))
+      refuse('bad_request', 'the task is empty: say what is to be done, or attach a file')
+    return once.commit(given.idempotency_key, 'delegate', { peer, document }, () => {
+      const text = capability === undefined ? task : `${capability} ${JSON.stringify(args)}`
+      const delegated = committed.commit({
+        peer,
+        document: bytes,
+        text,
+        capability: capability ?? null,
+        attachments,
+      })
+      if (given.pay === true) orderPayment(store, delegated.key, given.pay_as ?? 'person', given.max_credits)
+      return delegated.id
+    })
+  }
+}
+
+type WordParts = {
+  threads: Threads
+  attachments: Attachments
+  answers: PricedAnswers
+  batches: Batches
+  once: Once
+}
+
+export type GivenWords = { text: string; attach: readonly string[]; key: string | undefined }
+
+export class SentWords {
+  readonly #parts: WordParts
+
+  constructor(parts: WordParts) {
+    this.#parts = parts
+  }
+
+  /** Commits words and files; with an idempotency key the same content is committed once. */
+  send(interaction: Interaction, given: GivenWords): Message {
+    const { threads, answers, batches, once } = this.#parts
+    const attachments = given.attach.map(path => this.#parts.attachments.take(resolve(path)))
+    if (utf8(given.text).length > WORDS_KIB_MAX * 1024)
+      refuse(
+        'too_large',
+        `the text is larger than the ${WORDS_KIB_MAX} KiB that one message takes`,
+        AS_A_FILE,
+      )
+    if (isNothing(given.text, attachments))
+      refuse('bad_request', 'the message is empty: say something, or attach a file')
+    const content = {
+      id: interaction.id,
+      text: given.text,
+      files: attachments.map(({ cid }) => cidText(cid)),
     }
-    const reply = work()
-    if (key !== undefined) keepCommitted(ctx.store, { key, digest, reply, at: ctx.now() })
-    return reply
-  }, 'node.delegate')
-  return result
+    const key = once.commit(given.key, 'message', content, () => {
+      const [first, ...rest] = batches.of(interaction.peer, attachments)
+      let said = say(answers, threads.byKey(interaction.key), textMessage(given.text, first ?? []))
+      const { message } = said
+      for (const batch of rest) said = say(answers, said.interaction, textMessage('', batch))
+      return String(message.key)
+    })
+    return threads.message(Number(key))
+  }
 }

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { queueCapabilities } from '../sealed/top-ups.ts'
 import { outboxEntry } from '../store/outbox.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { noteDelivered } from './delivery.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -20,8 +19,8 @@ describe('proof that a message is stored', () => {
     await alice.send()
     const [sent] = alice.messages(id)
     const key = sent?.key ?? 0
-    alice.within(() => noteDelivered(alice.ctx, key))
-    alice.within(() => noteDelivered(alice.ctx, key))
+    alice.within(() => alice.tasks.deliveries.note(key))
+    alice.within(() => alice.tasks.deliveries.note(key))
     expect(outboxEntry(alice.ctx.store, key)).toBeUndefined()
     expect(alice.thread(id).state).toBe('delivered')
     const told = alice.heard.filter(({ data }) => data['state'] === 'delivered')
@@ -32,7 +31,7 @@ describe('proof that a message is stored', () => {
   test('leaves a task as it is that went on in the meantime', async () => {
     const task = alice.delegate(bob)
     alice.within(() => alice.ctx.threads.update(task, { state: 'open' }))
-    alice.within(() => noteDelivered(alice.ctx, alice.messages(task.id)[0]?.key ?? 0))
+    alice.within(() => alice.tasks.deliveries.note(alice.messages(task.id)[0]?.key ?? 0))
     expect(alice.thread(task.id).state).toBe('open')
     expect(alice.ctx.peers.introducedTo(bob.aid)).toBeNull()
   })
@@ -44,7 +43,7 @@ describe('proof that a message is stored', () => {
     await alice.send()
     const before = alice.heard.length
     const { message } = alice.entry()
-    alice.within(() => noteDelivered(alice.ctx, message))
+    alice.within(() => alice.tasks.deliveries.note(message))
     expect(alice.ctx.threads.message(message).delivery).toBe('delivered')
     expect(alice.heard.length).toBe(before)
   })

@@ -8,7 +8,8 @@ import { type Quote, TASK } from '../../protocol/proof/quote.ts'
 import { openPrice } from '../payments/priced-tasks.ts'
 import type { Message } from '../store/threads.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { type AnswerParts, answeringOf, answerWithEffect, handOver } from './dispatch.ts'
+import type { AnswerParts } from './dispatch.ts'
+import { taskParts } from './open.ts'
 
 const OBSERVED_BYTES_MAX = 4096
 
@@ -29,17 +30,14 @@ const newest = () => bob.messages(id).find(({ kind, direction }) => direction ==
 describe('who answers', () => {
   const prices: Record<string, number> = { 'words.count': 3, [TASK]: 5 }
   const answering = (capability: string | null) =>
-    answeringOf(
-      {
-        settings: bob.ctx.settings,
-        modules: {
-          serves: name => name === 'words.count' || name === 'words.list',
-          priceOf: name => prices[name],
-          offered: () => [],
-        },
+    taskParts({
+      ...bob.ctx,
+      modules: {
+        serves: name => name === 'words.count' || name === 'words.list',
+        priceOf: name => prices[name],
+        offered: () => [],
       },
-      capability,
-    )
+    }).dispatch.answeringOf(capability)
 
   test('a call of what this node serves is its provider, at the price of that call', () => {
     expect(answering('words.count')).toEqual({ by: 'provider', price: 3 })
@@ -60,7 +58,7 @@ describe('who answers', () => {
 describe('a task that was taken', () => {
   const handed = (...[by, price]: ['provider' | 'words' | 'nobody', number?]) => {
     bob.within(() => bob.ctx.threads.update(of(), { autoReply: 1 }))
-    bob.within(() => handOver(bob.ctx, of(), { by, price }))
+    bob.within(() => bob.tasks.dispatch.handOver(of(), { by, price }))
     return { autoReply: of().autoReply, price: openPrice(bob.ctx.store, of()), state: of().state }
   }
 
@@ -81,7 +79,7 @@ describe('a task that was taken', () => {
 })
 
 const answered = (effect: Effect, parts?: AnswerParts): Message => {
-  bob.within(() => answerWithEffect(bob.ctx, of(), effect, parts))
+  bob.within(() => bob.tasks.effects.answer(of(), effect, parts))
   return newest() as Message
 }
 const documentOf = ({ kind, payload }: Message): Record<string, unknown> => {

@@ -19,10 +19,14 @@ import {
   renderEvidence,
 } from '../../protocol/proof/effect.ts'
 import { paymentRequired, type Quote, TASK } from '../../protocol/proof/quote.ts'
-import type { Context } from '../context.ts'
+import type { Chain } from '../chain/chain.ts'
+import type { Served } from '../context.ts'
+import type { Settings } from '../home/settings.ts'
 import { notePrice } from '../payments/priced-tasks.ts'
-import type { Interaction } from '../store/threads.ts'
-import { type ConversationNeeds, proposeEnd } from './conversation.ts'
+import type { Waker } from '../platform/waker.ts'
+import type { Store } from '../store/open.ts'
+import type { Interaction, Threads } from '../store/threads.ts'
+import type { Endings } from './endings.ts'
 
 /** What was observed stands in the chain up to this; the result has all of it. */
 const OBSERVED_BYTES_MAX = 4096
@@ -30,24 +34,41 @@ const OBSERVED_BYTES_MAX = 4096
 /** Who answers a task, and what it costs before they do. */
 export type Answering = { by: 'provider' | 'words' | 'nobody'; price: number | undefined }
 
-/** A call is answered by its provider, or by an agent in words where there is one; any other task is answered in words. */
-export function answeringOf(
-  { settings, modules }: Pick<Context, 'settings' | 'modules'>,
-  capability: string | null,
-): Answering {
-  if (capability !== null && modules.serves(capability))
-    return { by: 'provider', price: modules.priceOf(capability) }
-  const isHeard = capability === null || settings.current.auto_reply !== undefined
-  return isHeard ? { by: 'words', price: modules.priceOf(TASK) } : { by: 'nobody', price: undefined }
+type DispatchParts = {
+  settings: Settings
+  modules: Served
+  store: Store
+  threads: Threads
+  effects: Effects
+  calls: Waker
 }
 
-/** Hands a task that was just taken to who answers it; runs inside the transaction of the caller. */
-export function handOver(ctx: ConversationNeeds, interaction: Interaction, { by, price }: Answering): void {
-  if (by === 'nobody') answerWithEffect(ctx, interaction, notServed(interaction.capability ?? ''))
-  if (by === 'words' && price !== undefined) notePrice(ctx.store, interaction, price)
-  if (by !== 'provider' && price === undefined) return
-  ctx.threads.update(interaction, { autoReply: 0 })
-  ctx.store.afterCommit(() => ctx.wakers.calls.wake())
+/** Who answers a task that came. */
+export class Dispatch {
+  readonly #parts: DispatchParts
+
+  constructor(parts: DispatchParts) {
+    this.#parts = parts
+  }
+
+  /** A call is answered by its provider, or by an agent in words where there is one; any other task is answered in words. */
+  answeringOf(capability: string | null): Answering {
+    const { settings, modules } = this.#parts
+    if (capability !== null && modules.serves(capability))
+      return { by: 'provider', price: modules.priceOf(capability) }
+    const isHeard = capability === null || settings.current.auto_reply !== undefined
+    return isHeard ? { by: 'words', price: modules.priceOf(TASK) } : { by: 'nobody', price: undefined }
+  }
+
+  /** Hands a task that was just taken to who answers it; runs inside the transaction of the caller. */
+  handOver(interaction: Interaction, { by, price }: Answering): void {
+    const { store, threads, effects, calls } = this.#parts
+    if (by === 'nobody') effects.answer(interaction, notServed(interaction.capability ?? ''))
+    if (by === 'words' && price !== undefined) notePrice(store, interaction, price)
+    if (by !== 'provider' && price === undefined) return
+    threads.update(interaction, { autoReply: 0 })
+    store.afterCommit(() => calls.wake())
+  }
 }
 
 export const notServed = (capability: string): Effect =>
@@ -63,39 +84,51 @@ export type AnswerParts = {
   settlements?: Uint8Array[]
 }
 
-/** Answers a call with its effect, records it and proposes the end; runs inside the transaction of the caller. */
-export function answerWithEffect(
-  ctx: ConversationNeeds,
-  interaction: Interaction,
-  given: Effect,
-  { isPrivate = false, quote, settlements }: AnswerParts = {},
-): Interaction {
-  const asks = quote && paymentRequired(quote)
-  const { effect, document } = fitting(given, asks)
-  const resultCid = cidText(contentId(document))
-  ctx.chain.append('svc.capability.effect', {
-    interaction_id: interaction.id,
-    capability: interaction.capability ?? TASK,
-    caller_aid: interaction.peer,
-    status: effect.status,
-    verifiable: isVerifiable(effect),
-    metrics: metricsOf(effect),
-    result_cid: resultCid,
-    evidence: evidenceOf(effect, isPrivate),
-  })
-  const answer =
-    quote === undefined
-      ? {
-          kind: kinds.result,
-          payload: encodePayload(kinds.result, { document, ...present({ settlements }) }),
-        }
-      : { kind: kinds.quote, payload: encodePayload(kinds.quote, { document }) }
-  const { interaction: answered } = ctx.threads.queue(interaction, {
-    ...answer,
-    text: effectText(JSON.parse(fromUtf8(document)) as Record<string, unknown>),
-    numbered: true,
-  })
-  return proposeEnd(ctx, answered)
+/** Answers of calls. */
+export class Effects {
+  readonly #chain: Chain
+  readonly #threads: Threads
+  readonly #endings: Endings
+
+  constructor(chain: Chain, threads: Threads, endings: Endings) {
+    this.#chain = chain
+    this.#threads = threads
+    this.#endings = endings
+  }
+
+  /** Answers a call with its effect, records it and proposes the end; runs inside the transaction of the caller. */
+  answer(
+    interaction: Interaction,
+    given: Effect,
+    { isPrivate = false, quote, settlements }: AnswerParts = {},
+  ): Interaction {
+    const asks = quote && paymentRequired(quote)
+    const { effect, document } = fitting(given, asks)
+    const resultCid = cidText(contentId(document))
+    this.#chain.append('svc.capability.effect', {
+      interaction_id: interaction.id,
+      capability: interaction.capability ?? TASK,
+      caller_aid: interaction.peer,
+      status: effect.status,
+      verifiable: isVerifiable(effect),
+      metrics: metricsOf(effect),
+      result_cid: resultCid,
+      evidence: evidenceOf(effect, isPrivate),
+    })
+    const answer =
+      quote === undefined
+        ? {
+            kind: kinds.result,
+            payload: encodePayload(kinds.result, { document, ...present({ settlements }) }),
+          }
+        : { kind: kinds.quote, payload: encodePayload(kinds.quote, { document }) }
+    const { interaction: answered } = this.#threads.queue(interaction, {
+      ...answer,
+      text: effectText(JSON.parse(fromUtf8(document)) as Record<string, unknown>),
+      numbered: true,
+    })
+    return this.#endings.propose(answered)
+  }
 }
 
 /** The effect with its document, or that it fits no message. */

@@ -7,12 +7,11 @@ import { MESSAGE_ID_BYTES } from '../../protocol/mail/message.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentBytes, documentCid, parseRequestDocument } from '../../protocol/proof/documents.ts'
 import { PAY_SALT_BYTES } from '../../protocol/proof/payment.ts'
-import type { Context } from '../context.ts'
-import type { Interaction } from '../store/threads.ts'
-import type { ConversationNeeds } from './conversation.ts'
-import { answeringOf, handOver } from './dispatch.ts'
-
-type Needs = ConversationNeeds & Pick<Context, 'modules' | 'random'>
+import type { Identity } from '../identity/identity.ts'
+import type { Machine } from '../platform/machine.ts'
+import type { Interaction, Threads } from '../store/threads.ts'
+import type { Dispatch } from './dispatch.ts'
+import type { TaskNews } from './news.ts'
 
 const PREVIEW_CHARACTERS = 200
 
@@ -26,43 +25,56 @@ export type LocalCall = {
   authorization?: Uint8Array | undefined
 }
 
-/** Takes a call, which is run as soon as there is room; runs inside a transaction. */
-export function takeLocalCall(ctx: Needs, call: LocalCall): Interaction {
-  const { id, caller = ctx.identity.aid, capability, args, authorization } = call
-  const document = documentBytes({ capability, args })
-  parseRequestDocument(document)
-  const text = `${capability} ${JSON.stringify(args)}`
-  const created = ctx.threads.create({
-    id,
-    delegator: caller,
-    peer: caller,
-    side: 'received',
-    state: 'open',
-    way: 'local',
-    capability,
-    preview: text.slice(0, PREVIEW_CHARACTERS),
-    commitment: null,
-    requestCid: documentCid(document),
-  })
-  const payload = encodePayload(kinds.delegate, {
-    document,
-    requesterCommitment: sha256(utf8(id)),
-    ...present({
-      paySalt: authorization && ctx.random(PAY_SALT_BYTES),
-      authorization,
-    }),
-  })
-  const body = {
-    from: caller,
-    to: ctx.identity.aid,
-    messageId: ctx.random(MESSAGE_ID_BYTES),
-    kind: kinds.delegate,
-    number: 1,
-    payload,
-    attachments: [],
+type LocalParts = { identity: Identity; threads: Threads; dispatch: Dispatch; news: TaskNews }
+
+export class LocalCalls {
+  readonly #parts: LocalParts
+  readonly #random: Machine['random']
+
+  constructor(parts: LocalParts, random: Machine['random']) {
+    this.#parts = parts
+    this.#random = random
   }
-  const { interaction } = ctx.threads.storeIncoming(created, body, { digest: sha256(payload), text })
-  ctx.store.afterCommit(() => ctx.events.emit('inbox', { interaction_id: id, peer: caller, state: 'open' }))
-  handOver(ctx, interaction, answeringOf(ctx, capability))
-  return ctx.threads.byKey(interaction.key)
+
+  /** Takes a call, which is run as soon as there is room; runs inside a transaction. */
+  take(call: LocalCall): Interaction {
+    const { identity, threads, dispatch, news } = this.#parts
+    const { id, caller = identity.aid, capability, args, authorization } = call
+    const document = documentBytes({ capability, args })
+    parseRequestDocument(document)
+    const text = `${capability} ${JSON.stringify(args)}`
+    const created = threads.create({
+      id,
+      delegator: caller,
+      peer: caller,
+      side: 'received',
+      state: 'open',
+      way: 'local',
+      capability,
+      preview: text.slice(0, PREVIEW_CHARACTERS),
+      commitment: null,
+      requestCid: documentCid(document),
+    })
+    const payload = encodePayload(kinds.delegate, {
+      document,
+      requesterCommitment: sha256(utf8(id)),
+      ...present({
+        paySalt: authorization && this.#random(PAY_SALT_BYTES),
+        authorization,
+      }),
+    })
+    const body = {
+      from: caller,
+      to: identity.aid,
+      messageId: this.#random(MESSAGE_ID_BYTES),
+      kind: kinds.delegate,
+      number: 1,
+      payload,
+      attachments: [],
+    }
+    const { interaction } = threads.storeIncoming(created, body, { digest: sha256(payload), text })
+    news.step(interaction)
+    dispatch.handOver(interaction, dispatch.answeringOf(capability))
+    return threads.byKey(interaction.key)
+  }
 }

@@ -9,13 +9,10 @@ import {
   noReceiptReasons,
   type Payload,
 } from '../../protocol/mail/payload.ts'
-import type { Context } from '../context.ts'
 import { isNumberOpen } from '../store/interactions.ts'
 import { ownReason } from '../store/reasons.ts'
-import type { Interaction } from '../store/threads.ts'
+import type { Interaction, Threads } from '../store/threads.ts'
 import { isCut } from './standing.ts'
-
-type Needs = Pick<Context, 'threads'>
 
 const AT_PROVIDER: Record<NoReceiptReason, string> = {
   [noReceiptReasons.answerLost]:
@@ -32,7 +29,7 @@ const AT_REQUESTER: Record<NoReceiptReason, string> = {
 
 /** The provider signs no receipt, and tells the requester why. */
 export function refuseReceipt(
-  { threads }: Needs,
+  threads: Threads,
   interaction: Interaction,
   reason: NoReceiptReason,
 ): Interaction {
@@ -47,7 +44,7 @@ export const isEndNear = (interaction: Interaction): boolean =>
 
 /** The requester waits for no receipt any more, unless it holds one; undefined before anybody proposed the end. */
 export function takeNoReceipt(
-  { threads }: Needs,
+  threads: Threads,
   interaction: Interaction,
   { reason }: Payload<14>,
 ): Interaction | undefined {

@@ -3,7 +3,7 @@ import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { counted } from '../store/counters.ts'
 import type { Interaction, NewInteraction } from '../store/interactions.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { admit, mayAdd, STRANGERS_REFUSED, UNTAKEN_BYTES_MAX } from './policies.ts'
+import { STRANGERS_REFUSED, UNTAKEN_BYTES_MAX } from './policies.ts'
 
 const OPEN_MAX = 2
 
@@ -36,7 +36,7 @@ const placed = (changes: Partial<NewInteraction> = {}): Interaction =>
       ...changes,
     }),
   )
-const admitted = (bytes = 1, from = eve.aid) => bob.within(() => admit(bob.ctx, from, bytes))
+const admitted = (bytes = 1, from = eve.aid) => bob.within(() => bob.tasks.admissions.admit(from, bytes))
 const MIB = 1024 * 1024
 /** Brings so many bytes of files with a message of a task that waits; the bytes of the message itself. */
 function brings(interaction: Interaction, size: number): number {
@@ -103,7 +103,7 @@ describe('a task of a stranger', () => {
 describe('a message of a stranger', () => {
   test('is taken in a task that was taken or sent, and counted in one that waits or is a call', () => {
     bob.ctx.settings.change({ guest_messages: 0 })
-    const may = (changes: Partial<NewInteraction>) => mayAdd(bob.ctx, placed(changes), 1)
+    const may = (changes: Partial<NewInteraction>) => bob.tasks.admissions.mayAdd(placed(changes), 1)
     expect(may({ state: 'open' })).toBe(true)
     expect(may({ side: 'sent', state: 'queued' })).toBe(true)
     expect(may({ side: 'sent', state: 'pending', capability: 'words.count' })).toBe(true)
@@ -122,7 +122,10 @@ describe('texts and files of tasks that nobody took', () => {
     const task = placed()
     const left = 7 * MIB - brings(task, MIB)
     expect([admitted(left), admitted(left + 1)]).toEqual(['pending', 'refused'])
-    expect([mayAdd(bob.ctx, task, left), mayAdd(bob.ctx, task, left + 1)]).toEqual([true, false])
+    expect([bob.tasks.admissions.mayAdd(task, left), bob.tasks.admissions.mayAdd(task, left + 1)]).toEqual([
+      true,
+      false,
+    ])
   })
 
   test('are 256 MiB of all of them at most, to the byte', () => {
@@ -134,8 +137,8 @@ describe('texts and files of tasks that nobody took', () => {
   test('are as many messages as a stranger may have tasks', () => {
     const task = placed()
     brings(task, 1)
-    expect(mayAdd(bob.ctx, task, 1)).toBe(true)
+    expect(bob.tasks.admissions.mayAdd(task, 1)).toBe(true)
     bob.ctx.settings.change({ guest_messages: 1 })
-    expect(mayAdd(bob.ctx, task, 1)).toBe(false)
+    expect(bob.tasks.admissions.mayAdd(task, 1)).toBe(false)
   })
 })

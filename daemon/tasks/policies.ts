@@ -1,11 +1,12 @@
 /** Who may give this node work: block list, the switch for delegations, contacts, strangers up to a limit. */
-import type { Context } from '../context.ts'
+import type { Attachments } from '../attachments/attachments.ts'
+import type { Settings } from '../home/settings.ts'
+import type { Contacts } from '../peers/contacts.ts'
 import { count } from '../store/counters.ts'
 import { forgetIncomingFiles } from '../store/messages.ts'
+import type { Store } from '../store/open.ts'
 import type { Interaction } from '../store/threads.ts'
 import { bytesUntaken, tasksUnderWay, tasksWithdrawn, wordsUntaken } from '../store/untaken.ts'
-
-type Needs = Pick<Context, 'store' | 'contacts' | 'attachments' | 'settings' | 'now'>
 
 export type Admission = 'open' | 'pending' | 'refused'
 
@@ -20,37 +21,50 @@ export const UNTAKEN_BYTES_MAX = { each: 8 * MIB, all: 256 * MIB } as const
 /** Tasks that a stranger may send and withdraw in a day, for each one that it may have open. */
 const WITHDRAWN_PER_OPEN = 10
 
-/** What becomes of a task from `from` that brings so many bytes. */
-export function admit(ctx: Needs, from: string, bytes: number): Admission {
-  const config = ctx.settings.current
-  if (ctx.contacts.isBlocked(from) || !config.accept_delegations) return 'refused'
-  if (ctx.contacts.isContact(from)) return 'open'
-  const dayAgo = ctx.now() - DAY_MS
-  const isFull =
-    tasksUnderWay(ctx.store, from, dayAgo) >= config.guest_messages ||
-    tasksWithdrawn(ctx.store, from, dayAgo) >= config.guest_messages * WITHDRAWN_PER_OPEN ||
-    wordsUntaken(ctx.store, from) >= config.guest_messages ||
-    !hasRoom(ctx, from, bytes)
-  if (!isFull) return 'pending'
-  count(ctx.store, STRANGERS_REFUSED)
-  return 'refused'
+type AdmissionParts = { store: Store; contacts: Contacts; settings: Settings }
+
+export class Admissions {
+  readonly #parts: AdmissionParts
+  readonly #now: () => number
+
+  constructor(parts: AdmissionParts, now: () => number) {
+    this.#parts = parts
+    this.#now = now
+  }
+
+  /** What becomes of a task from `from` that brings so many bytes. */
+  admit(from: string, bytes: number): Admission {
+    const { store, contacts, settings } = this.#parts
+    const config = settings.current
+    if (contacts.isBlocked(from) || !config.accept_delegations) return 'refused'
+    if (contacts.isContact(from)) return 'open'
+    const dayAgo = this.#now() - DAY_MS
+    const isFull =
+      tasksUnderWay(store, from, dayAgo) >= config.guest_messages ||
+      tasksWithdrawn(store, from, dayAgo) >= config.guest_messages * WITHDRAWN_PER_OPEN ||
+      wordsUntaken(store, from) >= config.guest_messages ||
+      !hasRoom(store, from, bytes)
+    if (!isFull) return 'pending'
+    count(store, STRANGERS_REFUSED)
+    return 'refused'
+  }
+
+  /** Whether the other side may add a message of so many bytes; a stranger's tasks that nobody took count together. */
+  mayAdd({ peer, side, state, capability }: Interaction, bytes: number): boolean {
+    const { store, contacts, settings } = this.#parts
+    const isTaken = side === 'sent' || (state !== 'pending' && capability === null)
+    if (isTaken || contacts.isContact(peer)) return true
+    return wordsUntaken(store, peer) < settings.current.guest_messages && hasRoom(store, peer, bytes)
+  }
 }
 
-/** Whether the other side may add a message of so many bytes; a stranger's tasks that nobody took count together. */
-export function mayAdd(ctx: Needs, { peer, side, state, capability }: Interaction, bytes: number): boolean {
-  const isTaken = side === 'sent' || (state !== 'pending' && capability === null)
-  if (isTaken || ctx.contacts.isContact(peer)) return true
-  return wordsUntaken(ctx.store, peer) < ctx.settings.current.guest_messages && hasRoom(ctx, peer, bytes)
-}
-
-function hasRoom({ store }: Needs, peer: string, bytes: number): boolean {
+function hasRoom(store: Store, peer: string, bytes: number): boolean {
   const { each, all } = UNTAKEN_BYTES_MAX
   return bytesUntaken(store, peer) + bytes <= each && bytesUntaken(store) + bytes <= all
 }
 
 /** A task that is not taken leaves none of its files here. */
-export function dropFiles(ctx: Needs, interaction: Interaction): void {
-  const { store, attachments } = ctx
+export function dropFiles(store: Store, attachments: Attachments, interaction: Interaction): void {
   const cids = forgetIncomingFiles(store, interaction.key)
   store.afterCommit(() => attachments.removeUnnamed(store, cids))
 }

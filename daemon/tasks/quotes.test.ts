@@ -17,9 +17,8 @@ import { addPayment, paymentOf } from '../store/payments.ts'
 import { quoteOf } from '../store/quotes.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED } from '../testing/scripted-hub.ts'
-import { delegateTask } from './delegation.ts'
 import { textMessage } from './messages.ts'
-import { paidMarkOf, takeQuote, takeSettlements } from './quotes.ts'
+import { paidMarkOf } from './quotes.ts'
 
 const PAYMENT = contentId(utf8('a payment'))
 const SALT = new Uint8Array(32).fill(7)
@@ -33,7 +32,7 @@ let id: string
 beforeEach(async () => {
   world = new TestWorld()
   ;({ alice, bob } = await world.pair())
-  id = delegateTask(alice.ctx, { to: bob.aid, task: 'count', pay: true, max_credits: 9 })
+  id = alice.tasks.delegation.delegate({ to: bob.aid, task: 'count', pay: true, max_credits: 9 })
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
@@ -51,7 +50,7 @@ const quote = (changes: Partial<Quote> = {}): Quote => ({
 })
 const rendered = (asked: Quote, why?: string) =>
   utf8(renderEffect(quoteEffect(asked, why), paymentRequired(asked)))
-const takes = (document: Uint8Array) => alice.within(() => takeQuote(alice.ctx, of(), document))
+const takes = (document: Uint8Array) => alice.within(() => alice.tasks.told.takeQuote(of(), document))
 const pays = (side: 'payer' | 'payee' = 'payer') =>
   alice.within(() =>
     addPayment(alice.ctx.store, {
@@ -100,7 +99,9 @@ describe('a price', () => {
 
   test('that cannot be kept is a fault of this node, not of the price', () => {
     const nowhere = { ...of(), key: 9999 }
-    expect(() => alice.within(() => takeQuote(alice.ctx, nowhere, rendered(quote())))).toThrow(/FOREIGN KEY/)
+    expect(() => alice.within(() => alice.tasks.told.takeQuote(nowhere, rendered(quote())))).toThrow(
+      /FOREIGN KEY/,
+    )
   })
 
   test('wakes what pays', async () => {
@@ -148,7 +149,7 @@ describe('the receipts of a hub that come with an answer', () => {
     )
   const { held, paid: moved, captured, returned, redeemed } = settlementKinds
   const kept = (...settlements: Uint8Array[]) => {
-    alice.within(() => takeSettlements(alice.ctx, of(), settlements))
+    alice.within(() => alice.tasks.told.takeSettlements(of(), settlements))
     return [paid()?.heldReceipt, paid()?.endReceipt]
   }
 
@@ -198,7 +199,7 @@ describe('the receipts of a hub that come with an answer', () => {
     const [said] = alice.messages(id)
     const marked = (...answers: { kind: number; payload: Uint8Array }[]) =>
       paidMarkOf(
-        alice.ctx,
+        alice.ctx.store,
         of(),
         answers.map(answer => ({ ...said, ...answer }) as never),
       )

@@ -5,48 +5,77 @@
 import type { InteractionSummary } from '../../protocol/control/shapes.ts'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { Receipt, Review, receiptDigest } from '../../protocol/proof/receipt.ts'
-import type { Context } from '../context.ts'
+import type { Waker } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
 import type { Store } from '../store/open.ts'
 import { dropRating, keepRatingRow, type RatingRow, ratingOf } from '../store/ratings.ts'
 import { keepReviewRow, type ReviewRow, reviewOf } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
 
-type Needs = Pick<Context, 'store' | 'wakers' | 'now'>
 export type Rating = Pick<RatingRow, 'rating' | 'comment'>
 
 const REVIEW_WINDOW_MS = 30 * 86_400_000
 const UNDERWAY = 'on its way to the hub'
 const WITHOUT_RECEIPT: readonly string[] = ['declined', 'cancelled', 'failed']
 
-/** Signs a review of a task whose receipt both sides signed; the first stays, and the same again is the same. */
-export function signReview(ctx: Needs, interaction: Interaction, { rating, comment }: Rating): void {
-  const earlier = reviewOf(ctx.store, interaction.key)
-  if (earlier !== undefined) {
-    if (earlier.rating !== rating || commentOf(earlier) !== comment)
-      refuse('wrong_state', 'this task is already reviewed')
-    return
+export class Ratings {
+  readonly #store: Store
+  readonly #uploads: Waker
+  readonly #now: () => number
+
+  /** `uploads`: what brings reviews to the hub. */
+  constructor(store: Store, uploads: Waker, now: () => number) {
+    this.#store = store
+    this.#uploads = uploads
+    this.#now = now
   }
-  const receipt = Receipt.decode(interaction.receipt as Uint8Array)
-  const review = Review.encode({
-    v: 1,
-    receiptDigest: receiptDigest(receipt.bodyBytes),
-    rating: rating as 1 | 2 | 3 | 4 | 5,
-    comment,
-    ts: ctx.now(),
-  })
-  keepReviewRow(ctx.store, {
-    interaction: interaction.key,
-    rating,
-    review,
-    cid: cidText(contentId(review)),
-    reason: UNDERWAY,
-    reasonBy: 'node',
-    nextAt: ctx.now(),
-    until: receipt.body.end + REVIEW_WINDOW_MS,
-  })
-  dropRating(ctx.store, interaction.key)
-  ctx.store.afterCommit(() => ctx.wakers.reviews.wake())
+
+  /** Signs a review of a task whose receipt both sides signed; the first stays, and the same again is the same. */
+  sign(interaction: Interaction, { rating, comment }: Rating): void {
+    const store = this.#store
+    const earlier = reviewOf(store, interaction.key)
+    if (earlier !== undefined) {
+      if (earlier.rating !== rating || commentOf(earlier) !== comment)
+        refuse('wrong_state', 'this task is already reviewed')
+      return
+    }
+    const receipt = Receipt.decode(interaction.receipt as Uint8Array)
+    const now = this.#now()
+    const review = Review.encode({
+      v: 1,
+      receiptDigest: receiptDigest(receipt.bodyBytes),
+      rating: rating as 1 | 2 | 3 | 4 | 5,
+      comment,
+      ts: now,
+    })
+    keepReviewRow(store, {
+      interaction: interaction.key,
+      rating,
+      review,
+      cid: cidText(contentId(review)),
+      reason: UNDERWAY,
+      reasonBy: 'node',
+      nextAt: now,
+      until: receipt.body.end + REVIEW_WINDOW_MS,
+    })
+    dropRating(store, interaction.key)
+    store.afterCommit(() => this.#uploads.wake())
+  }
+
+  /** A review where the receipt is there, else a rating that waits for it in place of an earlier one. */
+  keep(interaction: Interaction, { rating, comment }: Rating): void {
+    if (interaction.side !== 'sent') refuse('wrong_state', 'only who delegated a task can review it')
+    if (WITHOUT_RECEIPT.includes(interaction.state))
+      refuse('wrong_state', `this interaction is ${interaction.state}; without a receipt it takes no rating`)
+    if (isSigned(interaction)) this.sign(interaction, { rating, comment })
+    else keepRatingRow(this.#store, { interaction: interaction.key, rating, comment })
+  }
+
+  /** The receipt is signed: a rating that waited for it becomes a review. */
+  signKept(interaction: Interaction): void {
+    const kept = ratingOf(this.#store, interaction.key)
+    if (kept !== undefined) this.sign(interaction, kept)
+  }
 }
 
 const commentOf = ({ review }: Pick<ReviewRow, 'review'>): string => Review.decode(review).comment
@@ -54,21 +83,6 @@ const commentOf = ({ review }: Pick<ReviewRow, 'review'>): string => Review.deco
 /** Whether both sides signed the receipt that is held. */
 export const isSigned = ({ receipt, receiptState }: Interaction): boolean =>
   receipt !== null && receiptState === 'signed'
-
-/** A review where the receipt is there, else a rating that waits for it in place of an earlier one. */
-export function keepRating(ctx: Needs, interaction: Interaction, { rating, comment }: Rating): void {
-  if (interaction.side !== 'sent') refuse('wrong_state', 'only who delegated a task can review it')
-  if (WITHOUT_RECEIPT.includes(interaction.state))
-    refuse('wrong_state', `this interaction is ${interaction.state}; without a receipt it takes no rating`)
-  if (isSigned(interaction)) signReview(ctx, interaction, { rating, comment })
-  else keepRatingRow(ctx.store, { interaction: interaction.key, rating, comment })
-}
-
-/** The receipt is signed: a rating that waited for it becomes a review. */
-export function signKeptRating(ctx: Needs, interaction: Interaction): void {
-  const kept = ratingOf(ctx.store, interaction.key)
-  if (kept !== undefined) signReview(ctx, interaction, kept)
-}
 
 /** How a rating that waits for its receipt stands, for listings. */
 export function keptRating(

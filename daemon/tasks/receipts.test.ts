@@ -8,20 +8,9 @@ import { CounterSignature, Receipt, type ReceiptBody, receiptBodyHash } from '..
 import { taskReading, warningsOf } from '../control/parts.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { acceptEnd, proposeEnd } from './conversation.ts'
 import { textMessage } from './messages.ts'
-import { makeReceipt, takeCounterSignature } from './receipt-provider.ts'
-import {
-  acceptReceipt,
-  disputeOverdueReceipts,
-  isOfProvider,
-  remakeCounterSignature,
-  settleReceipt,
-  takeReceipt,
-} from './receipt-requester.ts'
 import { coveredMessages, resultOf } from './receipts.ts'
 import { keepReview } from './reviews.ts'
-import { verifyInteraction } from './verify.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -39,9 +28,9 @@ const set = (node: TestNode, changes: Partial<Interaction>) =>
   node.within(() => node.ctx.threads.update(of(node), changes))
 /** Both last messages exist on both sides; the receipt has not arrived. */
 async function cut(): Promise<Receipt> {
-  alice.within(() => proposeEnd(alice.ctx, of(alice)))
+  alice.within(() => alice.tasks.endings.propose(of(alice)))
   await world.settle()
-  bob.within(() => acceptEnd(bob.ctx, of(bob)))
+  bob.within(() => bob.tasks.endings.accept(of(bob)))
   const made = Receipt.decode(of(bob).receipt as Uint8Array)
   // The acceptance goes ahead of the receipt.
   alice.hub.answers({})
@@ -55,7 +44,7 @@ async function cut(): Promise<Receipt> {
 }
 const signed = (body: ReceiptBody, changes: Partial<ReceiptBody> = {}) =>
   Receipt.sign(bob.ctx.identity.seed, { ...body, ...changes })
-const taken = (receipt: Receipt) => alice.within(() => takeReceipt(alice.ctx, of(alice), receipt))
+const taken = (receipt: Receipt) => alice.within(() => alice.tasks.heldReceipts.take(of(alice), receipt))
 const records = (node: TestNode, eventType: string) => node.ctx.chain.read({ eventType })
 
 describe('the receipt of a provider', () => {
@@ -86,7 +75,7 @@ describe('the receipt of a provider', () => {
     const [lost] = bob.messages(id).slice(-1) as [Message]
     bob.within(() => bob.ctx.threads.setDelivery(lost.key, 'failed', 'x'))
     set(bob, { peerLast: 3, ownLast: 4, peerLacks: '[3,9]', commitment: of(bob).commitment })
-    const made = bob.within(() => makeReceipt(bob.ctx, of(bob)))
+    const made = bob.within(() => bob.tasks.ownReceipts.make(of(bob)))
     const { cover } = Receipt.decode(made.receipt as Uint8Array).body
     expect(cover).toEqual([
       [3, [2, 3]],
@@ -96,15 +85,15 @@ describe('the receipt of a provider', () => {
 
   test('is not made where too much is missing, or while the chain is quarantined', () => {
     set(bob, { peerLast: 1026, ownLast: 1 })
-    expect(bob.within(() => makeReceipt(bob.ctx, of(bob)))).toMatchObject({
+    expect(bob.within(() => bob.tasks.ownReceipts.make(of(bob)))).toMatchObject({
       reason: 'no receipt: too many messages are missing',
       receipt: null,
     })
     set(bob, { peerLast: 1025 })
-    expect(bob.within(() => makeReceipt(bob.ctx, of(bob))).receipt).not.toBeNull()
+    expect(bob.within(() => bob.tasks.ownReceipts.make(of(bob))).receipt).not.toBeNull()
     set(bob, { receipt: null })
     bob.ctx.chain.append('svc.chain.fork', {})
-    expect(bob.within(() => makeReceipt(bob.ctx, of(bob)))).toMatchObject({
+    expect(bob.within(() => bob.tasks.ownReceipts.make(of(bob)))).toMatchObject({
       reason: 'no receipt: the evidence chain is quarantined',
       receipt: null,
     })
@@ -113,7 +102,7 @@ describe('the receipt of a provider', () => {
   test('made anew has one record, and the requester may sign either', async () => {
     const first = await cut()
     world.pass(1000)
-    bob.within(() => makeReceipt(bob.ctx, of(bob)))
+    bob.within(() => bob.tasks.ownReceipts.make(of(bob)))
     expect(records(bob, 'svc.interaction.receipt')).toHaveLength(1)
     const signer = alice.ctx.identity
     const counter = CounterSignature.sign(signer.seed, {
@@ -123,7 +112,7 @@ describe('the receipt of a provider', () => {
       chainHead: GENESIS,
       bodyHash: receiptBodyHash(first.bodyBytes),
     })
-    const kept = bob.within(() => takeCounterSignature(bob.ctx, of(bob), { counterSignature: counter }))
+    const kept = bob.within(() => bob.tasks.counterSignatures.take(of(bob), { counterSignature: counter }))
     expect(kept).toMatchObject({ receiptState: 'signed', receipt: Receipt.encode(first) })
     const own = bob.messages(id).filter(({ kind }) => kind === kinds.receipt)
     expect(own.map(({ delivery }) => delivery)).toEqual(['delivered', 'delivered'])
@@ -132,10 +121,10 @@ describe('the receipt of a provider', () => {
     signer.rotate(alice.hub.identity.aid, world.clock.ms + 1)
     bob.within(() => peers.learn(signer.log, undefined))
     expect(log.seq).toBe(counter.body.kelSeq)
-    expect(takeCounterSignature(bob.ctx, of(bob), { counterSignature: counter })).toBeUndefined()
+    expect(bob.tasks.counterSignatures.take(of(bob), { counterSignature: counter })).toBeUndefined()
     const foreign = { ...counter, body: { ...counter.body, bodyHash: new Uint8Array(32) } }
     expect(
-      takeCounterSignature(bob.ctx, of(bob), { counterSignature: foreign as CounterSignature }),
+      bob.tasks.counterSignatures.take(of(bob), { counterSignature: foreign as CounterSignature }),
     ).toBeUndefined()
   })
 })
@@ -158,7 +147,7 @@ describe('the answer in a receipt', () => {
 
   test('comes from the messages of its side that are held and not left out', () => {
     const numbers = (side: [number, number[]]) =>
-      coveredMessages(bob.ctx, of(bob), 'in', side).map(({ number }) => number)
+      coveredMessages(bob.ctx.threads, of(bob), 'in', side).map(({ number }) => number)
     expect([numbers([1, []]), numbers([5, []]), numbers([1, [1]])]).toEqual([[1], [1], []])
   })
 })
@@ -209,7 +198,7 @@ describe('a requester', () => {
 
   test('takes for a receipt only what the provider signed', async () => {
     const { body } = await cut()
-    const isTaken = (seed: Uint8Array) => isOfProvider(alice.ctx, of(alice), Receipt.sign(seed, body))
+    const isTaken = (seed: Uint8Array) => alice.tasks.judge.isOfProvider(of(alice), Receipt.sign(seed, body))
     expect(isTaken(bob.ctx.identity.seed)).toBe(true)
     expect([alice.ctx.identity.seed, new Uint8Array(32).fill(9)].map(isTaken)).toEqual([false, false])
   })
@@ -239,15 +228,19 @@ describe('a requester', () => {
     expect(records(alice, 'svc.receipt.contradiction')).toHaveLength(1)
     expect(of(alice)).toMatchObject({ receiptState: 'disputed', contradicting: Receipt.encode(other) })
     expect(warningsOf(alice.ctx).list().join()).toContain('two receipts of one task')
-    expect(verifyInteraction(alice.ctx, of(alice), true).verdict).toBe('invalid')
+    expect(alice.tasks.verdicts.on(of(alice), true).verdict).toBe('invalid')
     const uploads = { firstAnswer: async () => {} }
-    const rated = keepReview(alice.ctx, uploads, of(alice), { rating: 5, comment: '' })
+    const rated = keepReview(
+      { store: alice.ctx.store, ratings: alice.tasks.ratings, uploads: uploads },
+      of(alice),
+      { rating: 5, comment: '' },
+    )
     await expect(rated).rejects.toMatchObject({ code: 'no_receipt' })
   })
 
   describe('whose provider signed a wrong receipt first and a right one later', () => {
     const wrong = { status: 'FAILED' } as const
-    const accepted = () => alice.within(() => acceptReceipt(alice.ctx, of(alice)))
+    const accepted = () => alice.within(() => alice.tasks.heldReceipts.accept(of(alice)))
     const isOffered = () =>
       taskReading(alice.ctx)
         .views.thread(of(alice), { fromTurn: 1, maxChars: 1 })
@@ -270,7 +263,7 @@ describe('a requester', () => {
         { payload: { receipt_verified: false } },
         { payload: { receipt_verified: true } },
       ])
-      expect(verifyInteraction(alice.ctx, of(alice), true).verdict).toBe('valid')
+      expect(alice.tasks.verdicts.on(of(alice), true).verdict).toBe('valid')
       expect(isOffered()).toBe(false)
     })
 
@@ -304,11 +297,11 @@ describe('a requester', () => {
     expect(taken(anew)).toMatchObject({ receiptState: 'signed', contradicting: null })
     const forged = Receipt.sign(alice.ctx.identity.seed, { ...receipt.body, status: 'FAILED' })
     expect(taken(forged)).toMatchObject({ receiptState: 'signed', contradicting: null })
-    const verdict = verifyInteraction(alice.ctx, of(alice), true)
+    const verdict = alice.tasks.verdicts.on(of(alice), true)
     expect(verdict.signed_by).toEqual(['provider', 'requester'])
     expect(verdict.says).toContain('The requester counter-signed it.')
     set(alice, { counterSignature: null })
-    expect(verifyInteraction(alice.ctx, of(alice), true)).toMatchObject({
+    expect(alice.tasks.verdicts.on(of(alice), true)).toMatchObject({
       signed_by: ['provider'],
       says: expect.stringContaining("requester's signature was not shown"),
     })
@@ -366,7 +359,9 @@ describe('a requester', () => {
     expect(taken(receipt)).toMatchObject({ receiptState: 'waiting', counterSignature: null })
     expect(of(alice).receiptNote).toContain('missing message')
     alice.ctx.store.run('UPDATE messages SET number = 1 WHERE key = ?', answer?.key ?? 0)
-    expect(alice.within(() => settleReceipt(alice.ctx, of(alice), receipt)).receiptState).toBe('signed')
+    expect(alice.within(() => alice.tasks.heldReceipts.settle(of(alice), receipt)).receiptState).toBe(
+      'signed',
+    )
   })
 
   test('disputes what still waits when no mail of its time can come any more', async () => {
@@ -377,10 +372,10 @@ describe('a requester', () => {
     alice.ctx.store.run('UPDATE messages SET kind = ? WHERE key = ?', kinds.receipt, answer?.key ?? 0)
     const at = alice.ctx.threads.message(answer?.key ?? 0).at
     world.clock.ms = at + 14 * DAY_MS + HOUR_MS
-    alice.within(() => disputeOverdueReceipts(alice.ctx))
+    alice.within(() => alice.tasks.heldReceipts.disputeOverdue(alice.ctx.store, alice.ctx.now()))
     expect(of(alice).receiptState).toBe('waiting')
     world.pass(1)
-    alice.within(() => disputeOverdueReceipts(alice.ctx))
+    alice.within(() => alice.tasks.heldReceipts.disputeOverdue(alice.ctx.store, alice.ctx.now()))
     expect(of(alice).receiptState).toBe('disputed')
   })
 
@@ -397,12 +392,10 @@ describe('a requester', () => {
   test('makes its signature anew under a new key, and only where there is one', async () => {
     const receipt = await cut()
     const plain = { withReceipt: false }
-    expect(
-      alice.within(() => remakeCounterSignature(alice.ctx, of(alice), plain)).counterSignature,
-    ).toBeNull()
+    expect(alice.within(() => alice.tasks.counterSigner.remake(of(alice), plain)).counterSignature).toBeNull()
     taken(receipt)
     alice.ctx.identity.rotate(alice.hub.identity.aid, world.clock.ms + 1)
-    const made = alice.within(() => remakeCounterSignature(alice.ctx, of(alice), plain))
+    const made = alice.within(() => alice.tasks.counterSigner.remake(of(alice), plain))
     const counter = CounterSignature.decode(made.counterSignature as Uint8Array)
     expect(counter.body.kelSeq).toBe(alice.ctx.identity.log.seq)
     const [newest] = alice.messages(id).slice(-1) as [Message]

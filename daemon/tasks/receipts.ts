@@ -4,10 +4,8 @@ import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentBytes, emptyResult, parseResultDocument } from '../../protocol/proof/documents.ts'
 import type { Status } from '../../protocol/proof/effect.ts'
 import { coveredNumbers } from '../../protocol/proof/receipt.ts'
-import type { Context } from '../context.ts'
-import type { Interaction, Message } from '../store/threads.ts'
-
-type Needs = Pick<Context, 'threads'>
+import type { Clocks } from '../platform/clock.ts'
+import type { Interaction, Message, Threads } from '../store/threads.ts'
 
 export type Result = { bytes: Uint8Array; cid: Uint8Array; status: Status }
 
@@ -32,16 +30,13 @@ export function resultOf(covered: readonly Message[]): Result {
 
 /** Messages of one direction in the cut, by number, without those in `missing`. */
 export function coveredMessages(
-  ctx: Needs,
+  threads: Threads,
   interaction: Interaction,
   direction: 'out' | 'in',
   side: [number, number[]],
 ): Message[] {
-  return coveredNumbers(side).flatMap(
-    number => ctx.threads.byNumber(interaction.key, direction, number) ?? [],
-  )
+  return coveredNumbers(side).flatMap(number => threads.byNumber(interaction.key, direction, number) ?? [])
 }
 
 /** A time of this node's clock as the hub's clock had it, as far as the two differ now. */
-export const inHubTime = (ctx: Pick<Context, 'now' | 'hubNow'>, at: number): number =>
-  at + ctx.hubNow() - ctx.now()
+export const inHubTime = ({ now, hubNow }: Clocks, at: number): number => at + hubNow() - now()

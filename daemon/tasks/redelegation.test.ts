@@ -1,4 +1,5 @@
 /** A task that its recipient lost with a restore is delegated once more: the same, tied to the old one, and not paid twice. */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,8 +11,7 @@ import { quoteOf } from '../store/quotes.ts'
 import type { Interaction } from '../store/threads.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { PaidWorld, PRICE } from '../testing/paying.ts'
-import { commitTask, delegateTask } from './delegation.ts'
-import { redelegate } from './redelegation.ts'
+import { taskParts } from './open.ts'
 
 let folder: string
 beforeEach(() => {
@@ -30,7 +30,7 @@ const shown = ({ ctx }: TestNode, id: string) => {
   return taskReading(ctx).views.thread(interaction, { fromTurn: 1, maxChars: undefined })
 }
 const anewOf = ({ ctx }: TestNode, id: string) =>
-  redelegate(ctx, ctx.threads.findById(id) as Interaction, task => commitTask(ctx, task))
+  taskParts(ctx).redelegation.redelegate(ctx.threads.findById(id) as Interaction)
 const filesOf = (node: TestNode, id: string) =>
   node
     .messages(id)
@@ -51,7 +51,7 @@ describe('a task that was lost', () => {
     world.pass(HOUR_MS)
     // too large for one envelope of a stranger: each goes in a message of its own
     const attach = [file('first.bin', 150_000), file('second.bin', 150_000)]
-    id = delegateTask(alice.ctx, { to: bob.aid, task: 'compare the two', attach })
+    id = alice.tasks.delegation.delegate({ to: bob.aid, task: 'compare the two', attach })
     await world.settle()
     world.pass(HOUR_MS)
     bob = await world.restore(bob, archive, madeAtMs)
@@ -135,7 +135,7 @@ test('what is paid for goes on with every file, also those that went in messages
   const { ctx } = alice.node
   const attach = [file('first.bin', 150_000), file('second.bin', 150_000)]
   const asked = { to: bob.node.aid, task: 'compare the two', attach, pay: true, max_credits: PRICE }
-  const quoted = delegateTask(ctx, asked)
+  const quoted = taskParts(ctx).delegation.delegate(asked)
   expect(ctx.threads.attachmentsOf(alice.node.messages(quoted)[0]?.key ?? 0)).toEqual([])
   await world.turns(4)
   const paidAs = quoteOf(ctx.store, alice.node.thread(quoted).key)?.paidAs ?? -1

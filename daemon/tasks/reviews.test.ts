@@ -5,9 +5,8 @@ import { type ReviewRow, reviewOf } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED, refusedWith } from '../testing/scripted-hub.ts'
-import { acceptEnd, decline, proposeEnd } from './conversation.ts'
-import { keepRating } from './ratings.ts'
-import { keepReview, ReviewUploads, reviewStanding } from './reviews.ts'
+import { openReviewUploads } from './open.ts'
+import { keepReview, type ReviewUploads, reviewStanding } from './reviews.ts'
 
 const TEN_MINUTES_MS = 600_000
 const WINDOW_MS = 30 * DAY_MS
@@ -22,7 +21,7 @@ let id: string
 beforeEach(async () => {
   world = new TestWorld()
   ;({ alice, bob, id } = await world.conversation('signed'))
-  uploads = new ReviewUploads(alice.ctx)
+  uploads = openReviewUploads(alice.ctx)
   uploads.start()
 })
 afterEach(async () => {
@@ -31,7 +30,10 @@ afterEach(async () => {
 })
 
 const rate = (rating = 4, comment = 'as asked') =>
-  keepReview(alice.ctx, uploads, alice.thread(id), { rating, comment })
+  keepReview({ store: alice.ctx.store, ratings: alice.tasks.ratings, uploads: uploads }, alice.thread(id), {
+    rating,
+    comment,
+  })
 const calls = () => alice.hub.calls.filter(call => call === 'uploadReview').length
 const answers = (uploadReview: (upload: ReviewUpload) => Promise<Uint8Array>) =>
   alice.hub.answers({ uploadReview })
@@ -137,7 +139,11 @@ describe('a review', () => {
   })
 
   test('is the requester’s alone, and of a receipt that both signed', async () => {
-    const provider = keepReview(bob.ctx, uploads, bob.thread(id), { rating: 5, comment: '' })
+    const provider = keepReview(
+      { store: bob.ctx.store, ratings: bob.tasks.ratings, uploads: uploads },
+      bob.thread(id),
+      { rating: 5, comment: '' },
+    )
     await expect(provider).rejects.toMatchObject({ code: 'wrong_state' })
     alice.within(() => alice.ctx.threads.update(alice.thread(id), { receiptState: 'waiting' }))
     await expect(rate()).rejects.toMatchObject({ code: 'no_receipt' })
@@ -149,13 +155,13 @@ describe('a review', () => {
 
 describe('a rating that is given before the receipt is there', () => {
   const rateAt = (id: string, rating: number) =>
-    alice.within(() => keepRating(alice.ctx, alice.thread(id), { rating, comment: `${rating}` }))
+    alice.within(() => alice.tasks.ratings.keep(alice.thread(id), { rating, comment: `${rating}` }))
   const asked = async () => {
     const task = alice.delegate(bob, 'another').id
     await world.settle()
     bob.say(task, 'the answer')
     await world.settle()
-    alice.within(() => proposeEnd(alice.ctx, alice.thread(task)))
+    alice.within(() => alice.tasks.endings.propose(alice.thread(task)))
     return task
   }
   const standing = (task: string) => reviewStanding(alice.ctx.store, alice.thread(task))
@@ -164,7 +170,11 @@ describe('a rating that is given before the receipt is there', () => {
     attests()
     const task = await asked()
     rateAt(task, 2)
-    const later = await keepReview(alice.ctx, uploads, alice.thread(task), { rating: 4, comment: 'later' })
+    const later = await keepReview(
+      { store: alice.ctx.store, ratings: alice.tasks.ratings, uploads: uploads },
+      alice.thread(task),
+      { rating: 4, comment: 'later' },
+    )
     expect(later).toEqual({
       interaction_id: task,
       rating: 4,
@@ -176,7 +186,7 @@ describe('a rating that is given before the receipt is there', () => {
       review: { uploaded: false, reason: expect.stringMatching(/^kept: .* once both sides have signed/) },
     })
     await world.settle()
-    bob.within(() => acceptEnd(bob.ctx, bob.thread(task)))
+    bob.within(() => bob.tasks.endings.accept(bob.thread(task)))
     await world.settle()
     await expect
       .poll(() => standing(task), { interval: 5 })
@@ -189,7 +199,7 @@ describe('a rating that is given before the receipt is there', () => {
     const task = alice.delegate(bob, 'another').id
     await world.settle()
     rateAt(task, 5)
-    bob.within(() => decline(bob.ctx, bob.thread(task), 'no'))
+    bob.within(() => bob.tasks.leaving.decline(bob.thread(task), 'no'))
     await world.settle()
     expect(standing(task).review).toEqual({
       uploaded: false,
@@ -199,13 +209,13 @@ describe('a rating that is given before the receipt is there', () => {
   })
 
   test('is the requester’s alone, and the same after the receipt as before', async () => {
-    const ofBob = () => bob.within(() => keepRating(bob.ctx, bob.thread(id), { rating: 1, comment: '' }))
+    const ofBob = () => bob.within(() => bob.tasks.ratings.keep(bob.thread(id), { rating: 1, comment: '' }))
     expect(ofBob).toThrow('only who delegated')
     rateAt(id, 3)
     rateAt(id, 3)
     expect(() => rateAt(id, 4)).toThrow('already reviewed')
     const again = (comment: string) =>
-      alice.within(() => keepRating(alice.ctx, alice.thread(id), { rating: 3, comment }))
+      alice.within(() => alice.tasks.ratings.keep(alice.thread(id), { rating: 3, comment }))
     expect(() => again('in other words')).toThrow('already reviewed')
   })
 

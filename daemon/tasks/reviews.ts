@@ -18,11 +18,14 @@ import {
   Review,
   receiptBodyHash,
 } from '../../protocol/proof/receipt.ts'
-import type { Context } from '../context.ts'
+import type { CurrentHub } from '../hubs/current.ts'
 import { describe } from '../hubs/failures.ts'
 import type { HubClient, ReviewUpload } from '../hubs/hub.ts'
 import { learnHubKey } from '../hubs/log.ts'
+import type { PeerBook } from '../peers/peers.ts'
 import { Loop } from '../platform/loop.ts'
+import type { Machine } from '../platform/machine.ts'
+import type { Waker } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
 import type { Store } from '../store/open.ts'
 import { noReason, ownReason, reasonOfHub } from '../store/reasons.ts'
@@ -34,11 +37,9 @@ import {
   type ReviewRow,
   reviewOf,
 } from '../store/reviews.ts'
-import type { Interaction } from '../store/threads.ts'
-import { isSigned, keepRating, keptRating, type Rating, signReview } from './ratings.ts'
+import type { Interaction, Threads } from '../store/threads.ts'
+import { isSigned, keptRating, type Rating, type Ratings } from './ratings.ts'
 import { isRequester } from './standing.ts'
-
-type Needs = Pick<Context, 'store' | 'peers' | 'threads' | 'hub' | 'wakers' | 'log' | 'now'>
 
 const RETRY_MS = 10 * 60_000
 const PROBATION_RETRY_MS = 3_600_000
@@ -67,31 +68,32 @@ const FINAL_CODES = new Set([
 
 type ReviewReply = NonNullable<ReplyOf<Operations['review']>>
 
+type ReviewParts = { store: Store; ratings: Ratings; uploads: Pick<ReviewUploads, 'firstAnswer'> }
+
 /**
  * Keeps a review of a finished interaction, one a task, the first stays; answers what the hub said if it is quick. A
  * rating that waits for its receipt is replaced.
  */
 export async function keepReview(
-  ctx: Needs,
-  uploads: Pick<ReviewUploads, 'firstAnswer'>,
+  { store, ratings, uploads }: ReviewParts,
   interaction: Interaction,
   rating: Rating,
 ): Promise<ReviewReply> {
   if (!isRequester(interaction)) refuse('wrong_state', 'only who delegated a task can review it')
   if (!isSigned(interaction)) {
-    if (keptRating(ctx.store, interaction) === undefined)
+    if (keptRating(store, interaction) === undefined)
       refuse('no_receipt', 'there is no receipt signed by both sides yet')
-    ctx.store.transaction(() => keepRating(ctx, interaction, rating), 'node.review')
+    store.transaction(() => ratings.keep(interaction, rating), 'node.review')
     return {
       interaction_id: interaction.id,
       rating: rating.rating,
-      ...keptRating(ctx.store, interaction)?.review,
+      ...keptRating(store, interaction)?.review,
       uploaded: false,
     }
   }
-  ctx.store.transaction(() => signReview(ctx, interaction, rating), 'node.review')
+  store.transaction(() => ratings.sign(interaction, rating), 'node.review')
   await uploads.firstAnswer(interaction.key)
-  return replyOf(interaction, reviewOf(ctx.store, interaction.key) as ReviewRow)
+  return replyOf(interaction, reviewOf(store, interaction.key) as ReviewRow)
 }
 
 const replyOf = (interaction: Interaction, row: ReviewRow): ReviewReply => ({
@@ -123,19 +125,23 @@ export function reviewStanding(
     : { rating: row.rating, review: standingOf(row) }
 }
 
+type UploadParts = { store: Store; peers: PeerBook; threads: Threads; hub: CurrentHub; waker: Waker }
+
 /** Uploads kept reviews one after another, each when its time has come. */
 export class ReviewUploads {
-  readonly #ctx: Needs & Pick<Context, 'timers' | 'timings'>
+  readonly #parts: UploadParts
+  readonly #machine: Machine
   readonly #loop: Loop
   readonly #waiting = new Map<number, () => void>()
 
-  constructor(ctx: Needs & Pick<Context, 'timers' | 'timings'>) {
-    this.#ctx = ctx
+  constructor(parts: UploadParts, machine: Machine, restFirstMs: number) {
+    this.#parts = parts
+    this.#machine = machine
     this.#loop = new Loop({
       name: 'reviews',
-      waker: ctx.wakers.reviews,
-      log: ctx.log,
-      restFirstMs: ctx.timings.backoffFirstMs,
+      waker: parts.waker,
+      log: machine.log,
+      restFirstMs,
       turn: signal => this.#turn(signal),
     })
   }
@@ -156,7 +162,8 @@ export class ReviewUploads {
 
   /** Resolves after the attempt that is due for this review, or after a short time without it; at once where none is due. */
   async firstAnswer(interaction: number): Promise<void> {
-    const { hub, timers, wakers } = this.#ctx
+    const { hub, waker } = this.#parts
+    const { timers } = this.#machine
     if (hub.home === undefined || this.#loop.signal.aborted || !this.#isDue(interaction)) return
     await new Promise<void>(resolve => {
       const timer = timers.after(FIRST_ANSWER_MS, resolve)
@@ -164,18 +171,18 @@ export class ReviewUploads {
         timers.clear(timer)
         resolve()
       })
-      wakers.reviews.wake()
+      waker.wake()
     })
     this.#waiting.delete(interaction)
   }
 
   #isDue(interaction: number): boolean {
-    const row = reviewOf(this.#ctx.store, interaction)
-    return row?.state === 'kept' && row.nextAt <= this.#ctx.now()
+    const row = reviewOf(this.#parts.store, interaction)
+    return row?.state === 'kept' && row.nextAt <= this.#machine.now()
   }
 
   async #turn(signal: AbortSignal): Promise<number> {
-    for (const row of dueReviews(this.#ctx.store, this.#ctx.now(), DUE_MAX)) {
+    for (const row of dueReviews(this.#parts.store, this.#machine.now(), DUE_MAX)) {
       if (signal.aborted) break
       await this.#attempt(row).finally(() => this.#waiting.get(row.interaction)?.())
     }
@@ -183,14 +190,14 @@ export class ReviewUploads {
   }
 
   #pauseMs(): number {
-    const next = nextReviewAt(this.#ctx.store)
-    return next === undefined ? ROUND_MS : Math.min(Math.max(next - this.#ctx.now(), 1000), ROUND_MS)
+    const next = nextReviewAt(this.#parts.store)
+    return next === undefined ? ROUND_MS : Math.min(Math.max(next - this.#machine.now(), 1000), ROUND_MS)
   }
 
   async #attempt(row: ReviewRow): Promise<void> {
-    const now = this.#ctx.now()
+    const now = this.#machine.now()
     if (now >= row.until) return this.#settle(row, 'refused', ownReason(SAYS.late))
-    const hub = this.#ctx.hub.home
+    const hub = this.#parts.hub.home
     if (hub === undefined) return this.#postpone(row, ownReason(SAYS.noHub), now + RETRY_MS)
     const upload = this.#uploadOf(row)
     if (upload === undefined) return this.#settle(row, 'refused', ownReason(SAYS.incomplete))
@@ -205,8 +212,10 @@ export class ReviewUploads {
   }
 
   #uploadOf(row: ReviewRow): ReviewUpload | undefined {
-    const { receipt, receiptState, counterSignature, rsalt, peer } = this.#ctx.threads.byKey(row.interaction)
-    const provider = this.#ctx.peers.find(peer)
+    const { receipt, receiptState, counterSignature, rsalt, peer } = this.#parts.threads.byKey(
+      row.interaction,
+    )
+    const provider = this.#parts.peers.find(peer)
     if (
       receiptState !== 'signed' ||
       receipt === null ||
@@ -224,7 +233,7 @@ export class ReviewUploads {
   }
 
   #afterFailure(row: ReviewRow, hub: HubClient, error: unknown): void {
-    const now = this.#ctx.now()
+    const now = this.#machine.now()
     if (!(error instanceof Refused)) this.#postpone(row, reasonOfHub(describe(error)), now + RETRY_MS)
     // The answer to an earlier upload may have been lost on its way.
     else if (error.code === 'review_exists') this.#settle(row, 'uploaded', reasonOfHub(error.code))
@@ -240,7 +249,7 @@ export class ReviewUploads {
   }
 
   #postpone(row: ReviewRow, why: Why, nextAt: number): void {
-    postponeReview(this.#ctx.store, row.interaction, { ...why, nextAt })
+    postponeReview(this.#parts.store, row.interaction, { ...why, nextAt })
   }
 
   #settle(
@@ -249,8 +258,8 @@ export class ReviewUploads {
     why: Why,
     attestation: Uint8Array | null = null,
   ): void {
-    concludeReview(this.#ctx.store, row.interaction, { state, ...why, attestation })
-    this.#ctx.log.info({ state, reason: why.reason }, 'review')
+    concludeReview(this.#parts.store, row.interaction, { state, ...why, attestation })
+    this.#machine.log.info({ state, reason: why.reason }, 'review')
   }
 }
 

@@ -1,8 +1,8 @@
 /** Where an interaction stands: whose it is, whether it is over, and whether its transcript is complete. */
-import type { Context } from '../context.ts'
 import { isNumberOpen } from '../store/interactions.ts'
 import { unseenAbove } from '../store/messages.ts'
-import type { Interaction } from '../store/threads.ts'
+import type { Store } from '../store/open.ts'
+import type { Interaction, Threads } from '../store/threads.ts'
 
 const OVER_STATES = new Set(['ended', 'declined', 'cancelled', 'failed', 'expired'])
 const OVER_ELSEWHERE =
@@ -35,11 +35,7 @@ export function waitingFor(
 }
 
 /** What nobody has seen above the end of a task fails. */
-export function failAbove(
-  { store, threads }: Pick<Context, 'store' | 'threads'>,
-  { key }: Interaction,
-  number: number,
-): void {
+export function failAbove(store: Store, threads: Threads, { key }: Interaction, number: number): void {
   for (const message of unseenAbove(store, key, number))
     threads.setDelivery(message.key, 'failed', OVER_ELSEWHERE)
 }

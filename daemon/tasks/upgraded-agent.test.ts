@@ -1,4 +1,5 @@
 /** A coding agent that was upgraded since it was set: it is tried before it answers anybody. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +8,8 @@ import { ANSWER, type RecordingModel, startRecordingModel } from '../../autorepl
 import { type Leak, placeScriptedAgent } from '../../autoreply/attack/testing.ts'
 import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { AutoReply } from './auto-reply.ts'
+import type { AutoReply } from './auto-reply.ts'
+import { openAutoReply } from './open.ts'
 
 const claude: AutoReplyConfig = { backend: 'exec', agent: 'claude', sandbox: false, poll_interval_seconds: 1 }
 const LATER = { timeout: 15_000, interval: 20 }
@@ -25,7 +27,7 @@ beforeEach(async () => {
   bin = mkdtempSync(join(tmpdir(), 'svc-upgraded-'))
   model = await startRecordingModel({ task: 'count', words: ['owner'], calls: [] })
   const env = { PATH: upgradeTo('none'), HOME: bin, ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'none' }
-  loop = new AutoReply(bob.ctx, env, () => [])
+  loop = openAutoReply(bob.ctx, env, () => [])
 })
 afterEach(async () => {
   await loop.stop()

@@ -6,8 +6,6 @@ import { markQuotePaid, orderPayment } from '../store/quotes.ts'
 import { concludeReview } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { keepRating } from './ratings.ts'
-import { verifyInteraction, verifyNow } from './verify.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -23,8 +21,7 @@ afterEach(() => world[Symbol.asyncDispose]())
 
 const set = (node: TestNode, changes: Partial<Interaction>) =>
   node.within(() => node.ctx.threads.update(node.thread(id), changes))
-const verdict = (node: TestNode, isKeyChecked = true) =>
-  verifyInteraction(node.ctx, node.thread(id), isKeyChecked)
+const verdict = (node: TestNode, isKeyChecked = true) => node.tasks.verdicts.on(node.thread(id), isKeyChecked)
 const forget = (node: TestNode) =>
   node.ctx.store.run('UPDATE interactions SET receipt_seq = NULL WHERE key = ?', node.thread(id).key)
 const isOutOfReach = async () => {
@@ -69,7 +66,7 @@ describe('the verdict on a signed task', () => {
 
   test('holds for a provider that no longer has the key history of the requester', () => {
     const stranger = { ...bob.thread(id), peer: `A${'a'.repeat(43)}` }
-    expect(verifyInteraction(bob.ctx, stranger, true)).toMatchObject({
+    expect(bob.tasks.verdicts.on(stranger, true)).toMatchObject({
       verdict: 'valid',
       counter_signed: false,
       signed_by: ['provider'],
@@ -78,7 +75,7 @@ describe('the verdict on a signed task', () => {
 
   test('needs the key history of the provider', () => {
     const stranger = { ...alice.thread(id), peer: `A${'a'.repeat(43)}` }
-    expect(() => verifyInteraction(alice.ctx, stranger, true)).toThrow(
+    expect(() => alice.tasks.verdicts.on(stranger, true)).toThrow(
       expect.objectContaining({ code: 'no_receipt', message: expect.stringContaining('key history') }),
     )
   })
@@ -97,7 +94,7 @@ describe('the verdict on a signed task', () => {
   })
 
   test('has the word of the hub on the rating, where there is one', () => {
-    alice.within(() => keepRating(alice.ctx, alice.thread(id), { rating: 5, comment: '' }))
+    alice.within(() => alice.tasks.ratings.keep(alice.thread(id), { rating: 5, comment: '' }))
     expect(verdict(alice)).not.toHaveProperty('attestation')
     const attestation = new Uint8Array([1, 2, 3])
     concludeReview(alice.ctx.store, alice.thread(id).key, {
@@ -183,9 +180,9 @@ describe('the key of a provider', () => {
   })
 
   test('is asked for at a hub by the requester, who says so where none answers', async () => {
-    expect(await verifyNow(alice.ctx, alice.thread(id))).toMatchObject({ key_checked: true })
+    expect(await alice.tasks.freshVerdicts.on(alice.thread(id))).toMatchObject({ key_checked: true })
     alice.hub.answers({ bucket: isOutOfReach })
-    const unchecked = await verifyNow(alice.ctx, alice.thread(id))
+    const unchecked = await alice.tasks.freshVerdicts.on(alice.thread(id))
     expect(unchecked).toMatchObject({ verdict: 'valid', key_checked: false })
     expect(unchecked.says).toContain('no hub could say whether it has rotated its key since')
     expect(verdict(alice).says).not.toContain('no hub could say')
@@ -194,7 +191,10 @@ describe('the key of a provider', () => {
   test('is its own affair: a provider asks no hub for it', async () => {
     bob.hub.answers({ bucket: isOutOfReach })
     const asked = bob.hub.calls.length
-    expect(await verifyNow(bob.ctx, bob.thread(id))).toMatchObject({ verdict: 'valid', key_checked: true })
+    expect(await bob.tasks.freshVerdicts.on(bob.thread(id))).toMatchObject({
+      verdict: 'valid',
+      key_checked: true,
+    })
     expect(bob.hub.calls.length).toBe(asked)
   })
 })

@@ -1,4 +1,5 @@
 /** A node with its A2A interface, for tests of its rules: a client over HTTP in this process, agents behind sealed mail. */
+
 import { randomUUID } from 'node:crypto'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
 import type { A2aServer } from '../a2a/server.ts'
@@ -8,7 +9,8 @@ import type { Context } from '../context.ts'
 import { AttachmentLinks } from '../control/attachments.ts'
 import { taskOperations } from '../control/operations.ts'
 import { type CallOutcome, type CapabilityCall, type Provider, runProvider } from '../modules/provider.ts'
-import { Calls } from '../tasks/calls.ts'
+import type { Calls } from '../tasks/calls.ts'
+import { openCalls } from '../tasks/open.ts'
 import { PaidWorld, type PayingNode, PRICE } from './paying.ts'
 
 export const TOKEN = 'a-token-of-the-tests'
@@ -65,7 +67,7 @@ export class A2aWorld extends PaidWorld {
       end: (given: Parameters<typeof node.end>[0]) => node.end(given, never),
       cancel: (given: Parameters<typeof node.cancel>[0]) => node.cancel(given, never),
     }
-    this.calls = new Calls(ctx, modules, alice.payee)
+    this.calls = openCalls(ctx, modules, alice.payee)
     const settings = new A2aSettings(ctx.dir, ctx.settings, ctx.random)
     this.worksOf = ctx => new Works(ctx, { settings, modules, operations, isPaidHere })
     this.works = this.worksOf(ctx)

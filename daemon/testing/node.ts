@@ -1,4 +1,5 @@
 /** The parts of a node without its loops and its control interface, for tests of its rules: real store, keys and chain. */
+
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,10 +9,7 @@ import { systemTimers, type Timers } from '../../protocol/timers.ts'
 import type { Carriers } from '../carrier/carrier.ts'
 import type { Context, Ground } from '../context.ts'
 import { openGround } from '../ground.ts'
-import { askNumbers } from '../mail/numbers.ts'
-import { sendEntry } from '../mail/outbox.ts'
-import { Relay } from '../mail/relay.ts'
-import { askWhatIsDue } from '../mail/status-queries.ts'
+import { type MailParts, mailParts, openRelay } from '../mail/open.ts'
 import { keyStateOf } from '../membership/open.ts'
 import { sealedCarriers } from '../sealed/carrier.ts'
 import { TopUps } from '../sealed/top-ups.ts'
@@ -20,9 +18,9 @@ import { openStore, openStoreAlone, type Store } from '../store/open.ts'
 import { dueEntries, type OutboxEntry, outboxEntry } from '../store/outbox.ts'
 import { noteSettled } from '../store/restores.ts'
 import type { Interaction, Message } from '../store/threads.ts'
-import { acceptEnd, proposeEnd, say } from '../tasks/conversation.ts'
-import { delegateTask } from '../tasks/delegation.ts'
+import { say } from '../tasks/conversation.ts'
 import { textMessage } from '../tasks/messages.ts'
+import { type TaskParts, taskParts } from '../tasks/open.ts'
 import { Post, ScriptedHub } from './scripted-hub.ts'
 
 export const START_MS = 1_790_000_000_000
@@ -65,6 +63,14 @@ export class TestNode {
     return this.#ctx
   }
 
+  get tasks(): TaskParts {
+    return taskParts(this.#ctx)
+  }
+
+  get mail(): MailParts {
+    return mailParts(this.#ctx)
+  }
+
   #listen(): void {
     this.#ctx.events.listen(({ type, data }) => this.heard.push({ type, data }))
   }
@@ -89,13 +95,13 @@ export class TestNode {
 
   /** Commits a task for another node. */
   delegate(to: TestNode, task = 'count the words'): Interaction {
-    const id = delegateTask(this.ctx, { to: to.aid, task })
+    const id = this.tasks.delegation.delegate({ to: to.aid, task })
     return this.thread(id)
   }
 
   /** Says something in an interaction. */
   say(id: string, text: string): Message {
-    return this.within(() => say(this.ctx, this.thread(id), textMessage(text, []))).message
+    return this.within(() => say(this.tasks.answers, this.thread(id), textMessage(text, []))).message
   }
 
   thread(id: string): Interaction {
@@ -127,7 +133,7 @@ export class TestNode {
       const next = dueEntries(this.ctx.store, this.ctx.now()).find(({ message }) => !tried.has(message))
       if (next === undefined) return
       tried.add(next.message)
-      await sendEntry(this.ctx, this.hub, next)
+      await this.mail.attempts.make(this.hub, next)
     }
   }
 
@@ -144,17 +150,17 @@ export class TestNode {
 
   /** Empties the mailbox once. */
   async receive(): Promise<void> {
-    await new Relay(this.ctx).drain(this.hub, 0)
+    await openRelay(this.ctx).drain(this.hub, 0)
   }
 
   /** Asks the correspondents what they hold, where that is due. */
   askNumbers(): void {
-    askNumbers(this.ctx)
+    this.mail.asked.ask()
   }
 
   /** Asks the hub about everything for which it is time. */
   async ask(): Promise<void> {
-    await askWhatIsDue(this.ctx, this.hub)
+    await this.mail.queries.askWhatIsDue(this.hub)
   }
 
   async close(): Promise<void> {
@@ -280,9 +286,9 @@ export class TestWorld implements AsyncDisposable {
 
   /** Alice proposes to end, bob agrees, and both sign. */
   async end({ alice, bob, id }: Conversation): Promise<void> {
-    alice.within(() => proposeEnd(alice.ctx, alice.thread(id)))
+    alice.within(() => alice.tasks.endings.propose(alice.thread(id)))
     await this.settle()
-    bob.within(() => acceptEnd(bob.ctx, bob.thread(id)))
+    bob.within(() => bob.tasks.endings.accept(bob.thread(id)))
     await this.settle()
   }
 

@@ -10,8 +10,8 @@ import type { Wallet } from '../payments/wallet.ts'
 import { payeeOf, payerOf, walletOf } from '../payments/x402.ts'
 import { type PaymentRow, paymentOf } from '../store/payments.ts'
 import { quoteOf } from '../store/quotes.ts'
-import { Calls } from '../tasks/calls.ts'
-import { commitTask, delegateTask } from '../tasks/delegation.ts'
+import type { Calls } from '../tasks/calls.ts'
+import { openCalls, taskParts } from '../tasks/open.ts'
 import { type TestNode, TestWorld } from './node.ts'
 import { Post, ScriptedHub } from './scripted-hub.ts'
 
@@ -33,7 +33,7 @@ export class PayingNode {
   constructor(node: TestNode, accounts: Accounts = homeOnly(node.ctx.hub)) {
     this.node = node
     const { ctx } = node
-    this.payer = payerOf(ctx, (task, pay) => commitTask(ctx, task, pay), accounts)
+    this.payer = payerOf(ctx, (task, pay) => taskParts(ctx).committed.commit(task, pay), accounts)
     this.payee = payeeOf(ctx, accounts)
     const words = {
       find: () => undefined,
@@ -41,7 +41,7 @@ export class PayingNode {
       startsOf: () => undefined,
       run: () => Promise.reject(new Error()),
     }
-    this.calls = new Calls(ctx, words, this.payee)
+    this.calls = openCalls(ctx, words, this.payee)
     this.wallet = walletOf(ctx, accounts)
   }
 
@@ -119,7 +119,12 @@ export class PaidWorld extends TestWorld {
   /** A task of alice's that she delegated anew with its payment; its id, before bob has seen it. */
   async authorized(alice: PayingNode, bob: PayingNode): Promise<string> {
     const { ctx } = alice.node
-    const quoted = delegateTask(ctx, { to: bob.node.aid, task: 'a poem', pay: true, max_credits: PRICE })
+    const quoted = taskParts(ctx).delegation.delegate({
+      to: bob.node.aid,
+      task: 'a poem',
+      pay: true,
+      max_credits: PRICE,
+    })
     for (let turn = 0; turn < TURNS_MAX; turn++) {
       await this.settle()
       await bob.calls.look()

@@ -1,7 +1,6 @@
 /** What happens meanwhile: to whoever waits, to the other side, to the hub, to the machine. */
 
 import type { Store } from '../../daemon/store/open.ts'
-import { cancel, decline, proposeEnd } from '../../daemon/tasks/conversation.ts'
 import { isOver, isRequester } from '../../daemon/tasks/standing.ts'
 import { failWrites } from '../../daemon/testing/failing-store.ts'
 import { DAY_MS, HOUR_MS } from '../../daemon/testing/node.ts'
@@ -257,8 +256,10 @@ const other: Column[] = [
     async happen({ there, id }) {
       const interaction = there.ctx.threads.findById(id)
       if (interaction === undefined || isOver(interaction)) return IMPOSSIBLE
-      const step = isRequester(interaction) ? cancel : decline
-      return there.ctx.store.transaction(() => attempt(() => step(there.ctx, interaction, 'no')))
+      const { leaving } = there.tasks
+      const step = () =>
+        isRequester(interaction) ? leaving.cancel(interaction, 'no') : leaving.decline(interaction, 'no')
+      return there.ctx.store.transaction(() => attempt(step))
     },
   },
   {
@@ -266,7 +267,7 @@ const other: Column[] = [
     async happen({ there, id }) {
       const interaction = there.ctx.threads.findById(id)
       if (interaction === undefined) return IMPOSSIBLE
-      return there.ctx.store.transaction(() => attempt(() => proposeEnd(there.ctx, interaction)))
+      return there.ctx.store.transaction(() => attempt(() => there.tasks.endings.propose(interaction)))
     },
   },
   {

@@ -1,7 +1,8 @@
 /** What a row is: it brings a world to the moment at which something of ours waits for somebody else. */
+
 import { say } from '../../daemon/tasks/conversation.ts'
-import { delegateTask } from '../../daemon/tasks/delegation.ts'
 import { textMessage } from '../../daemon/tasks/messages.ts'
+import { taskParts } from '../../daemon/tasks/open.ts'
 import type { Side } from './side.ts'
 import { type KeptWorld, MatrixWorld } from './world.ts'
 
@@ -26,7 +27,7 @@ export const over = both('both have ended the task')
 
 export function delegate(world: MatrixWorld, { to, text = 'a task', ...more }: Delegated): string {
   const from = world.opposite(to)
-  const id = delegateTask(from.ctx, { to: to.aid, task: text, ...more })
+  const id = from.tasks.delegation.delegate({ to: to.aid, task: text, ...more })
   world.said.push({ by: from, to, id, text })
   return id
 }
@@ -34,7 +35,7 @@ type Delegated = { to: Side; text?: string; pay?: boolean; max_credits?: number;
 
 export function tell(world: MatrixWorld, by: Side, id: string, text: string): void {
   const { ctx } = by
-  ctx.store.transaction(() => say(ctx, by.node.thread(id), textMessage(text, [])))
+  ctx.store.transaction(() => say(taskParts(ctx).answers, by.node.thread(id), textMessage(text, [])))
   world.said.push({ by, to: world.opposite(by), id, text })
 }
 

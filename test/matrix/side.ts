@@ -4,9 +4,9 @@ import { setImmediate as immediate } from 'node:timers/promises'
 import type { PaymentOperations } from '../../daemon/control/handlers.ts'
 import { paymentOperations } from '../../daemon/control/operations.ts'
 import type { HubClient, HubInputs } from '../../daemon/hubs/hub.ts'
-import { Relay } from '../../daemon/mail/relay.ts'
-import { watchForTwin } from '../../daemon/mail/waiting-mail.ts'
-import { doChores } from '../../daemon/maintenance.ts'
+import { mailParts, openRelay } from '../../daemon/mail/open.ts'
+import type { Relay } from '../../daemon/mail/relay.ts'
+import { choresOf } from '../../daemon/maintenance.ts'
 import type { Membership } from '../../daemon/membership/membership.ts'
 import { openMembership } from '../../daemon/membership/open.ts'
 import {
@@ -21,10 +21,10 @@ import type { Wallet } from '../../daemon/payments/wallet.ts'
 import { payeeOf, payerOf, walletOf } from '../../daemon/payments/x402.ts'
 import { doubtNumbers } from '../../daemon/store/interactions.ts'
 import { markRestored } from '../../daemon/store/restores.ts'
-import { AutoReply } from '../../daemon/tasks/auto-reply.ts'
-import { Calls } from '../../daemon/tasks/calls.ts'
-import { commitTask } from '../../daemon/tasks/delegation.ts'
-import { ReviewUploads } from '../../daemon/tasks/reviews.ts'
+import type { AutoReply } from '../../daemon/tasks/auto-reply.ts'
+import type { Calls } from '../../daemon/tasks/calls.ts'
+import { openAutoReply, openCalls, openReviewUploads, taskParts } from '../../daemon/tasks/open.ts'
+import type { ReviewUploads } from '../../daemon/tasks/reviews.ts'
 import { HOUR_MS, type TestNode } from '../../daemon/testing/node.ts'
 import type { ScriptedHub } from '../../daemon/testing/scripted-hub.ts'
 import { A2a } from './a2a.ts'
@@ -97,6 +97,14 @@ export class Side {
     return this.node.ctx
   }
 
+  get tasks() {
+    return this.node.tasks
+  }
+
+  get mail() {
+    return this.node.mail
+  }
+
   get hub(): ScriptedHub {
     return (this.ctx.hub.home ?? this.node.hub) as ScriptedHub
   }
@@ -109,16 +117,16 @@ export class Side {
     const { ctx } = this.node
     const { membership } = openMembership(ctx, {} as HubInputs, this.world.doorsOf(this.aid))
     const payee = payeeOf(ctx, membership)
-    const payer = payerOf(ctx, (task, pay) => commitTask(ctx, task, pay), membership)
+    const payer = payerOf(ctx, (task, pay) => taskParts(ctx).committed.commit(task, pay), membership)
     this.parts = {
       membership,
-      relay: new Relay(ctx),
+      relay: openRelay(ctx),
       payer,
       payee,
-      calls: new Calls(ctx, modules, payee),
-      reviews: new ReviewUploads(ctx),
+      calls: openCalls(ctx, modules, payee),
+      reviews: openReviewUploads(ctx),
       wallet: walletOf(ctx, membership),
-      autoReply: new AutoReply(ctx, {}, () => []),
+      autoReply: openAutoReply(ctx, {}, () => []),
       a2a: new A2a({ ...ctx, modules }, payer),
     }
   }
@@ -179,7 +187,7 @@ export class Side {
     const waitMs = this.#nextRoundAt - ctx.now()
     // a round comes by a timer, which a clock that ran ahead does not put off
     if (ctx.hub.oldCopy === undefined && (waitMs <= 0 || waitMs > ROUND_MS)) {
-      doChores(ctx)
+      choresOf(ctx).do()
       const isInSync = await parts.membership.keepInSync(signal)
       this.#nextRoundAt = ctx.now() + (isInSync ? ROUND_MS : 0)
       for (const previous of parts.membership.draining()) await parts.relay.drain(previous, 0).catch(noted)
@@ -222,7 +230,7 @@ export class Side {
   async #settle(): Promise<void> {
     const { ctx, parts } = this
     const mail = {
-      watch: (hub: HubClient) => watchForTwin(ctx, hub, signal),
+      watch: (hub: HubClient) => mailParts(ctx).waiting.watchForTwin(hub, signal),
       drain: (hub: HubClient) => parts.relay.drain(hub, 0),
     }
     await parts.membership.settle(mail, signal)

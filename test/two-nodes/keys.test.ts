@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sendEntry } from '../../daemon/mail/outbox.ts'
+import { mailParts } from '../../daemon/mail/open.ts'
 import type { Node } from '../../daemon/node.ts'
 import { sealedCarriers } from '../../daemon/sealed/carrier.ts'
 import { counted } from '../../daemon/store/counters.ts'
@@ -40,7 +40,7 @@ const sendAs = async (identity: Node['ctx']['identity']) => {
   alice.ctx.store.run('UPDATE outbox SET waits_for = NULL, next_at = ?', alice.ctx.now() + HOUR_MS)
   const [entry] = allEntries(alice.ctx.store)
   if (ctx.hub.home === undefined || entry === undefined) throw new Error('nothing to send')
-  expect(await sendEntry(ctx, ctx.hub.home, entry)).toEqual({ reached: true })
+  expect(await mailParts(ctx).attempts.make(ctx.hub.home, entry)).toEqual({ reached: true })
 }
 const retryNow = (node: Node) => {
   node.ctx.store.run('UPDATE outbox SET next_at = 0')

@@ -1,10 +1,10 @@
 /** What a requester does with a receipt that is not the one it could sign, and which receipts a provider recognizes. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expire } from '../../daemon/maintenance.ts'
+import { expiryOf } from '../../daemon/maintenance.ts'
 import type { Node } from '../../daemon/node.ts'
 import type { Interaction } from '../../daemon/store/threads.ts'
-import { makeReceipt, takeCounterSignature } from '../../daemon/tasks/receipt-provider.ts'
-import { takeReceipt } from '../../daemon/tasks/receipt-requester.ts'
+import { taskParts } from '../../daemon/tasks/open.ts'
 import { FORK_ANCHOR } from '../../protocol/proof/evidence.ts'
 import { CounterSignature, Receipt, type ReceiptBody, receiptBodyHash } from '../../protocol/proof/receipt.ts'
 import { delegated, finished, type Lab, never, openPair, until } from './world.ts'
@@ -37,7 +37,7 @@ function judged(changed: Partial<ReceiptBody>, before: (node: Node) => void = ()
       const blank = { receipt: null, receiptState: null, receiptNote: null, counterSignature: null }
       const fresh = alice.ctx.threads.update(at(alice), blank)
       before(alice)
-      takeReceipt(alice.ctx, fresh, receipt)
+      taskParts(alice.ctx).heldReceipts.take(fresh, receipt)
       verdict = at(alice)
       throw undo
     })
@@ -94,7 +94,7 @@ describe('a receipt', () => {
     const provide = () =>
       bob.ctx.store.transaction(() => {
         quarantine(bob)
-        made = makeReceipt(bob.ctx, bob.ctx.threads.update(at(bob), { receipt: null }))
+        made = taskParts(bob.ctx).ownReceipts.make(bob.ctx.threads.update(at(bob), { receipt: null }))
         throw undo
       })
     expect(provide).toThrow(undo)
@@ -106,7 +106,7 @@ describe('a receipt', () => {
     const signed = at(alice)
     ctx.threads.update(signed, { receiptState: 'waiting', receiptNote: 'missing message, number 1' })
     ctx.store.run('UPDATE messages SET at = at - ?', 15 * 86_400_000)
-    expire(ctx)
+    expiryOf(ctx).expire()
     expect(at(alice)).toMatchObject({ receiptState: 'disputed', receiptNote: 'missing message, number 1' })
     ctx.threads.update(at(alice), { receiptState: 'signed', receiptNote: null })
   })
@@ -118,8 +118,8 @@ test('a counter-signature over any receipt that was ever sent is recognized, als
   const check = () => {
     ctx.store.transaction(() => {
       const blank = ctx.threads.update(at(bob), { counterSignature: null, receiptState: 'made' })
-      const second = makeReceipt(ctx, blank)
-      makeReceipt(ctx, second)
+      const second = taskParts(ctx).ownReceipts.make(blank)
+      taskParts(ctx).ownReceipts.make(second)
       const given = Receipt.decode(second.receipt as Uint8Array)
       const [chainLength, chainHead] = alice.ctx.chain.position
       const counter = CounterSignature.sign(alice.ctx.identity.seed, {
@@ -129,7 +129,7 @@ test('a counter-signature over any receipt that was ever sent is recognized, als
         chainHead,
         bodyHash: receiptBodyHash(given.bodyBytes),
       })
-      const settled = takeCounterSignature(ctx, at(bob), { counterSignature: counter })
+      const settled = taskParts(ctx).counterSignatures.take(at(bob), { counterSignature: counter })
       expect(settled?.receiptState).toBe('signed')
       expect(settled?.receipt).toEqual(second.receipt)
       throw undo

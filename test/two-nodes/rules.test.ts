@@ -3,9 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CurrentHub } from '../../daemon/hubs/current.ts'
 import type { HubClient, SealedMail, StatusItem } from '../../daemon/hubs/hub.ts'
-import { Outbox } from '../../daemon/mail/outbox.ts'
-import { Relay } from '../../daemon/mail/relay.ts'
-import { expire } from '../../daemon/maintenance.ts'
+import { openOutbox, openRelay } from '../../daemon/mail/open.ts'
+import { expiryOf } from '../../daemon/maintenance.ts'
 import type { Node } from '../../daemon/node.ts'
 import { Clock } from '../../daemon/platform/clock.ts'
 import { makeWakers } from '../../daemon/platform/waker.ts'
@@ -85,10 +84,10 @@ describe('a receiver', () => {
     expect(left).toBeGreaterThan((13 * 24 + 26) * HOUR_MS)
     expect(left).toBeLessThanOrEqual((14 * 24 + 26) * HOUR_MS)
     lab.hub.clock.advance(left - 60_000)
-    expire(bob.ctx)
+    expiryOf(bob.ctx).expire()
     expect(seen()).toBeDefined()
     lab.hub.clock.advance(120_000)
-    expire(bob.ctx)
+    expiryOf(bob.ctx).expire()
     expect(seen()).toBeUndefined()
   })
 })
@@ -171,7 +170,7 @@ test('a question about deliveries names one recipient, 64 messages at most, and 
   )
   const hub = new CurrentHub(ctx.identity, ctx.events, new Clock(ctx.now))
   hub.settleAt(line)
-  const outbox = new Outbox({ ...ctx, hub, wakers: makeWakers(ctx.timers) })
+  const outbox = openOutbox({ ...ctx, hub, wakers: makeWakers(ctx.timers) })
   outbox.start()
   const named = () => asked.map(items => new Set(items.map(({ handle }) => peerOf.get(toBase64url(handle)))))
   await until('both peers were asked about', () => new Set(named().flatMap(one => [...one])).size === 2)
@@ -198,7 +197,7 @@ test('after_id is used inside one drain only: the next drain starts at the begin
     ack: async () => {},
   })
   const node = await lab.start('drains')
-  const relay = new Relay(node.ctx)
+  const relay = openRelay(node.ctx)
   await relay.drain(line, 0)
   await relay.drain(line, 0)
   expect(given).toEqual([undefined, 9, 12, undefined])

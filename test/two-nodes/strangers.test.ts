@@ -1,10 +1,11 @@
 /** What strangers, tasks and a long backlog may not do to a node. */
+
 import { readdirSync, readFileSync, symlinkSync, truncateSync, watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
 import type { Interaction } from '../../daemon/store/threads.ts'
-import { admit, mayAdd } from '../../daemon/tasks/policies.ts'
+import { taskParts } from '../../daemon/tasks/open.ts'
 import { toBase64, toBase64url, toHex } from '../../protocol/encoding/bytes.ts'
 import { delegated, inboxIds, type Lab, never, openLab, stateOf, texts, until } from './world.ts'
 
@@ -37,14 +38,16 @@ describe('strangers', () => {
     const carol = await lab.member('carol')
     await bob.handlers.hubRegister({ url: lab.line.url, guest_messages: 2 }, never)
     const first = await delegated(carol, bob, 'one')
-    expect(admit(bob.ctx, carol.aid, 0)).toBe('pending')
+    expect(taskParts(bob.ctx).admissions.admit(carol.aid, 0)).toBe('pending')
     const other = await delegated(carol, bob, 'two')
-    expect(admit(bob.ctx, carol.aid, 0)).toBe('refused')
-    expect(mayAdd(bob.ctx, bob.ctx.threads.findById(first) as Interaction, 0)).toBe(false)
+    expect(taskParts(bob.ctx).admissions.admit(carol.aid, 0)).toBe('refused')
+    expect(taskParts(bob.ctx).admissions.mayAdd(bob.ctx.threads.findById(first) as Interaction, 0)).toBe(
+      false,
+    )
     await bob.handlers.approve({ interaction_id: first }, never)
-    expect(admit(bob.ctx, carol.aid, 0)).toBe('refused')
+    expect(taskParts(bob.ctx).admissions.admit(carol.aid, 0)).toBe('refused')
     await bob.handlers.decline({ interaction_id: other }, never)
-    expect(admit(bob.ctx, carol.aid, 0)).toBe('pending')
+    expect(taskParts(bob.ctx).admissions.admit(carol.aid, 0)).toBe('pending')
     const dan = await lab.member('dan')
     // From an earlier time: calls bring none, and without the hub's limit of strangers would be met first.
     dan.ctx.capabilities.accept(bob.aid, bob.ctx.capabilities.topUp(dan.aid, true))

@@ -1,5 +1,4 @@
 /** Mail that waits. */
-import { setSending } from '../../../daemon/mail/holding.ts'
 import { queueCapabilities } from '../../../daemon/sealed/top-ups.ts'
 import { answered, delegate, joined, type Row, stage, tell, unknown, unsent } from '../row.ts'
 
@@ -44,7 +43,7 @@ export const mail: Row[] = [
     async begin(world) {
       const waiting = await answered(world)
       tell(world, world.alice, waiting.id, 'one more thing')
-      setSending(world.alice.ctx, world.alice.node.thread(waiting.id), false)
+      world.alice.mail.holding.set(world.alice.node.thread(waiting.id), false)
       return waiting
     },
   },

@@ -1,16 +1,17 @@
 /** Ends, receipts and ratings that wait. */
-import { acceptEnd, proposeEnd, say } from '../../../daemon/tasks/conversation.ts'
+
+import { say } from '../../../daemon/tasks/conversation.ts'
 import { textMessage } from '../../../daemon/tasks/messages.ts'
-import { keepRating } from '../../../daemon/tasks/ratings.ts'
+import { taskParts } from '../../../daemon/tasks/open.ts'
 import { answered, delegate, joined, over, type Row, stage, type Waiting } from '../row.ts'
 import type { MatrixWorld } from '../world.ts'
 
 const taskEnded = stage(async world => {
   const { id } = await answered(world)
   const { alice, bob } = world
-  alice.ctx.store.transaction(() => proposeEnd(alice.ctx, alice.node.thread(id)))
+  alice.ctx.store.transaction(() => alice.tasks.endings.propose(alice.node.thread(id)))
   await world.turns(1)
-  bob.ctx.store.transaction(() => acceptEnd(bob.ctx, bob.node.thread(id)))
+  bob.ctx.store.transaction(() => bob.tasks.endings.accept(bob.node.thread(id)))
   return id
 })
 
@@ -33,13 +34,15 @@ const answerLost = stage(async world => {
   const id = delegate(world, { to: bob })
   await world.turns(2)
   const restore = await bob.backUp()
-  bob.ctx.store.transaction(() => say(bob.ctx, bob.node.thread(id), textMessage('a lost answer', [])))
+  bob.ctx.store.transaction(() =>
+    say(bob.tasks.answers, bob.node.thread(id), textMessage('a lost answer', [])),
+  )
   await world.turns(2)
   await restore()
   await world.turns(3)
-  alice.ctx.store.transaction(() => proposeEnd(alice.ctx, alice.node.thread(id)))
+  alice.ctx.store.transaction(() => alice.tasks.endings.propose(alice.node.thread(id)))
   await world.turns(1)
-  bob.ctx.store.transaction(() => acceptEnd(bob.ctx, bob.node.thread(id)))
+  bob.ctx.store.transaction(() => bob.tasks.endings.accept(bob.node.thread(id)))
   return id
 })
 
@@ -49,7 +52,7 @@ export const proofs: Row[] = [
     async begin(world) {
       const waiting = await answered(world)
       const { alice } = world
-      alice.ctx.store.transaction(() => proposeEnd(alice.ctx, alice.node.thread(waiting.id)))
+      alice.ctx.store.transaction(() => alice.tasks.endings.propose(alice.node.thread(waiting.id)))
       return waiting
     },
   },
@@ -87,7 +90,7 @@ export const proofs: Row[] = [
       const id = await taskSigned(world)
       const { ctx, node, hub } = world.alice
       hub.answers({ uploadReview: () => Promise.reject(world.unreached()) })
-      ctx.store.transaction(() => keepRating(ctx, node.thread(id), { rating: 5, comment: '' }))
+      ctx.store.transaction(() => taskParts(ctx).ratings.keep(node.thread(id), { rating: 5, comment: '' }))
       await world.alice.parts.reviews.look()
       return { world, here: world.alice, there: world.bob, id }
     },

@@ -3,7 +3,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { PAY_KEY } from '../../../daemon/a2a/shapes.ts'
 import { paymentOf } from '../../../daemon/store/payments.ts'
 import { quoteOf } from '../../../daemon/store/quotes.ts'
-import { delegateTask } from '../../../daemon/tasks/delegation.ts'
 import type { JsonValue } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import { delegate, joined, priced, type Row, stage, tell, unsent, type Waiting } from '../row.ts'
@@ -13,7 +12,11 @@ import { type MatrixWorld, PRICE } from '../world.ts'
 const callSent = stage(async world => {
   await joined(world)
   const { alice, bob } = world
-  const id = delegateTask(alice.ctx, { to: bob.aid, capability: COUNT, args: { text: 'one two three' } })
+  const id = alice.tasks.delegation.delegate({
+    to: bob.aid,
+    capability: COUNT,
+    args: { text: 'one two three' },
+  })
   await alice.turn()
   return id
 })
@@ -39,7 +42,7 @@ const paidCall = stage(async world => {
   const { alice, bob } = world
   world.grant({ [COUNT]: PRICE })
   const given = { to: bob.aid, capability: COUNT, args: { text: 'one two' }, pay: true, max_credits: PRICE }
-  const id = delegateTask(alice.ctx, given)
+  const id = alice.tasks.delegation.delegate(given)
   for (let turn = 0; turn < 6; turn++) {
     await alice.turn()
     if (paidAs(world, id) !== undefined) return id
