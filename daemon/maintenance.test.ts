@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kinds } from '../protocol/mail/payload.ts'
 import { choresOf, expiryOf } from './maintenance.ts'
 import { auditOf } from './payments/x402.ts'
-import { askForCapabilities } from './sealed/top-ups.ts'
+import { AskedCapabilities } from './sealed/top-ups.ts'
 import { addA2aEvent, addA2aTask, dueA2aPushes, putA2aPush, putOffPush } from './store/a2a.ts'
 import { dueEntries } from './store/outbox.ts'
 import { failWrites } from './testing/failing-store.ts'
@@ -96,7 +96,7 @@ describe('after a clock that ran a year ahead', () => {
 
   test('a stock of capabilities is asked for again', async () => {
     const { ctx } = alice.node
-    const ask = () => askForCapabilities(ctx, bob.node.aid)
+    const ask = () => new AskedCapabilities(ctx.store, ctx.threads, ctx.now).ask(bob.node.aid)
     const asked = () => ctx.store.all('SELECT 1 FROM messages WHERE kind = ?', kinds.capabilities).length
     await aYearAhead(alice, 'alice', ask)
     expect(asked()).toBe(1)

@@ -48,8 +48,7 @@ import { systemRandom } from './platform/random.ts'
 import type { Timings } from './platform/timings.ts'
 import type { Wakers } from './platform/waker.ts'
 import { watchFile } from './platform/watched-file.ts'
-import { sealedCarriers } from './sealed/carrier.ts'
-import { TopUps } from './sealed/top-ups.ts'
+import { openTopUps, sealedCarriers } from './sealed/open.ts'
 import { hubRow } from './store/hubs.ts'
 import { storePath } from './store/open.ts'
 import { openAutoReply, openCalls, openReviewUploads, taskParts } from './tasks/open.ts'
@@ -118,7 +117,7 @@ const paymentsOf = (ctx: Context, membership: Membership) => ({
 function aboveTheLine(below: Ground, publication: Publication) {
   const config = below.settings.current.modules ?? {}
   const modules = new Modules({ ...below, config, publication })
-  const topUps = new TopUps(below)
+  const topUps = openTopUps(below)
   const ctx: Context = { ...below, topUps, modules, carriers: sealedCarriers(below) }
   return { ctx, topUps, modules }
 }

@@ -507,6 +507,8 @@ export const rooms: Record<string, Room> = {
       'protocol/timers.ts',
       'daemon/platform',
       'daemon/store',
+      'daemon/identity',
+      'daemon/attachments',
       'daemon/hubs',
       'daemon/peers',
       'daemon/carrier',

@@ -4,7 +4,7 @@ import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../prot
 import { kinds } from '../../protocol/mail/payload.ts'
 import { deliveryView } from '../control/views.ts'
 import { HubStopped } from '../hubs/hub.ts'
-import { sealedCarriers } from '../sealed/carrier.ts'
+import { sealedCarriers } from '../sealed/open.ts'
 import { counted } from '../store/counters.ts'
 import { ACCESS_REFUSED, outboxSize } from '../store/outbox.ts'
 import type { Interaction } from '../store/threads.ts'

@@ -77,7 +77,7 @@ export function keyStateOf(ctx: Context): KeyState {
     receipt: interaction => ownReceipts.make(interaction),
     counterSignature: (interaction, given) => counterSigner.remake(interaction, given),
     payments: () => unsentPayments.resign(),
-    capabilities: peer => queueCapabilities(ctx, peer),
+    capabilities: peer => queueCapabilities(ctx.threads, peer),
   }
   const reseal = new Reseal({ store, threads, events, anew, now })
   return new KeyState({ identity, keys, store, capabilities, reseal }, now)

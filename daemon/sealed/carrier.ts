@@ -6,7 +6,6 @@ import { dackHandle } from '../../protocol/mail/dack.ts'
 import type {
   Arrived,
   Carrier,
-  Carriers,
   Collected,
   Collecting,
   Delivered,
@@ -15,75 +14,49 @@ import type {
   Taker,
   Undelivered,
 } from '../carrier/carrier.ts'
-import type { Ground } from '../context.ts'
 import { isUnreached, neverCounted, reasonOf } from '../hubs/failures.ts'
 import { type HubClient, HubStopped, type SealedMail, type SendReply, type StatusReply } from '../hubs/hub.ts'
+import type { DeliveryCapabilities } from '../peers/capabilities.ts'
+import type { Transfers } from '../platform/transfers.ts'
+import type { Store } from '../store/open.ts'
 import { isHeld, type OutboxEntry, SESSION } from '../store/outbox.ts'
 import { ownReason } from '../store/reasons.ts'
+import type { Threads } from '../store/threads.ts'
 import { pauseOf, WaitingForKeys } from './awaited-keys.ts'
-import { fateIn, UNCONFIRMED } from './confirmations.ts'
-import { Directory } from './directory.ts'
-import { Mailbox } from './mailbox.ts'
-import { afterRefusal, awaitAccess, awaitCapability, isRefused } from './refusals.ts'
-import { type Sealed, sealMessage, WaitingForCapability } from './sealing.ts'
+import { type ReadConfirmations, UNCONFIRMED } from './confirmations.ts'
+import type { Mailbox, SealedHub } from './mailbox.ts'
+import { isRefused, type Refusals } from './refusals.ts'
+import { type Sealed, type Sealing, WaitingForCapability } from './sealing.ts'
 
-type Needs = Pick<
-  Ground,
-  | 'identity'
-  | 'keys'
-  | 'store'
-  | 'contacts'
-  | 'peers'
-  | 'capabilities'
-  | 'attachments'
-  | 'threads'
-  | 'transfers'
-  | 'log'
-  | 'now'
-  | 'hubNow'
-  | 'random'
-> & { directory: Directory }
-
-/** One carrier for each hub, for as long as the hub is talked to. */
-export function sealedCarriers(ground: Ground): Carriers {
-  const directory = new Directory(ground)
-  const ctx = { ...ground, directory }
-  const carriers = new WeakMap<HubClient, Carrier>()
-  return {
-    over(hub) {
-      const carrier = carriers.get(hub) ?? new SealedCarrier(ctx, hub, mailOf(hub))
-      carriers.set(hub, carrier)
-      return carrier
-    },
-    find: (aid, options) => directory.lookup(aid, options),
-  }
-}
-
-/** A wire that seals nothing has a carrier of its own. */
-function mailOf({ mail, url }: HubClient): SealedMail {
-  if (mail === undefined) throw new Error(`the hub ${url} carries no sealed mail`)
-  return mail
+type CarrierParts = {
+  store: Store
+  capabilities: DeliveryCapabilities
+  sealing: Sealing
+  refusals: Refusals
+  counted: CountedTransfers
+  confirmations: ReadConfirmations
 }
 
 export class SealedCarrier implements Carrier {
-  readonly #ctx: Needs
+  readonly #parts: CarrierParts
   readonly #hub: HubClient
   readonly #mail: SealedMail
   readonly #mailbox: Mailbox
 
-  constructor(ctx: Needs, hub: HubClient, mail: SealedMail) {
-    this.#ctx = ctx
+  constructor(parts: CarrierParts, { hub, mail }: SealedHub, mailbox: Mailbox) {
+    this.#parts = parts
     this.#hub = hub
     this.#mail = mail
-    this.#mailbox = new Mailbox(ctx, hub, mail)
+    this.#mailbox = mailbox
   }
 
   async deliver(entry: OutboxEntry): Promise<Delivered> {
-    if (isRefused(entry)) return { ...(await awaitAccess(this.#ctx, entry)), reached: undefined }
+    const { sealing, refusals, counted } = this.#parts
+    if (isRefused(entry)) return { ...(await refusals.awaitAccess(entry)), reached: undefined }
     let sealed: Sealed | undefined
     try {
-      sealed = await sealMessage(this.#ctx, entry)
-      const { rid, viaHub = null, isQuiet = false } = await this.#send(entry, sealed)
+      sealed = await sealing.seal(entry)
+      const { rid, viaHub = null, isQuiet = false } = await counted.send(this.#mail, entry, sealed)
       const credential = sealed.capability === undefined ? SESSION : toBase64url(sealed.capability.id)
       const at = { rid, viaHub, credential, expiresAt: sealed.expMs }
       return { outcome: 'at_hub', at, isQuiet, reached: true }
@@ -93,24 +66,13 @@ export class SealedCarrier implements Carrier {
     }
   }
 
-  /** Hands an envelope to the hub, counted, until it is held back. */
-  async #send(entry: OutboxEntry, { delivery }: Sealed): Promise<SendReply> {
-    const { threads, transfers } = this.#ctx
-    const id = entry.interaction === null ? undefined : threads.byKey(entry.interaction).id
-    const { content, signal, end } = transfers.begin(entry.message, id, delivery)
-    try {
-      return await this.#mail.send({ ...delivery, content, signal })
-    } finally {
-      end()
-    }
-  }
-
   async #after(entry: OutboxEntry, sealed: Sealed | undefined, error: unknown): Promise<Undelivered> {
-    const ctx = this.#ctx
-    if (sealed?.capability !== undefined && neverCounted(error)) ctx.capabilities.refund(sealed.capability.id)
-    if (isHeld(ctx.store, entry.message)) return { outcome: 'held' }
-    if (error instanceof Refused) return afterRefusal(ctx, { hub: this.#hub, entry, sealed, refused: error })
-    if (error instanceof WaitingForCapability) return awaitCapability(ctx, entry, ownReason(error.message))
+    const { store, capabilities, refusals } = this.#parts
+    if (sealed?.capability !== undefined && neverCounted(error)) capabilities.refund(sealed.capability.id)
+    if (isHeld(store, entry.message)) return { outcome: 'held' }
+    if (error instanceof Refused) return refusals.after({ hub: this.#hub, entry, sealed, refused: error })
+    if (error instanceof WaitingForCapability)
+      return refusals.awaitCapability(entry, ownReason(error.message))
     if (error instanceof WaitingForKeys) return awaitKeys(error)
     // the outbox looks for a hub that can't be reached: once it is found, everything is due
     const isAway = !(error instanceof HubStopped) && isUnreached(error)
@@ -132,7 +94,7 @@ export class SealedCarrier implements Carrier {
 
   #fateOf(entry: OutboxEntry, reply: StatusReply | undefined): Fate | undefined {
     if (reply === undefined) return undefined
-    if (reply.dack !== undefined) return fateIn(this.#ctx, entry, reply.dack)
+    if (reply.dack !== undefined) return this.#parts.confirmations.fateIn(entry, reply.dack)
     if (reply.state === 'done') return { is: 'unproven', why: UNCONFIRMED }
     return { is: reply.state === 'queued' ? 'waiting' : 'unknown' }
   }
@@ -143,6 +105,28 @@ export class SealedCarrier implements Carrier {
 
   look(how: Collecting & { after?: number | undefined }, see: (arrived: Arrived) => void): Promise<Looked> {
     return this.#mailbox.look(how, see)
+  }
+}
+
+/** Envelopes on their way to a hub, as their owner sees them go. */
+export class CountedTransfers {
+  readonly #threads: Threads
+  readonly #transfers: Transfers
+
+  constructor(threads: Threads, transfers: Transfers) {
+    this.#threads = threads
+    this.#transfers = transfers
+  }
+
+  /** Hands an envelope to the hub, counted, until it is held back. */
+  async send(mail: SealedMail, entry: OutboxEntry, { delivery }: Sealed): Promise<SendReply> {
+    const id = entry.interaction === null ? undefined : this.#threads.byKey(entry.interaction).id
+    const { content, signal, end } = this.#transfers.begin(entry.message, id, delivery)
+    try {
+      return await mail.send({ ...delivery, content, signal })
+    } finally {
+      end()
+    }
   }
 }
 

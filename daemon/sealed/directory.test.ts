@@ -20,7 +20,7 @@ function directoryOf(bucket: SealedMail['bucket']): Directory {
   const hub = { home: { identity, mail: { bucket } } as unknown as HubClient }
   const store = openStore(mkdtempSync(join(tmpdir(), 'svc-directory-')))
   const now = () => NOW
-  return new Directory({ store, now, hub, peers: new PeerBook(store, now, hub) })
+  return new Directory({ store, hub, peers: new PeerBook(store, now, hub) }, now)
 }
 
 describe('a look-up', () => {

@@ -7,29 +7,31 @@ import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { directoryHash, openBox } from '../../protocol/identity/directory.ts'
 import type { Lookup, NotKnown } from '../carrier/lookup.ts'
-import type { Ground } from '../context.ts'
 import { isOwnFailure } from '../hubs/failures.ts'
 import type { BucketReply, HubClient, SealedMail } from '../hubs/hub.ts'
 import { noteShown } from '../peers/contradictions.ts'
-import { isUnusable } from '../peers/peers.ts'
+import { isUnusable, type PeerBook } from '../peers/peers.ts'
+import type { Store } from '../store/open.ts'
 
 const CACHED_MS = 3_600_000
 const CACHED_MAX = 8
 
-type Needs = Pick<Ground, 'store' | 'peers' | 'now'> & { hub: { readonly home: HubClient | undefined } }
+type DirectoryParts = { store: Store; peers: PeerBook; hub: { readonly home: HubClient | undefined } }
 type Bucket = { reply: BucketReply; isNew: boolean }
 
 export class Directory {
-  readonly #ctx: Needs
+  readonly #parts: DirectoryParts
+  readonly #now: () => number
   readonly #buckets = new Map<string, { at: number; reply: BucketReply }>()
 
-  constructor(ctx: Needs) {
-    this.#ctx = ctx
+  constructor(parts: DirectoryParts, now: () => number) {
+    this.#parts = parts
+    this.#now = now
   }
 
   /** Looks an agent up at the home hub; throws what fails on this machine alone. */
   async lookup(aid: string, options: { fresh: boolean }): Promise<Lookup> {
-    const hub = this.#ctx.hub.home
+    const hub = this.#parts.hub.home
     if (hub?.mail === undefined) return notKnown('no_hub')
     const hash = directoryHash(aid)
     let bucket: Bucket
@@ -43,7 +45,7 @@ export class Directory {
   }
 
   #read(hub: HubClient, aid: string, hash: Uint8Array, { reply, isNew }: Bucket): Lookup {
-    const { store, peers } = this.#ctx
+    const { store, peers } = this.#parts
     const box = reply.entries.find(entry => equal(entry.h, hash))?.box
     if (box === undefined) return reply.partial ? notKnown('incomplete') : { outcome: 'not_listed' }
     try {
@@ -62,7 +64,7 @@ export class Directory {
   /** An incomplete answer is read once: whom it leaves out may be listed. */
   async #bucket(mail: SealedMail, bitsMax: number, hash: Uint8Array, fresh: boolean): Promise<Bucket> {
     const name = `${bitsMax}:${Buffer.from(hash.subarray(0, 2)).toString('hex')}`
-    const { now } = this.#ctx
+    const now = this.#now
     const cached = this.#buckets.get(name)
     if (!fresh && cached !== undefined && now() < cached.at + CACHED_MS)
       return { reply: cached.reply, isNew: false }

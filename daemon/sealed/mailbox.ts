@@ -2,28 +2,25 @@
  * Collecting sealed mail: a held poll, each envelope opened and judged in id order, then acked with its delivery
  * confirmation. What is acked is stored; what is not acked comes again and is recognized.
  */
+import type { Logger } from 'pino'
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import { witnessedAt } from '../../protocol/identity/kel-witness.ts'
-import { KeyStateNotice, noticeAgrees, noticeIsOf } from '../../protocol/identity/keyset.ts'
-import { decodeAccess } from '../../protocol/mail/access.ts'
-import { CapabilityBody } from '../../protocol/mail/capability.ts'
-import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
+import { messageDigest } from '../../protocol/mail/message.ts'
 import { Damaged, NotOpened, type OpenedMessage, timesFit } from '../../protocol/mail/open.ts'
 import { nextTurn } from '../../protocol/timers.ts'
-import type { Arrived, Collected, Collecting, Credentials, Looked, Taker } from '../carrier/carrier.ts'
-import type { Ground } from '../context.ts'
+import type { Arrived, Collected, Collecting, Looked, Taker } from '../carrier/carrier.ts'
 import { hubTime } from '../hubs/clocks.ts'
 import type { AckItem, HubClient, PolledEnvelope, PollReply, SealedMail } from '../hubs/hub.ts'
-import { learnHubKey } from '../hubs/log.ts'
-import { genuineGrants } from '../peers/stock.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { count } from '../store/counters.ts'
+import type { Store } from '../store/open.ts'
 import type { Verdict } from '../store/seen.ts'
-import { confirmation } from './confirmations.ts'
-import type { Directory } from './directory.ts'
-import { openPolled } from './opening.ts'
+import type { Confirmations } from './confirmations.ts'
+import type { KeyNotices } from './key-notices.ts'
+import type { Opening } from './opening.ts'
+import type { ShownCredentials } from './shown-credentials.ts'
 
 /** So often is an envelope fetched whose bytes are not those that the hub took. */
 const DAMAGED_MAX = 3
@@ -31,33 +28,42 @@ const DAMAGED_KEPT = 1000
 /** A message accepted this long after the successor event was witnessed may still carry the older key. */
 const RETIRED_GRACE_MS = 5 * 60_000
 
-type Needs = Pick<
-  Ground,
-  'identity' | 'keys' | 'peers' | 'capabilities' | 'threads' | 'store' | 'log' | 'now' | 'random'
-> & { directory: Directory }
+/** A hub that carries sealed mail. */
+export type SealedHub = { hub: HubClient; mail: SealedMail }
+
+export type MailboxParts = {
+  store: Store
+  opening: Opening
+  confirmations: Confirmations
+  credentials: ShownCredentials
+  keyNotices: KeyNotices
+}
 
 export class Mailbox {
-  readonly #ctx: Needs
+  readonly #parts: MailboxParts
+  readonly #log: Logger
   readonly #hub: HubClient
   readonly #mail: SealedMail
   /** Envelopes that came damaged, by their number at the hub, and how often. */
   readonly #damaged = new Map<number, number>()
 
-  constructor(ctx: Needs, hub: HubClient, mail: SealedMail) {
-    this.#ctx = ctx
+  constructor(parts: MailboxParts, { hub, mail }: SealedHub, log: Logger) {
+    this.#parts = parts
+    this.#log = log
     this.#hub = hub
     this.#mail = mail
   }
 
   /** Works through one drain of the mailbox: the first answer held as asked, then until nothing is left. */
   async collect({ waitMs, signal }: Collecting, by: Taker): Promise<Collected> {
+    const { keyNotices } = this.#parts
     let taken = 0
     let held = false
     let after: number | undefined
     for (;;) {
       using reply = await this.#poll({ waitMs: after === undefined ? waitMs : 0, signal, after })
       held ||= reply.held
-      if (reply.notice !== undefined) await this.#checkNotice(reply.notice)
+      if (reply.notice !== undefined) await keyNotices.check(this.#hub, reply.notice)
       const acks: AckItem[] = []
       for (const polled of reply.envelopes) {
         const ack = await this.#take(polled, by)
@@ -93,29 +99,12 @@ export class Mailbox {
 
   async #see(polled: PolledEnvelope, see: (arrived: Arrived) => void): Promise<void> {
     try {
-      const { opened, log } = await openPolled(this.#ctx, polled)
+      const { opened, log } = await this.#parts.opening.open(polled)
       await using _ = { [Symbol.asyncDispose]: () => opened.close() }
-      see(arrivedOf(this.#ctx, opened, log))
+      see(this.#arrived(opened, log))
     } catch (error) {
       // the mail is judged when it is taken
       if (!(error instanceof NotOpened) && !(error instanceof Malformed)) throw error
-    }
-  }
-
-  /** The hub's signed word on our own key state; a head that is not ours is shown as a warning. */
-  async #checkNotice(encoded: Uint8Array): Promise<void> {
-    const { identity, store, log } = this.#ctx
-    const hub = this.#hub
-    try {
-      const notice = KeyStateNotice.decode(encoded)
-      await learnHubKey(hub, notice.body.hubSeq)
-      // what it did not sign says nothing of it: a bit was another one on its way
-      if (!noticeIsOf(notice, hub.identity.log)) return
-      if (notice.body.seq !== identity.log.seq || noticeAgrees(notice, identity.log, hub.identity.log)) return
-      count(store, 'notice_differs')
-      log.warn({ seq: notice.body.seq }, 'the hub shows another key state for this identity')
-    } catch (error) {
-      if (!(error instanceof Malformed)) throw error
     }
   }
 
@@ -126,20 +115,20 @@ export class Mailbox {
   async #take(polled: PolledEnvelope, by: Taker): Promise<AckItem | undefined> {
     let opened: OpenedMessage | undefined
     try {
-      const found = await openPolled(this.#ctx, polled)
+      const found = await this.#parts.opening.open(polled)
       opened = found.opened
       const verdict = await this.#judge(opened, found.log, polled.acceptedAtMs, by)
       this.#damaged.delete(polled.id)
       // whoever follows this node hears of the message before its confirmation is made
       await nextTurn()
       const { body, digest: envelopeDigest, messageDigest: digest } = opened
-      return confirmation(this.#ctx, polled.id, { body, envelopeDigest, digest, verdict })
+      return this.#parts.confirmations.of(polled.id, { body, envelopeDigest, digest, verdict })
     } catch (error) {
       if (error instanceof NotOpened) return this.#confirmUnopened(polled.id, error)
       if (!(error instanceof Malformed)) throw error
       if (error instanceof Damaged && this.#comesAgain(polled.id)) return undefined
-      count(this.#ctx.store, 'malformed')
-      this.#ctx.log.info({ id: polled.id, reason: error.message }, 'envelope refused')
+      count(this.#parts.store, 'malformed')
+      this.#log.info({ id: polled.id, reason: error.message }, 'envelope refused')
       return { id: polled.id }
     } finally {
       await opened?.close()
@@ -156,9 +145,9 @@ export class Mailbox {
   }
 
   async #judge(opened: OpenedMessage, log: VerifiedKel, acceptedAt: number, by: Taker): Promise<Verdict> {
-    const { store } = this.#ctx
+    const { store } = this.#parts
     const { body, digest, envelope } = opened
-    const arrived = arrivedOf(this.#ctx, opened, log)
+    const arrived = this.#arrived(opened, log)
     const earlier = by.earlier(arrived)
     if (earlier !== undefined) return earlier
     if (!timesFit(envelope.expMs, body.tsMs, hubTime(this.#hub))) return 'times'
@@ -171,43 +160,23 @@ export class Mailbox {
       count(store, 'peer_forks')
       return 'retiredKey'
     }
-    this.#ctx.log.debug({ kind: body.kind, digest: Buffer.from(digest).toString('hex') }, 'message')
+    this.#log.debug({ kind: body.kind, digest: Buffer.from(digest).toString('hex') }, 'message')
     return by.take(arrived, opened)
   }
 
   /** An envelope that decrypts but whose sender's key is not known here is confirmed, so that it comes again with it. */
   #confirmUnopened(id: number, error: NotOpened): AckItem {
-    count(this.#ctx.store, error.code)
+    count(this.#parts.store, error.code)
     const { body, envelopeDigest } = error
     if (body === undefined || error.code === 'wrong_recipient') return { id }
     const verdict = error.code === 'sender_unknown' ? 'retiredKey' : 'malformed'
-    return confirmation(this.#ctx, id, { body, envelopeDigest, digest: messageDigest(body), verdict })
+    return this.#parts.confirmations.of(id, { body, envelopeDigest, digest: messageDigest(body), verdict })
   }
-}
 
-function arrivedOf(ctx: Needs, { body, messageDigest: digest, envelope }: OpenedMessage, log: VerifiedKel) {
-  const { access, expMs: untilMs } = envelope
-  const credentials = credentialsIn(ctx, access, body)
-  return { body, digest, untilMs, way: 'sealed', log, keySet: body.keySet, credentials } satisfies Arrived
-}
-
-/** A spent capability is gone from the sender's stock; a first-contact envelope says that its stock is empty. */
-export function credentialsIn(
-  { capabilities, peers, threads }: Pick<Needs, 'capabilities' | 'peers' | 'threads'>,
-  access: Uint8Array,
-  { from, capabilities: granted }: MessageBody,
-): Credentials {
-  return {
-    came() {
-      const record = decodeAccess(access)
-      if (record.kind === 1) capabilities.noteUse(CapabilityBody.decode(record.capabilityBody).id)
-      else capabilities.forgetIssued(from)
-    },
-    taken() {
-      if (granted === undefined) return
-      capabilities.accept(from, genuineGrants(peers.find(from)?.keys, granted))
-      threads.hurry(from)
-    },
+  #arrived({ body, messageDigest: digest, envelope }: OpenedMessage, log: VerifiedKel): Arrived {
+    const { access, expMs: untilMs } = envelope
+    const credentials = this.#parts.credentials.in(access, body)
+    return { body, digest, untilMs, way: 'sealed', log, keySet: body.keySet, credentials }
   }
 }
 

@@ -7,7 +7,9 @@ import { noteIntroduced } from '../store/peers.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { WaitingForKeys } from './awaited-keys.ts'
 import { Directory } from './directory.ts'
-import { ownState, sealMessage, WaitingForCapability } from './sealing.ts'
+import { Introductions } from './message-bodies.ts'
+import { sealingOf } from './open.ts'
+import { WaitingForCapability } from './sealing.ts'
 import { queueCapabilities } from './top-ups.ts'
 
 let world: TestWorld
@@ -20,7 +22,9 @@ beforeEach(async () => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-const seal = () => sealMessage({ ...alice.ctx, directory: new Directory(alice.ctx) }, alice.entry())
+const seal = () => sealingOf(alice.ctx, new Directory(alice.ctx, alice.ctx.now)).seal(alice.entry())
+const ownState = ({ identity, keys, peers }: TestNode['ctx']) =>
+  new Introductions(identity, keys, peers).state
 const stocked = () =>
   alice.within(() => alice.ctx.capabilities.accept(bob.aid, bob.ctx.capabilities.topUp(alice.aid)))
 const wrote = (id: string) => alice.say(id, 'words')
@@ -63,7 +67,7 @@ describe('a sealed message', () => {
       return alice.ctx.store.all('SELECT 1 FROM capabilities_issued').length
     }
     expect(await granted(() => alice.delegate(bob))).toBe(8)
-    expect(await granted(() => alice.within(() => queueCapabilities(alice.ctx, bob.aid)))).toBe(16)
+    expect(await granted(() => alice.within(() => queueCapabilities(alice.ctx.threads, bob.aid)))).toBe(16)
   })
 
   test('to a stranger whose call nobody approved, or whose task is declined, grants nothing', async () => {

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { failWrites } from '../testing/failing-store.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { askForCapabilities, TopUps } from './top-ups.ts'
+import { openTopUps } from './open.ts'
+import { AskedCapabilities, type TopUps } from './top-ups.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -14,7 +15,7 @@ let id: string
 beforeEach(async () => {
   world = new TestWorld()
   ;({ alice, bob, id } = await world.conversation())
-  topUps = new TopUps({ ...bob.ctx, timings: { ...bob.ctx.timings, topUpPauseMs: 0, topUpSpreadMs: 0 } })
+  topUps = openTopUps({ ...bob.ctx, timings: { ...bob.ctx.timings, topUpPauseMs: 0, topUpSpreadMs: 0 } })
 })
 afterEach(async () => {
   topUps.stop()
@@ -81,7 +82,7 @@ describe('a top-up', () => {
   })
 
   test('waits neither for its pause nor for one in flight that is void, where somebody was let in again', async () => {
-    const late = new TopUps(bob.ctx)
+    const late = openTopUps(bob.ctx)
     exhaust()
     late.hurry(alice.aid)
     expect(made()).toBe(1)
@@ -178,7 +179,7 @@ describe('a top-up', () => {
       drawn += 1
       return bob.ctx.random(length)
     }
-    const planned = new TopUps({ ...bob.ctx, random })
+    const planned = openTopUps({ ...bob.ctx, random })
     planned.note(alice.aid)
     expect(drawn).toBe(0)
     exhaust()
@@ -192,7 +193,7 @@ describe('a top-up', () => {
 
 describe('a node that holds no capability of a peer', () => {
   const HOUR_MS = 3_600_000
-  const ask = () => askForCapabilities(bob.ctx, alice.aid)
+  const ask = () => new AskedCapabilities(bob.ctx.store, bob.ctx.threads, bob.ctx.now).ask(alice.aid)
 
   test('asks for some once an hour', () => {
     ask()

@@ -39,7 +39,7 @@ describe('proof that a message is stored', () => {
   test('of a message of no interaction is told nobody', async () => {
     alice.delegate(bob)
     await world.settle()
-    alice.within(() => queueCapabilities(alice.ctx, bob.aid))
+    alice.within(() => queueCapabilities(alice.ctx.threads, bob.aid))
     await alice.send()
     const before = alice.heard.length
     const { message } = alice.entry()

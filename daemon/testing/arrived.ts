@@ -2,7 +2,7 @@
 import { encodeAccess } from '../../protocol/mail/access.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import type { Arrived } from '../carrier/carrier.ts'
-import { credentialsIn } from '../sealed/mailbox.ts'
+import { ShownCredentials } from '../sealed/shown-credentials.ts'
 import type { TestNode } from './node.ts'
 
 const A_SECOND = 1000
@@ -22,5 +22,5 @@ export const arrivedFrom = (
   way: 'sealed',
   log: from.ctx.identity.log,
   keySet: undefined,
-  credentials: credentialsIn(to.ctx, access, body),
+  credentials: new ShownCredentials(to.ctx).in(access, body),
 })

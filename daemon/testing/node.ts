@@ -11,8 +11,7 @@ import type { Context, Ground } from '../context.ts'
 import { openGround } from '../ground.ts'
 import { type MailParts, mailParts, openRelay } from '../mail/open.ts'
 import { keyStateOf } from '../membership/open.ts'
-import { sealedCarriers } from '../sealed/carrier.ts'
-import { TopUps } from '../sealed/top-ups.ts'
+import { openTopUps, sealedCarriers } from '../sealed/open.ts'
 import { doubtNumbers } from '../store/interactions.ts'
 import { openStore, openStoreAlone, type Store } from '../store/open.ts'
 import { dueEntries, type OutboxEntry, outboxEntry } from '../store/outbox.ts'
@@ -235,7 +234,7 @@ export class TestWorld implements AsyncDisposable {
       const below = await this.#ground(name, { dir, random }, undo)
       hub ??= new ScriptedHub(this.post, below.identity.aid, () => this.clock.ms)
       below.hub.settleAt(hub)
-      const topUps = new TopUps(below)
+      const topUps = openTopUps(below)
       undo.defer(() => topUps.stop())
       return { ...below, topUps, modules: noModules(below), carriers: this.carriersOf(below) }
     }

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Carriers } from '../../daemon/carrier/carrier.ts'
 import type { Node } from '../../daemon/node.ts'
-import { sealedCarriers } from '../../daemon/sealed/carrier.ts'
+import { sealedCarriers } from '../../daemon/sealed/open.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { kinds } from '../../protocol/mail/payload.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mailParts } from '../../daemon/mail/open.ts'
 import type { Node } from '../../daemon/node.ts'
-import { sealedCarriers } from '../../daemon/sealed/carrier.ts'
+import { sealedCarriers } from '../../daemon/sealed/open.ts'
 import { counted } from '../../daemon/store/counters.ts'
 import { allEntries } from '../../daemon/store/outbox.ts'
 import {

@@ -46,7 +46,7 @@ describe('a receiver', () => {
   test('takes capabilities outside any task from contacts and open correspondents only', async () => {
     const mallory = await lab.member('mallory')
     const before = counted(bob.ctx.store, 'foreign')
-    queueCapabilities(mallory.ctx, bob.aid)
+    queueCapabilities(mallory.ctx.threads, bob.aid)
     const sent = mallory.ctx.store.get<{ key: number }>('SELECT max(key) AS key FROM messages')
     expect(await verdictOf(mallory, sent?.key ?? 0)).toBe('the recipient could not use it')
     expect(counted(bob.ctx.store, 'foreign')).toBeGreaterThan(before)
@@ -160,7 +160,7 @@ test('a question about deliveries names one recipient, 64 messages at most, and 
   const { ctx } = await lab.start('asks')
   const peers = ['one', 'two'].map(name => agent(name).aid)
   ctx.store.transaction(() => {
-    for (let n = 0; n < 70; n++) queueCapabilities(ctx, peers[n < 66 ? 0 : 1] as string)
+    for (let n = 0; n < 70; n++) queueCapabilities(ctx.threads, peers[n < 66 ? 0 : 1] as string)
     ctx.store.run(
       "UPDATE outbox SET state = 'at_hub', rid = 'AAAAAAAAAAAAAAAAAAAAAA', credential = 'session', next_at = 0",
     )

@@ -90,7 +90,7 @@ export const mail: Row[] = [
     async begin(world) {
       const waiting = await answered(world)
       const { ctx } = world.alice
-      ctx.store.transaction(() => queueCapabilities(ctx, world.bob.aid))
+      ctx.store.transaction(() => queueCapabilities(ctx.threads, world.bob.aid))
       return waiting
     },
   },
