@@ -45,8 +45,6 @@ export type GroundOptions = {
   openStore?: (dir: string) => Store
 }
 
-type Judged = Pick<Ground, 'dir' | 'store' | 'chain' | 'contacts' | 'hub' | 'events'>
-
 /** Everything that is opened is closed with `undo`. */
 export async function openGround(options: GroundOptions, undo: AsyncDisposableStack): Promise<Ground> {
   const { dir, env, timers, random, log } = options
@@ -78,7 +76,10 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   store.onTaskFailed = error => log.error({ err: error }, 'after a commit')
   const kept = new KeptHeads(env, identity, timers)
   const contacts = new Contacts(store, now)
-  judgeCopy({ dir, store, chain, contacts, hub, events }, kept, undo)
+  hub.oldCopy = olderCopy(chain, store, contacts, kept.read())
+  hub.unsettled = sayRestored(restoredAt(store)) ?? elsewhere(store, dir)
+  if (isNewest(hub)) notePlace(store, dir)
+  followHead({ chain, kept, hub, events }, undo)
   attachments.clean(store)
   return {
     dir,
@@ -113,21 +114,27 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   }
 }
 
-/** Whether this is an older copy, or may be one; the head of one that is not is kept where copies don't reach. */
-function judgeCopy(
-  { dir, store, chain, contacts, hub, events }: Judged,
-  kept: KeptHeads,
-  undo: AsyncDisposableStack,
-): void {
-  const nameOf = (aid: string) => contacts.petnameOf(aid) ?? aid
-  hub.oldCopy = behindKept(chain, kept.read()) ?? behindPeer(chain, store, nameOf)
-  hub.oldCopy ??= secondCopy(store)
-  hub.unsettled = sayRestored(restoredAt(store)) ?? elsewhere(store, dir)
-  const isNewest = () => hub.oldCopy === undefined && hub.unsettled === undefined
-  if (isNewest()) notePlace(store, dir)
+/** Why this directory is an older copy, as this machine, a contact or the store itself shows. */
+const olderCopy = (
+  chain: Chain,
+  store: Store,
+  contacts: Contacts,
+  kept: KeptHead | undefined,
+): string | undefined =>
+  behindKept(chain, kept) ??
+  behindPeer(chain, store, aid => contacts.petnameOf(aid) ?? aid) ??
+  secondCopy(store)
+
+const isNewest = ({ oldCopy, unsettled }: CurrentHub): boolean =>
+  oldCopy === undefined && unsettled === undefined
+
+type Following = { chain: Chain; kept: KeptHeads; hub: CurrentHub; events: Events }
+
+/** The head of a copy that is not an older one, and may be none, is kept where copies don't reach. */
+function followHead({ chain, kept, hub, events }: Following, undo: AsyncDisposableStack): void {
   const keep = () => kept.keep(headOf(chain))
-  if (isNewest()) keep()
-  undo.defer(() => (isNewest() ? keep() : kept.stop()))
+  if (isNewest(hub)) keep()
+  undo.defer(() => (isNewest(hub) ? keep() : kept.stop()))
   chain.onAppend = () => {
     if (hub.oldCopy === undefined) kept.follow(() => headOf(chain))
     events.emit('evidence', { length: chain.length })

@@ -116,7 +116,7 @@ const paymentsOf = (ctx: Context, membership: Membership) => ({
 /** What the rooms above the line share beside the ground. */
 function aboveTheLine(below: Ground, publication: Publication) {
   const config = below.settings.current.modules ?? {}
-  const modules = new Modules({ ...below, config, publication })
+  const modules = new Modules(below.settings, { ...below, config, publication })
   const topUps = openTopUps(below)
   const ctx: Context = { ...below, topUps, modules, carriers: sealedCarriers(below) }
   return { ctx, topUps, modules }

@@ -436,6 +436,7 @@ export const rooms: Record<string, Room> = {
       'daemon/platform',
       'daemon/home',
       'daemon/store',
+      'daemon/chain',
       'daemon/hubs',
       'daemon/context.ts',
     ],

@@ -2,17 +2,18 @@
  * Named notes that allowed callers share: read, written where nobody else has written in the meantime, listed, and waited
  * for. They are few and short.
  */
+
 import { utf8Length } from '../../protocol/encoding/bytes.ts'
 import { isPlainText } from '../../protocol/encoding/plain-text.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import type { BlackboardConfig } from '../home/module-config.ts'
 import { allNotes, keepNote } from '../store/notes.ts'
+import type { Store } from '../store/open.ts'
 import {
   type Arguments,
   type CallOutcome,
   type CapabilityCall,
   type Module,
-  type ModuleGround,
   onlyMembers,
   type Provider,
   ProviderFailed,
@@ -31,13 +32,13 @@ export const module: Module | undefined = {
 }
 
 class Blackboard {
-  readonly #store: ModuleGround['store']
+  readonly #store: Store
   readonly #timers: Timers
   readonly #config: BlackboardConfig
   readonly #notes: Map<string, Note>
   #written = Promise.withResolvers<void>()
 
-  constructor(store: ModuleGround['store'], timers: Timers, config: BlackboardConfig) {
+  constructor(store: Store, timers: Timers, config: BlackboardConfig) {
     this.#store = store
     this.#timers = timers
     this.#config = config

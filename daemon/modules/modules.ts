@@ -9,6 +9,8 @@ import { present } from '../../protocol/encoding/present.ts'
 import type { Effect } from '../../protocol/proof/effect.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import type { Served } from '../context.ts'
+import type { Settings } from '../home/settings.ts'
+import type { Machine } from '../platform/machine.ts'
 import {
   type CapabilityCall,
   type Module,
@@ -23,11 +25,13 @@ const compiled: readonly Module[] = [service, cas, blackboard, org, shell].filte
 export const moduleNames: readonly string[] = compiled.map(({ name }) => name)
 
 export class Modules implements Served {
-  readonly #ground: ModuleGround
+  readonly #settings: Settings
+  readonly #machine: Machine
   readonly #providers = new Map<string, { provider: Provider; module: string }>()
 
-  constructor(ground: ModuleGround) {
-    this.#ground = ground
+  constructor(settings: Settings, ground: ModuleGround) {
+    this.#settings = settings
+    this.#machine = ground
     for (const module of compiled)
       for (const provider of module.open(ground)) this.#add(provider, module.name)
   }
@@ -49,21 +53,21 @@ export class Modules implements Served {
 
   /** What the owner asks, else what the module's settings say; a price of 0 makes a capability free. */
   priceOf(capability: string): number | undefined {
-    const set = this.#ground.settings.current.prices?.[capability]
+    const set = this.#settings.current.prices?.[capability]
     const price = set ?? this.find(capability)?.price
     return price === 0 ? undefined : price
   }
 
   /** What a withdrawal after the start costs; undefined where that is the whole price. */
   startsOf(capability: string): number | undefined {
-    const starts = this.#ground.settings.current.starts?.[capability]
+    const starts = this.#settings.current.starts?.[capability]
     const price = this.priceOf(capability) ?? 0
     return starts === undefined || starts >= price ? undefined : starts
   }
 
   offered(): string[] {
     const published = this.list().filter(one => one.published)
-    const all = [...this.#ground.settings.current.caps, ...published.map(({ capability }) => capability)]
+    const all = [...this.#settings.current.caps, ...published.map(({ capability }) => capability)]
     return [...new Set(all)].slice(0, CAPS_MAX)
   }
 
@@ -82,6 +86,6 @@ export class Modules implements Served {
   }
 
   async run(provider: Provider, call: CapabilityCall): Promise<Effect> {
-    return runProvider(provider, call, this.#ground)
+    return runProvider(provider, call, this.#machine)
   }
 }

@@ -6,9 +6,11 @@ import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { buildEffect, type Effect, type EffectRecord, type Tier } from '../../protocol/proof/effect.ts'
 import type { Timer, Timers } from '../../protocol/timers.ts'
-import type { Ground } from '../context.ts'
+import type { Chain } from '../chain/chain.ts'
 import type { ModulesConfig } from '../home/module-config.ts'
 import type { Publication } from '../hubs/publication.ts'
+import type { Machine } from '../platform/machine.ts'
+import type { Store } from '../store/open.ts'
 
 export type Arguments = Readonly<Record<string, unknown>>
 
@@ -49,12 +51,12 @@ export type Provider = {
   run(call: CapabilityCall): Promise<CallOutcome>
 }
 
-/** What a module is opened with. */
-export type ModuleGround = Pick<
-  Ground,
-  'dir' | 'log' | 'now' | 'timers' | 'random' | 'settings' | 'store' | 'chain'
-> & {
+/** What a module is opened with: its own settings, and what of the node it may write to. */
+export type ModuleGround = Machine & {
   config: ModulesConfig
+  dir: string
+  store: Store
+  chain: Chain
   publication: Publication
 }
 
@@ -81,7 +83,7 @@ const MESSAGE_CHARACTERS_MAX = 1000
 export async function runProvider(
   provider: Provider,
   call: CapabilityCall,
-  { now, timers, log }: Pick<ModuleGround, 'now' | 'timers' | 'log'>,
+  { now, timers, log }: Omit<Machine, 'random'>,
 ): Promise<Effect> {
   const started = now()
   const time = timers.deadline(provider.timeoutMs)

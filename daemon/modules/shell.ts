@@ -2,6 +2,7 @@
  * Commands of the owner for callers that the owner names. Three gates: the module is compiled in, it is configured, and
  * the caller stands in the list. Every run and every refusal is recorded in the evidence chain, its output never.
  */
+
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -9,14 +10,15 @@ import { isAbsolute } from 'node:path'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Timer, Timers } from '../../protocol/timers.ts'
+import type { Chain } from '../chain/chain.ts'
 import type { ShellCommand, ShellConfig } from '../home/module-config.ts'
+import type { Machine } from '../platform/machine.ts'
 import {
   type Arguments,
   type CallOutcome,
   type CapabilityCall,
   failed,
   type Module,
-  type ModuleGround,
   onlyMembers,
   type Provider,
   ProviderFailed,
@@ -37,7 +39,7 @@ export const module: Module | undefined = {
   name: 'shell',
   open(ground) {
     const { shell } = ground.config
-    return shell === undefined ? [] : new Shell(shell, ground).providers()
+    return shell === undefined ? [] : new Shell(shell, ground.chain, ground).providers()
   },
 }
 
@@ -45,12 +47,14 @@ type Line = { words: readonly string[]; dir: string; timeoutS: number }
 
 class Shell {
   readonly #config: ShellConfig
-  readonly #ground: ModuleGround
+  readonly #chain: Chain
+  readonly #machine: Machine
 
-  constructor(config: ShellConfig, ground: ModuleGround) {
+  constructor(config: ShellConfig, chain: Chain, machine: Machine) {
     this.#config = config
-    this.#ground = ground
-    const { log } = ground
+    this.#chain = chain
+    this.#machine = machine
+    const { log } = machine
     if (this.#allowed().length === 0) log.warn('the shell module lets nobody call: its list is empty')
     if (config.allow_arbitrary)
       log.warn('the shell module runs any command of those who may call (shell.exec)')
@@ -106,7 +110,7 @@ class Shell {
         ? !this.#config.allow_local && 'a call without a caller is not allowed; set allow_local'
         : !this.#allowed().includes(caller) && 'this caller is not allowed'
     if (reason === false) return undefined
-    this.#ground.chain.append('svc.shell.refused', { caller: caller ?? '', capability, reason })
+    this.#chain.append('svc.shell.refused', { caller: caller ?? '', capability, reason })
     return unavailable(reason)
   }
 
@@ -136,12 +140,15 @@ class Shell {
     const refusal = this.#refusal(call)
     if (refusal !== undefined) return refusal
     const { words, dir, timeoutS } = line()
-    const started = this.#ground.now()
+    const started = this.#machine.now()
     const bytesMax = this.#config.max_output_bytes
-    const ran = await runCommand({ words, dir, timeoutS, bytesMax, timers: this.#ground.timers }, call.signal)
-    const durationMs = Math.max(0, Math.round(this.#ground.now() - started))
+    const ran = await runCommand(
+      { words, dir, timeoutS, bytesMax, timers: this.#machine.timers },
+      call.signal,
+    )
+    const durationMs = Math.max(0, Math.round(this.#machine.now() - started))
     const { exitCode, isKilled, outputBytes, output } = ran
-    this.#ground.chain.append('svc.shell.command', {
+    this.#chain.append('svc.shell.command', {
       caller: call.caller ?? '',
       capability: call.capability,
       command: words.join(' '),

@@ -7,8 +7,9 @@ import pino from 'pino'
 import { seeded } from '../../protocol/testing/agents.ts'
 import { systemTimers, type Timers } from '../../protocol/timers.ts'
 import type { Carriers } from '../carrier/carrier.ts'
-import type { Context, Ground } from '../context.ts'
+import type { Context, Ground, Served } from '../context.ts'
 import { openGround } from '../ground.ts'
+import type { Settings } from '../home/settings.ts'
 import { type MailParts, mailParts, openRelay } from '../mail/open.ts'
 import { keyStateOf } from '../membership/open.ts'
 import { openTopUps, sealedCarriers } from '../sealed/open.ts'
@@ -236,7 +237,7 @@ export class TestWorld implements AsyncDisposable {
       below.hub.settleAt(hub)
       const topUps = openTopUps(below)
       undo.defer(() => topUps.stop())
-      return { ...below, topUps, modules: noModules(below), carriers: this.carriersOf(below) }
+      return { ...below, topUps, modules: noModules(below.settings), carriers: this.carriersOf(below) }
     }
     const ctx = await open(undo)
     const at = hub as unknown as ScriptedHub
@@ -309,7 +310,7 @@ export class TestWorld implements AsyncDisposable {
 }
 
 /** A build without modules: what the settings name is all that is offered. */
-const noModules = ({ settings }: Pick<Context, 'settings'>): Context['modules'] => ({
+const noModules = (settings: Settings): Served => ({
   serves: () => false,
   priceOf: what => settings.current.prices?.[what],
   offered: () => settings.current.caps,

@@ -5,6 +5,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import type { Arrived, Carrier, Carriers, Fate, Taker } from '../carrier/carrier.ts'
 import type { Ground } from '../context.ts'
+import type { Identity } from '../identity/identity.ts'
 import type { OutboxEntry } from '../store/outbox.ts'
 import type { Verdict } from '../store/seen.ts'
 
@@ -14,7 +15,7 @@ type Letter = { id: string; body: MessageBody; files: Map<string, Uint8Array[]> 
 export class Counter {
   readonly letters: Letter[] = []
   readonly verdicts = new Map<string, Verdict>()
-  readonly agents = new Map<string, Pick<Ground['identity'], 'log'>>()
+  readonly agents = new Map<string, Pick<Identity, 'log'>>()
   #ids = 0
 
   async leave(body: MessageBody, files: Letter['files']): Promise<string> {
