@@ -57,8 +57,8 @@ export type Served = {
 
 export type Context = Ground & {
   readonly modules: Served
-  /** Looks after the stock of delivery capabilities that a peer holds of ours. */
   /** What brings messages to and from other nodes. */
   readonly carriers: Carriers
+  /** Looks after the stock of delivery capabilities that a peer holds of ours. */
   readonly topUps: { note(peer: string): void; hurry(peer: string): void }
 }

@@ -106,12 +106,15 @@ function groundOptions(options: NodeOptions): GroundOptions {
 }
 
 /** What pays and is paid, in a build that does. */
-const paymentsOf = (ctx: Context, membership: Membership) => ({
-  payee: payments?.payeeOf(ctx, membership),
-  audit: payments?.auditOf(ctx, membership),
-  payer: payments?.payerOf(ctx, (task, pay) => taskParts(ctx).committed.commit(task, pay), membership),
-  wallet: payments?.walletOf(ctx, membership),
-})
+const paymentsOf = (ctx: Context, membership: Membership) => {
+  const { committed } = taskParts(ctx)
+  return {
+    payee: payments?.payeeOf(ctx, membership),
+    audit: payments?.auditOf(ctx, membership),
+    payer: payments?.payerOf(ctx, (task, pay) => committed.commit(task, pay), membership),
+    wallet: payments?.walletOf(ctx, membership),
+  }
+}
 
 /** What the rooms above the line share beside the ground. */
 function aboveTheLine(below: Ground, publication: Publication) {

@@ -8,22 +8,20 @@ import { paymentOf } from '../store/payments.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { maySend, say } from '../tasks/conversation.ts'
 import type { DelegateRequest, GivenWords } from '../tasks/delegation.ts'
-import { refundMessage, textMessage } from '../tasks/messages.ts'
-import { type TaskParts, taskParts } from '../tasks/open.ts'
+import { refundMessage } from '../tasks/messages.ts'
+import { taskParts } from '../tasks/open.ts'
+import type { Ending } from '../tasks/ordered-ends.ts'
 import type { Rating } from '../tasks/ratings.ts'
 import { keepReview, type ReviewUploads } from '../tasks/reviews.ts'
-import { isCut } from '../tasks/standing.ts'
-
-type Ending = { mode?: 'propose' | 'accept' | 'either' | undefined; note?: string | undefined }
 
 export type TaskRules = ReturnType<typeof taskRules>
 
 export function taskRules(ctx: Context) {
   const { store, threads } = ctx
   const tasks = taskParts(ctx)
+  const { delegation, redelegation, words, orderedEnds, approval, leaving } = tasks
+  const { heldReceipts, judge, freshVerdicts, ratings } = tasks
   const { holding } = mailParts(ctx)
-  const { delegation, redelegation, words, approval, leaving, ratings } = tasks
-  const { heldReceipts, judge, freshVerdicts } = tasks
   const change = (work: () => Interaction) => store.transaction(work, 'node.change')
   return {
     delegate: (given: DelegateRequest): string => delegation.delegate(given),
@@ -39,24 +37,11 @@ export function taskRules(ctx: Context) {
     verify: (task: Interaction) => freshVerdicts.on(task),
     review: (task: Interaction, uploads: Pick<ReviewUploads, 'firstAnswer'>, given: Rating) =>
       keepReview({ store, ratings, uploads }, task, given),
-    /** Ends a task, with a rating where there is one; `held`: as it stands inside of the transaction. */
-    end: (held: () => Interaction, ending: Ending, rated: Rating | undefined) =>
-      store.transaction(() => {
-        const interaction = endNow(tasks, held(), ending)
-        if (rated !== undefined) ratings.keep(interaction, rated)
-        return interaction
-      }, 'node.end'),
+    /** `held`: as the task stands inside of the transaction. */
+    end: (held: () => Interaction, ending: Ending) => orderedEnds.end(held, ending),
     /** Takes a task that waited for a yes. */
     take: (held: () => Interaction) => change(() => approval.take(held())),
   }
-}
-
-function endNow({ answers, endings }: TaskParts, held: Interaction, { mode, note }: Ending): Interaction {
-  if (isCut(held) || (held.endBy === 'me' && mode !== 'accept')) return held
-  const interaction = note ? say(answers, held, textMessage(note, [])).interaction : held
-  if (mode === 'accept' || (interaction.endBy === 'peer' && mode === 'propose'))
-    return endings.accept(interaction)
-  return endings.propose(interaction)
 }
 
 type Asked = Parameters<PaymentParts['redemptions']['referenceFor']>[0]

@@ -110,7 +110,7 @@ export function speakingOperations({
 
     async end({ interaction_id: id, rating, comment = '', ...ending }) {
       const rated = rating === undefined ? undefined : { rating, comment }
-      return endView(rules.end(() => tasks.at(id), ending, rated))
+      return endView(rules.end(() => tasks.at(id), { ...ending, rating: rated }))
     },
 
     async sending({ interaction_id: id, on }) {

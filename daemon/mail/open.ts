@@ -1,6 +1,6 @@
 /** Puts together how messages come and go, from the bottom up. */
 import type { Context } from '../context.ts'
-import { type TaskParts, taskParts } from '../tasks/open.ts'
+import { taskParts } from '../tasks/open.ts'
 import { Attempts } from './attempts.ts'
 import { Claims } from './claims.ts'
 import { Confirming } from './confirming.ts'
@@ -32,13 +32,14 @@ export type MailParts = ReturnType<typeof mailParts>
 export function mailParts(ctx: Context) {
   const { identity, store, threads, contacts, hub, carriers, wakers, now } = ctx
   const { transfers, events, timings } = ctx
-  const tasks = taskParts(ctx)
-  const settling = settlingOf(ctx, tasks)
+  const { deliveries, news } = taskParts(ctx)
+  const settling = new Settling({ store, threads, capabilities: ctx.capabilities, hub, news }, now)
   const pace = { hubNow: ctx.hubNow, backoffFirstMs: timings.backoffFirstMs }
   const resending = new Resending({ store, settling }, ctx, pace)
-  const { deliveries } = tasks
   const fates = new Fates({ store, threads, deliveries, settling, resending, outbox: wakers.outbox })
   const heads = new ReturnedHeads({ store, threads, contacts, hub }, now)
+  const ownHeads = new OwnHeads({ store, identity, chain: ctx.chain, contacts, hub, log: ctx.log })
+  const looking = { hub, store, carriers, heads: ownHeads }
   // the hub is there again: mail is fetched at once, not after the pause of its failures
   const taken = () => hub.state.state === 'offline' && wakers.relay.wake()
   return {
@@ -47,28 +48,20 @@ export function mailParts(ctx: Context) {
     attempts: new Attempts({ store, threads, carriers, settling, resending, heads }, ctx, taken),
     holding: new Holding({ store, threads, transfers, outbox: wakers.outbox, events }, now),
     asked: new AskedNumbers({ identity, store, threads, contacts, rounds: wakers.rounds }, now),
-    waiting: new WaitingMail(
-      { hub, store, carriers, heads: ownHeadsOf(ctx) },
-      ctx.timers,
-      timings.pollSettledMs,
-    ),
+    waiting: new WaitingMail(looking, ctx.timers, timings.pollSettledMs),
+    heads,
+    ownHeads,
   }
 }
 
-function settlingOf({ store, threads, capabilities, hub, now }: Context, { news }: TaskParts): Settling {
-  return new Settling({ store, threads, capabilities, hub, news }, now)
-}
-
-const ownHeadsOf = ({ store, identity, chain, contacts, hub, log }: Context): OwnHeads =>
-  new OwnHeads({ store, identity, chain, contacts, hub, log })
-
 /** Who judges and keeps what comes. */
-export function receivingOf(ctx: Context, tasks: TaskParts = taskParts(ctx)): Receiving {
-  const { identity, store, threads, contacts, peers, hub, attachments, wakers, topUps, now } = ctx
+export function receivingOf(ctx: Context): Receiving {
+  const { identity, store, threads, contacts, peers, attachments, wakers, topUps, now } = ctx
+  const tasks = taskParts(ctx)
+  const { asked, heads, ownHeads } = mailParts(ctx)
   const { news, admissions, deliveries, endings, judge, heldReceipts, counterSignatures } = tasks
   const claims = new Claims(store, contacts)
   const lostTasks = new LostTasks({ store, threads, contacts, news }, now)
-  const asked = new AskedNumbers({ identity, store, threads, contacts, rounds: wakers.rounds }, now)
   const givenBack = new GivenBack({ store, threads, counterSigner: tasks.counterSigner }, now)
   const renumbering = new Renumbering({
     threads,
@@ -95,8 +88,7 @@ export function receivingOf(ctx: Context, tasks: TaskParts = taskParts(ctx)): Re
     taken: new TakenMail({ threads, peers, confirming, steps, heldReceipts, news }),
     newTasks: new NewTasks({ store, threads, peers, admissions, dispatch: tasks.dispatch, news }),
   })
-  const loose = new LooseMail({ store, contacts, peers, ownHeads: ownHeadsOf(ctx), numbers })
-  const heads = new ReturnedHeads({ store, threads, contacts, hub }, now)
+  const loose = new LooseMail({ store, contacts, peers, ownHeads, numbers })
   return new Receiving({ store, contacts, loose, ofTasks, heads, topUps })
 }
 

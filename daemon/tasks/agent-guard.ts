@@ -1,28 +1,9 @@
-/** What keeps an agent that leaks from answering anybody, and the records of what its owner lets it do all the same. */
+/** What keeps an agent that leaks from answering anybody. */
 import type { Attacked } from '../../autoreply/attack/attack.ts'
 import type { Sandbox } from '../../autoreply/sandbox.ts'
 import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
-import type { Chain } from '../chain/chain.ts'
-import type { CurrentHub } from '../hubs/current.ts'
+import type { AgentRecords } from './agent-records.ts'
 import type { AgentTrials } from './agent-trials.ts'
-
-/** What a program may do by the word of its owner stands in the chain; an old copy writes nothing there. */
-export class AgentRecords {
-  readonly #chain: Chain
-  readonly #hub: CurrentHub
-
-  constructor(chain: Chain, hub: CurrentHub) {
-    this.#chain = chain
-    this.#hub = hub
-  }
-
-  append(
-    type: 'svc.autoreply.unsafe' | 'svc.autoreply.tools',
-    payload: Parameters<Chain['append']>[1],
-  ): void {
-    if (this.#hub.oldCopy === undefined) this.#chain.append(type, payload)
-  }
-}
 
 export type Guard = {
   requireSafe(signal: AbortSignal): Promise<void>

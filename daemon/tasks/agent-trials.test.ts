@@ -7,7 +7,7 @@ import { NO_SANDBOX, type Sandbox } from '../../autoreply/sandbox.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
 import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { AgentRecords } from './agent-guard.ts'
+import { AgentRecords } from './agent-records.ts'
 import { AgentTrials } from './agent-trials.ts'
 
 const VERSION = '1.2.3 (scripted)'

@@ -10,7 +10,7 @@ import { buildInfo } from '../../protocol/build-info.ts'
 import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import { findFile, replaceFile } from '../platform/files.ts'
 import type { Machine } from '../platform/machine.ts'
-import type { AgentRecords } from './agent-guard.ts'
+import type { AgentRecords } from './agent-records.ts'
 
 type TrialParts = { dir: string; records: AgentRecords; random: Machine['random'] }
 type Env = Readonly<Record<string, string | undefined>>

@@ -12,10 +12,12 @@ import { notServed } from './dispatch.ts'
 /** Of the modules of this build, what running a call takes. */
 export type Serving = Pick<Modules, 'find' | 'priceOf' | 'startsOf' | 'run'>
 
-export class CallWork {
-  readonly #parts: { store: Store; threads: Threads; modules: Serving }
+type WorkParts = { store: Store; threads: Threads; modules: Serving }
 
-  constructor(parts: { store: Store; threads: Threads; modules: Serving }) {
+export class CallWork {
+  readonly #parts: WorkParts
+
+  constructor(parts: WorkParts) {
     this.#parts = parts
   }
 

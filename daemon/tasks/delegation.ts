@@ -1,17 +1,13 @@
 /** Committing what this node sends on its user's order: delegations and messages, once for each idempotency key. */
 import { resolve } from 'node:path'
-import { sha256 } from '#crypto'
 import { DOCUMENT_BYTES_MAX } from '../../protocol/contract/limits.ts'
 import type { RequestOf } from '../../protocol/contract/route.ts'
 import { WORDS_BYTES_MAX } from '../../protocol/control/bounds.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { equal, fromBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
-import { canonicalJson, type JsonValue } from '../../protocol/encoding/json.ts'
-import { STRANGER_BYTES_MIN } from '../../protocol/identity/keyset.ts'
+import { fromBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import type { Attachment } from '../../protocol/mail/message.ts'
 import { encodePayload, kinds, type Payload } from '../../protocol/mail/payload.ts'
-import { fitsOneEnvelope } from '../../protocol/mail/seal.ts'
 import { documentBytes, documentCid, type RequestDocument } from '../../protocol/proof/documents.ts'
 import { requesterCommitment } from '../../protocol/proof/receipt.ts'
 import type { Attachments } from '../attachments/attachments.ts'
@@ -20,24 +16,18 @@ import type { CurrentHub } from '../hubs/current.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { GivenTask } from '../payments/as-given.ts'
 import type { PricedAnswers } from '../payments/priced-tasks.ts'
-import type { DeliveryCapabilities } from '../peers/capabilities.ts'
 import type { Contacts } from '../peers/contacts.ts'
-import type { PeerBook } from '../peers/peers.ts'
 import type { Machine } from '../platform/machine.ts'
 import { refuse } from '../refusal.ts'
-import { committedUnder, keepCommitted } from '../store/idempotency.ts'
 import type { Store } from '../store/open.ts'
 import { orderPayment } from '../store/quotes.ts'
 import { type Interaction, type Message, newInteractionId, type Threads } from '../store/threads.ts'
+import type { Batches } from './batches.ts'
 import { say } from './conversation.ts'
 import { AS_A_FILE, textMessage } from './messages.ts'
+import type { Once } from './once.ts'
 
 const PREVIEW_CHARACTERS = 200
-/** Room for the largest head beside attachments. */
-const HEAD_RESERVE_BYTES = 900 * 1024
-/** Room for text, log and key set in an envelope of a stranger. */
-const STRANGER_RESERVE_BYTES = 320 * 1024
-
 /** A task or the arguments of a call with what stands around them; words, which may go with a long history. */
 const TASK_KIB_MAX = DOCUMENT_BYTES_MAX / 1024
 const WORDS_KIB_MAX = WORDS_BYTES_MAX / 1024
@@ -48,58 +38,6 @@ const isNothing = (text: string, attachments: readonly Attachment[]): boolean =>
 type Paying = Pick<Payload<0>, 'paySalt' | 'authorization'>
 
 export type DelegateRequest = NonNullable<RequestOf<Operations['delegate']>>
-
-/** How attachments go: together, or one after another. */
-export class Batches {
-  readonly #peers: PeerBook
-  readonly #capabilities: DeliveryCapabilities
-
-  constructor(peers: PeerBook, capabilities: DeliveryCapabilities) {
-    this.#peers = peers
-    this.#capabilities = capabilities
-  }
-
-  /**
-   * Attachments that fit one envelope together; what does not fit goes as further messages, one each. So does what only
-   * a capability carries, while none is held: the text goes ahead, and the recipient can give one.
-   */
-  of(peer: string, attachments: readonly Attachment[]): Attachment[][] {
-    const sizes = attachments.map(attachment => attachment.size)
-    const sum = sizes.reduce((total, size) => total + size, 0)
-    const strangerBytes = this.#peers.find(peer)?.keys?.body.strangers.bytes ?? STRANGER_BYTES_MIN
-    const fitsStranger = sum <= strangerBytes - STRANGER_RESERVE_BYTES || this.#capabilities.holdsAny(peer)
-    if (fitsStranger && fitsOneEnvelope(HEAD_RESERVE_BYTES, sizes)) return [[...attachments]]
-    return [[], ...attachments.map(attachment => [attachment])]
-  }
-}
-
-/** Commits work once per key. */
-export class Once {
-  readonly #store: Store
-  readonly #now: () => number
-
-  constructor(store: Store, now: () => number) {
-    this.#store = store
-    this.#now = now
-  }
-
-  /** The same key with other content is refused. */
-  commit(key: string | undefined, what: string, content: JsonValue | object, work: () => string): string {
-    const store = this.#store
-    const digest = sha256(utf8(`${what}\0${canonicalJson(content as JsonValue)}`))
-    return store.transaction(() => {
-      if (key !== undefined) {
-        const earlier = committedUnder(store, key)
-        if (earlier !== undefined && !equal(earlier.digest, digest))
-          refuse('idempotency_conflict', `the idempotency key "${key}" was used for other content`)
-        if (earlier !== undefined) return earlier.reply
-      }
-      const reply = work()
-      if (key !== undefined) keepCommitted(store, { key, digest, reply, at: this.#now() })
-      return reply
-    }, 'node.delegate')
-  }
-}
 
 type CommitParts = {
   identity: Identity

@@ -3,7 +3,8 @@ import type { Context } from '../context.ts'
 import type { Payee } from '../payments/payee.ts'
 import { PricedAnswers } from '../payments/priced-tasks.ts'
 import { StrangersStock } from '../peers/stock.ts'
-import { AgentGuard, AgentRecords } from './agent-guard.ts'
+import { AgentGuard } from './agent-guard.ts'
+import { AgentRecords } from './agent-records.ts'
 import { AnsweringPort } from './answering-port.ts'
 import { Approval } from './approval.ts'
 import { AutoAnswers } from './auto-answers.ts'
@@ -11,6 +12,7 @@ import { AutoReply } from './auto-reply.ts'
 import { AutoReplyRuns } from './auto-reply-runs.ts'
 import { BackendRequests, UnansweredThreads } from './auto-reply-threads.ts'
 import { Backends, type Env } from './backends.ts'
+import { Batches } from './batches.ts'
 import { CallPayments } from './call-payments.ts'
 import { CallResults } from './call-results.ts'
 import { CallWork, type Serving } from './call-work.ts'
@@ -19,7 +21,7 @@ import { Contradictions } from './contradictions.ts'
 import { CounterSignatures } from './counter-signatures.ts'
 import { CounterSigner } from './counter-signer.ts'
 import { Deadlines } from './deadlines.ts'
-import { Batches, CommittedTasks, Delegation, Once, SentWords } from './delegation.ts'
+import { CommittedTasks, Delegation, SentWords } from './delegation.ts'
 import { Deliveries } from './delivery.ts'
 import { Dispatch, Effects } from './dispatch.ts'
 import { Endings } from './endings.ts'
@@ -27,6 +29,8 @@ import { Leaving } from './leaving.ts'
 import { LocalCalls } from './local-calls.ts'
 import { TaskNews } from './news.ts'
 import { NodeSecrets } from './node-secrets.ts'
+import { Once } from './once.ts'
+import { OrderedEnds } from './ordered-ends.ts'
 import { OwnQuestions } from './own-questions.ts'
 import { Admissions } from './policies.ts'
 import { ToldPayments } from './quotes.ts'
@@ -50,7 +54,7 @@ export function taskParts(ctx: Context) {
   const answers = new PricedAnswers(ctx, ctx)
   const stock = new StrangersStock(contacts, store, capabilities)
   const receipts = receiptParts(ctx, news)
-  const { ownReceipts, heldReceipts } = receipts
+  const { ownReceipts, heldReceipts, ratings } = receipts
   const endings = new Endings({ store, threads, news, ownReceipts, heldReceipts }, hubNow)
   const effects = new Effects(chain, threads, endings)
   const dispatch = new Dispatch({
@@ -70,6 +74,7 @@ export function taskParts(ctx: Context) {
     news,
     answers,
     endings,
+    orderedEnds: new OrderedEnds({ store, answers, endings, ratings }),
     approval: new Approval({ store, threads, news, topUps: ctx.topUps, calls: wakers.calls }),
     leaving: new Leaving({ store, threads, attachments, stock, wakers, news }),
     effects,
