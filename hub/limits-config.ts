@@ -134,7 +134,7 @@ export const limitSettings: Record<string, Setting> = {
   ...rate(
     'request',
     'requestRate',
-    'requests of one address; a listing counts as five, each 64 KiB of a JSON body as one more',
+    'requests of one address, wrong ones too; a listing counts as five, each 64 KiB of a JSON body as one more',
   ),
   ...rate('status', 'statusRate', 'status queries of one address'),
   ...rate('push', 'pushRate', 'pushed key histories of one address'),

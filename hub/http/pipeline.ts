@@ -100,13 +100,16 @@ type Parts<K extends Kinds> = Pick<LineOptions, 'nameFault'> & {
 
 type Step = <K extends Kinds>(exchange: Exchange<K>, parts: Parts<K>) => void | Promise<void>
 
-/** Every request takes these steps in this order; the first that refuses ends it. */
+/**
+ * Every request takes these steps in this order; the first that refuses ends it. Each counts for its address before it is
+ * judged, so nobody floods a hub with requests that are wrong.
+ */
 const steps: readonly Step[] = [
+  takeFromBucket,
   checkHost,
   checkVersion,
   checkKnown,
   checkHeaders,
-  takeFromBucket,
   readQuery,
   openRoom,
   readSigner,
@@ -261,7 +264,9 @@ function heldBack(response: ServerResponse, timers: Timers): Promise<void> {
 }
 
 /** A body that is read before its sender is known counts as several requests, and so does what its row says. */
-function weightOf<K extends Kinds>({ row, request }: Exchange<K>): number {
+function weightOf<K extends Kinds>(exchange: Exchange<K>): number {
+  if (exchange.found === undefined) return 1
+  const { row, request } = exchange
   if (row.request === undefined) return row.limits['weight'] ?? 1
   const bytes = Math.min(declaredLength(request) ?? row.limits.bodyBytes, row.limits.bodyBytes)
   return 1 + Math.floor(bytes / BYTES_OF_A_REQUEST)

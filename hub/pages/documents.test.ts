@@ -66,7 +66,9 @@ test('a name that is not of this hub is refused', async () => {
 test('an address that asks too often is told when to come back', async () => {
   const strict = await startTestHub({ docs: folder, limits: { requestRate: { perSecond: 1, burst: 2 } } })
   const ask = () => fetch(`${strict.url}/docs/`, { headers: { 'X-Forwarded-For': '203.0.113.7' } })
-  expect([(await ask()).status, (await ask()).status]).toEqual([200, 200])
+  const wrong = `${strict.url}/docs/nosuch`
+  expect((await fetch(wrong, { headers: { 'X-Forwarded-For': '203.0.113.7' } })).status).toBe(404)
+  expect((await ask()).status).toBe(200)
   const refused = await ask()
   expect(refused.status).toBe(429)
   expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0)

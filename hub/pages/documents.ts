@@ -78,15 +78,15 @@ export class DocumentPages {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<Code | undefined> {
     const { rawHeaders, headers, method, url = '/' } = request
     const refuse = (code: Code, sentence: string): Code => this.#refuse(request, response, code, sentence)
-    const why = hasManyHosts(rawHeaders)
-      ? 'it has more than one Host header'
-      : this.#around.nameFault(headers.host)
-    if (why !== undefined) return refuse('bad_request', why)
     const waitMs = await this.#waitOf(request)
     if (waitMs > 0) {
       response.setHeader('Retry-After', Math.ceil(waitMs / MS_PER_SECOND))
       return refuse('rate_limited', 'too many requests; try again later')
     }
+    const why = hasManyHosts(rawHeaders)
+      ? 'it has more than one Host header'
+      : this.#around.nameFault(headers.host)
+    if (why !== undefined) return refuse('bad_request', why)
     if (method !== 'GET' && method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD')
       return refuse('method_not_allowed', 'documents are only read; use GET')

@@ -36,10 +36,10 @@ describe('of a request with many faults the first in this order is told', () => 
   test.each(rows.filter(([, row]) => row.request !== undefined))('%s', async (name, row) => {
     const identity = row.auth === 'anonymous'
     const faults: Fault[] = [
+      { code: 'rate_limited', headers: { 'X-Forwarded-For': await emptied() } },
       { code: 'wire_too_new', headers: { [headers.wire]: '4' } },
       { code: 'not_found', path: '/no/such/path' },
       ...(identity ? [{ code: 'identity_headers_not_allowed', headers: { [headers.seq]: '1' } }] : []),
-      { code: 'rate_limited', headers: { 'X-Forwarded-For': await emptied() } },
       { code: 'bad_request', path: `${pathOf(row, agent)}?unknown=1` },
       { code: 'too_large', body: new Uint8Array(row.limits.bodyBytes + 1) },
       { code: 'bad_request', body: Buffer.from('{') },
@@ -59,6 +59,29 @@ describe('of a request with many faults the first in this order is told', () => 
     }
     expect(told).toEqual(faults.map(({ code }) => code))
   })
+})
+
+test.each<[string, string, { path?: string; headers?: Record<string, string> }]>([
+  ['to a path that is not there', 'not_found', { path: '/nosuch' }],
+  ['of a version that is not spoken', 'wire_too_new', { headers: { [headers.wire]: '4' } }],
+  [
+    'with an identity where none is taken',
+    'identity_headers_not_allowed',
+    { headers: { [headers.seq]: '1' } },
+  ],
+  ['with a body of another type', 'bad_request', { headers: { 'Content-Type': 'text/plain' } }],
+])('a send %s counts for its address like any other request', async (_, code, given) => {
+  lastAddress += 1
+  const from = { 'X-Forwarded-For': `198.51.100.${lastAddress}` }
+  const sent = sealedUnderCapability(agent, agent.capability())
+  const told = []
+  for (let at = 0; at < 2; at++) {
+    const all = { ...sendHeaders(sent), ...given.headers, ...from }
+    const path = given.path === undefined ? {} : { path: given.path }
+    const reply = await sendRow('relaySend', agent, { body: sent.bytes, headers: all, ...path })
+    told.push(reply.json['reason'])
+  }
+  expect(told).toEqual([code, 'rate_limited'])
 })
 
 test('a credential of more than 1 KiB is refused by its header, before any byte of the body', async () => {
