@@ -105,6 +105,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
         log.info('the store was migrated', { from_schema: from, to_schema: to, copy }),
       onNoReserve: bytes =>
         log.warn('the disk has no room for the reserve, which lets mail be collected once it is full', {
+          path: config.dataDir,
           bytes,
           mend: 'free some room on the disk of the data directory, then restart the hub',
         }),

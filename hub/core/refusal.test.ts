@@ -8,6 +8,10 @@ test('a refusal is told as it is, a store that takes no writes as overload, a bu
   expect(refusalOf(refusal)).toBe(refusal)
   for (const trouble of [new StoreFull('full'), new StoreBroken('broken')])
     expect(refusalOf(trouble)?.code).toBe('overloaded')
+  expect(refusalOf(new StoreFull('full'))?.facts).toEqual({
+    why: 'the hub has no room for what this would store',
+    retryAfterMs: 30_000,
+  })
   for (const bug of [new Error('bug'), new StoreRefused('in use'), 'text', undefined])
     expect(refusalOf(bug)).toBeUndefined()
 })

@@ -80,10 +80,17 @@ export class Refusal extends AnyRefusal<RefusalReason> {
   }
 }
 
+/** A hub without room takes what needs it as soon as there is some again, so callers ask soon. */
+const NO_ROOM_RETRY_MS = 30_000
+
+/** What a hub without room says; `forWhat` it has none. */
+export const withoutRoom = (forWhat = 'what this would store'): Refusal =>
+  new Refusal('overloaded', { why: `the hub has no room for ${forWhat}`, retryAfterMs: NO_ROOM_RETRY_MS })
+
 /** The refusal that a caller gets for anything thrown; undefined for a bug. A store that takes no writes is overload. */
 export function refusalOf(thrown: unknown): Refusal | undefined {
   if (thrown instanceof Refusal) return thrown
-  if (thrown instanceof StoreFull || thrown instanceof StoreLocked || thrown instanceof StoreBroken)
-    return new Refusal('overloaded')
+  if (thrown instanceof StoreFull) return withoutRoom()
+  if (thrown instanceof StoreLocked || thrown instanceof StoreBroken) return new Refusal('overloaded')
   return undefined
 }

@@ -15,6 +15,10 @@ const watch = new RoomWatch({
     if (room instanceof Error) throw room
     return room
   },
+  facts: async () => {
+    if (room instanceof Error) throw room
+    return { free_bytes: 7 }
+  },
 })
 afterEach(() => {
   watch.close()
@@ -22,9 +26,9 @@ afterEach(() => {
   room = false
 })
 
-test('refusals are told once, and their end with their number a minute after the last', () => {
-  for (let n = 0; n < 3; n++) watch.refused()
-  expect(alerts).toEqual(['mail is refused: no room on the disk or in the store {}'])
+test('refusals are told once, and their end with their number a minute after the last', async () => {
+  for (let n = 0; n < 3; n++) await watch.refused()
+  expect(alerts).toEqual(['mail is refused: no room on the disk or in the store {"free_bytes":7}'])
   expect(watch.isShort).toBe(true)
   nowMs += MINUTE_MS - 1
   watch.taken()
@@ -38,7 +42,7 @@ test('refusals are told once, and their end with their number a minute after the
 })
 
 test('where no mail comes the end is found by looking, once there is room', async () => {
-  watch.refused()
+  await watch.refused()
   room = true
   await watch.look()
   expect(watch.isShort).toBe(true)
@@ -58,8 +62,14 @@ test('each time is counted for itself, and nothing is said where nothing was ref
   watch.taken()
   await watch.look()
   expect(alerts).toEqual([])
-  watch.refused()
+  await watch.refused()
   nowMs += MINUTE_MS
   watch.taken()
   expect(alerts.at(-1)).toBe('there is room for mail again {"refused":1}')
+})
+
+test('a disk that cannot be asked for its room keeps nothing from being told', async () => {
+  room = new Error('no figures')
+  await watch.refused()
+  expect(alerts).toEqual(['mail is refused: no room on the disk or in the store {}'])
 })

@@ -11,6 +11,8 @@ export type RoomWatchParts = {
   now: () => number
   timers: Timers
   hasRoom: () => Promise<boolean>
+  /** Where room is short, how much is left, and what makes more. */
+  facts: () => Promise<Record<string, string | number>>
 }
 
 export class RoomWatch {
@@ -29,13 +31,14 @@ export class RoomWatch {
     return this.#timer !== undefined
   }
 
-  refused(): void {
+  async refused(): Promise<void> {
     this.#latestMs = this.#parts.now()
     this.#refused += 1
     if (this.#timer !== undefined) return
-    this.#parts.alert('mail is refused: no room on the disk or in the store', {})
     this.#timer = this.#parts.timers.every(LOOK_EVERY_MS, () => void this.look())
     this.#timer.unref()
+    const facts = await this.#parts.facts().catch(() => ({}))
+    this.#parts.alert('mail is refused: no room on the disk or in the store', facts)
   }
 
   taken(): void {

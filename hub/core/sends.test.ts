@@ -180,13 +180,13 @@ describe('the key that an envelope is sealed to', () => {
 })
 
 describe('a store without room', () => {
-  test('is a full mailbox to the sender, and no file stays', async () => {
+  test('is a hub that takes no mail now to the sender, and no file stays', async () => {
     const { store } = core.context
     const enqueue = store.enqueue
     store.enqueue = async () => {
       throw new StoreFull('no room')
     }
-    expect(await told(sealed(LARGE))).toBe('mailboxFull')
+    expect(await told(sealed(LARGE))).toBe('overloaded')
     expect(files()).toEqual([])
     store.enqueue = enqueue
     expect((await send(sealed(LARGE))).status).toBe('queued')

@@ -2,14 +2,16 @@
  * Taking an envelope in (hub API §4.1): everything that its head and headers decide comes first, then its content is
  * read and kept, then it is queued. Nothing of a refused one stays.
  */
+import { dirname } from 'node:path'
 import { equal } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { EXP_AHEAD_MS, EXP_SKEW_MS } from '../../protocol/mail/envelope.ts'
 import { StoreFull } from '../store/port.ts'
 import type { HubContext } from './context.ts'
 import type { DestinationKind, Offer, Sent, Taking } from './destination.ts'
 import { type ByteSource, type EnvelopeBody, readEnvelopeHead } from './envelope-body.ts'
 import { INLINE_BYTES_MAX } from './limits.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal, withoutRoom } from './refusal.ts'
 import { RoomWatch } from './room-watch.ts'
 
 /** So much free space takes mail again; the largest envelopes need more. */
@@ -35,7 +37,13 @@ export class Sends {
     this.#context = context
     this.#kinds = kinds
     const { alert, now, timers } = context
-    this.#room = new RoomWatch({ alert, now, timers, hasRoom: () => this.#hasRoom() })
+    this.#room = new RoomWatch({
+      alert,
+      now,
+      timers,
+      hasRoom: () => this.#hasRoom(),
+      facts: () => this.#shortage(),
+    })
   }
 
   /** The destinations of a home hub as a sender names it; refuses one that this hub does not send to. */
@@ -64,8 +72,8 @@ export class Sends {
       return sent
     } catch (error) {
       if (!(error instanceof StoreFull)) throw error
-      this.#room.refused()
-      throw new Refusal('mailboxFull')
+      await this.#room.refused()
+      throw withoutRoom('mail')
     }
   }
 
@@ -103,6 +111,23 @@ export class Sends {
 
   close(): void {
     this.#room.close()
+  }
+
+  async #shortage(): Promise<Record<string, string | number>> {
+    const { local } = this.#context.store
+    if (local === undefined) return {}
+    const { disk, rows } = await local.room()
+    const path = dirname(local.path)
+    const isOfDisk = rows >= disk || disk < ROOM_FOR_FILES_BYTES
+    const makeRoom = isOfDisk
+      ? `free some room on the disk of ${path}`
+      : 'raise limits.store_bytes and restart the hub'
+    return {
+      path,
+      free_bytes: disk,
+      ...present({ free_bytes_of_store: isOfDisk ? undefined : Math.max(0, rows) }),
+      mend: `${makeRoom}, or wait until agents have collected mail; the hub takes mail again at once`,
+    }
   }
 
   /** Whether mail would find room; the write shows what the figures don't. */

@@ -74,7 +74,7 @@ describe.runIf(hasCompiler)('the disk', () => {
       for (const contentBytes of [64, 70_000]) {
         const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes })
         const reply = await sendEnvelope(hub, envelope)
-        expect([reply.status, reply.json['reason']]).toEqual([507, 'mailbox_full'])
+        expect([reply.status, reply.json['reason']]).toEqual([503, 'unavailable'])
         expect(Number(reply.headers.get('Retry-After'))).toBeGreaterThan(0)
       }
       // It must also start on a full disk, or nobody could make room; it takes what it needs from its reserve.

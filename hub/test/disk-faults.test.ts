@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
-import { hasSmallDisks, withSmallDisk } from '../../protocol/testing/small-disk.ts'
+import { fillUp as fillDisk, hasSmallDisks, withSmallDisk } from '../../protocol/testing/small-disk.ts'
 import type { Order } from '../operator/order-shapes.ts'
 import { orderRunningHub } from '../operator/socket.ts'
 import { faultyDisk, hasCompiler } from '../testing/disk.ts'
@@ -32,8 +32,9 @@ async function fillUp(hub: TestHub, agent: TestAgent): Promise<string[]> {
     const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes: 60 * KIB })
     const reply = await sendEnvelope(hub, envelope)
     if (reply.status !== 200) {
-      expect([reply.status, reply.json['reason']]).toEqual([507, 'mailbox_full'])
-      expect(Number(reply.headers.get('Retry-After'))).toBeGreaterThan(0)
+      expect([reply.status, reply.json['reason']]).toEqual([503, 'unavailable'])
+      expect(reply.json['error']).toBe('the hub has no room for mail; retry in 30 seconds')
+      expect(Number(reply.headers.get('Retry-After'))).toBeGreaterThanOrEqual(30)
       return acknowledged
     }
     acknowledged.push(toBase64url(envelope.bytes))
@@ -65,7 +66,17 @@ test('the operator is told once when mail begins to be refused for want of room,
   await fillUp(hub, agent)
   await fillUp(hub, agent)
   const told = () => hub.alerts.filter(({ event }) => /refused|room/.test(event))
-  expect(told().map(({ event }) => event)).toEqual(['mail is refused: no room on the disk or in the store'])
+  expect(told()).toEqual([
+    {
+      event: 'mail is refused: no room on the disk or in the store',
+      facts: {
+        path: hub.directory,
+        free_bytes: expect.any(Number),
+        free_bytes_of_store: expect.any(Number),
+        mend: 'raise limits.store_bytes and restart the hub, or wait until agents have collected mail; the hub takes mail again at once',
+      },
+    },
+  ])
   const { sends, context } = hub.running.hub
   // a small write succeeds all the same
   await context.store.putSetting('small', '1')
@@ -134,6 +145,41 @@ test.skipIf(!hasSmallDisks)('a start that finds no room for the reserve says so,
     expect(await told()).toEqual([])
     expect(existsSync(join(directory, 'reserve'))).toBe(true)
   }),
+)
+
+test.skipIf(!hasSmallDisks)(
+  'a hub whose disk somebody else filled names path, room and step, and takes mail again as soon as there is some',
+  () =>
+    withSmallDisk(64 * MIB, async folder => {
+      const directory = join(folder, 'data')
+      const hub = await startHubChild(directory, { env: {} })
+      const agent = new TestAgent(hub)
+      await orderRunningHub(directory, { command: 'admit', aid: agent.aid })
+      expect((await agent.register()).status).toBe(200)
+      const send = async () => {
+        const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes: MIB })
+        return (await sendEnvelope(hub, envelope)).json
+      }
+      const filled = join(folder, 'filled')
+      fillDisk(filled)
+      expect(await send()).toEqual({
+        reason: 'unavailable',
+        error: 'the hub has no room for mail; retry in 30 seconds',
+      })
+      rmSync(filled)
+      expect(await send()).toMatchObject({ status: 'queued' })
+      hub.kill('SIGTERM')
+      await hub.exited
+      const line = hub
+        .said()
+        .split('\n')
+        .find(said => said.includes('mail is refused'))
+      expect(JSON.parse(line ?? '')).toMatchObject({
+        path: directory,
+        free_bytes: expect.any(Number),
+        mend: expect.stringContaining(`free some room on the disk of ${directory}`),
+      })
+    }),
 )
 
 describe.runIf(hasCompiler)('on a full disk', () => {

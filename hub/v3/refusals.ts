@@ -103,14 +103,30 @@ export function refusedMembers(
 function refusalHeaders(code: Code, row: CodeRow, facts: Facts, spread: number): Record<string, string> {
   const out: Record<string, string> = {}
   if (code === 'ts_stale' && facts.floorMs !== undefined) out[headers.floor] = String(facts.floorMs)
-  if (row.retryAfter === undefined) return out
-  const seconds =
-    facts.retryAfterMs === undefined
-      ? row.retryAfter
-      : Math.max(1, Math.ceil(facts.retryAfterMs / MS_PER_SECOND))
+  const seconds = secondsOf(row, facts)
+  if (seconds === undefined) return out
   const jitter = code === 'unavailable' ? Math.floor(spread * JITTER_SECONDS) : 0
   out['Retry-After'] = String(seconds + jitter)
   return out
+}
+
+/** After how many seconds it may go through; undefined where time changes nothing. */
+function secondsOf({ retryAfter }: CodeRow, { retryAfterMs }: Facts): number | undefined {
+  if (retryAfter === undefined || retryAfterMs === undefined) return retryAfter
+  return Math.max(1, Math.ceil(retryAfterMs / MS_PER_SECOND))
+}
+
+const SPANS: [seconds: number, one: string][] = [
+  [3600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+]
+
+/** A time to wait in words, rounded up; under two of a unit the next smaller one is used. */
+function inWords(seconds: number): string {
+  const [span, one] = SPANS.find(([long]) => seconds === long || seconds >= 2 * long) ?? [1, 'second']
+  const rounded = Math.ceil(seconds / span)
+  return `${rounded} ${one}${rounded === 1 ? '' : 's'}`
 }
 
 function memberValues(facts: Facts): Record<string, unknown> {
@@ -150,6 +166,7 @@ function sentence(row: CodeRow, members: Record<string, unknown>, facts: Facts, 
     limit: facts.limitBytes,
     part: facts.part ?? row.part ?? 'body',
     base_url: baseUrl,
+    wait: inWords(secondsOf(row, facts) ?? 0),
   }
   // the usual step of a row has facts of its own
   const template = facts.step === undefined ? row.sentence.replace('{step}', row.step ?? '') : row.sentence

@@ -1,6 +1,7 @@
 /**
  * The refusal codes of wire 3 (hub API §7): one status a code, the members it adds, and its sentence: what happened,
- * and after the semicolon the next step. `{name}` in a sentence is filled from the refusal's facts.
+ * and after the semicolon the next step. `{name}` in a sentence is filled from the refusal's facts, `{wait}` with the time
+ * of its Retry-After in words.
  */
 
 /** One refusal: its HTTP status, its further members and its sentence (wire-3, Codes). */
@@ -61,7 +62,7 @@ export const codes = {
     'the chain of this hub does not have the witnessed record {witnessed_id} at place {witnessed_seq}; keep both as evidence, and sign nothing more',
     { members: ['seq', 'head_id', 'witnessed_seq', 'witnessed_id'] },
   ),
-  home_unreachable: row(502, 'the hub of the recipient did not answer; retry after the stated time', {
+  home_unreachable: row(502, 'the hub of the recipient did not answer; retry in {wait}', {
     retryAfter: 60,
   }),
   identity_headers_not_allowed: row(
@@ -88,7 +89,7 @@ export const codes = {
     409,
     'sealed to a key that the recipient no longer publishes; fetch its key set and seal again',
   ),
-  mailbox_full: row(507, 'the mailbox of the recipient is full; retry after the stated time', {
+  mailbox_full: row(507, 'the mailbox of the recipient is full; retry in {wait}', {
     retryAfter: 600,
   }),
   not_found: row(404, '{why}; {step}', {
@@ -103,22 +104,18 @@ export const codes = {
   }),
   probation: row(403, 'a new account uploads no reviews during probation; retry when it is over'),
   proof_unavailable: row(404, 'there is no balance proof for that period; proofs are kept 14 days'),
-  rate_limited: row(429, 'too many requests; retry after the stated time', { retryAfter: 1 }),
+  rate_limited: row(429, 'too many requests; retry in {wait}', { retryAfter: 1 }),
   receipt_not_reviewable: row(
     400,
     'the receipt carries no review commitment or its signatures do not match; send the receipt of a finished task',
   ),
   recipient_unknown: row(404, 'no reachable hub knows the recipient; check the AID'),
-  redelivery_limited: row(429, 'this envelope was queued too often; retry after the stated time', {
+  redelivery_limited: row(429, 'this envelope was queued too often; retry in {wait}', {
     retryAfter: 3600,
   }),
-  registration_quota: row(
-    429,
-    'the sign-ups of this address range are used up; retry after the stated time',
-    {
-      retryAfter: 3600,
-    },
-  ),
+  registration_quota: row(429, 'the sign-ups of this address range are used up; retry in {wait}', {
+    retryAfter: 3600,
+  }),
   replayed: row(401, 'this signed request was already used; sign a new one'),
   requester_commit_mismatch: row(
     400,
@@ -130,10 +127,10 @@ export const codes = {
     retryAfter: 86_400,
   }),
   session_invalid: row(401, 'the sending session is missing, expired or does not verify; open a new session'),
-  source_rate: row(429, 'too many requests from the calling hub; retry after the stated time', {
+  source_rate: row(429, 'too many requests from the calling hub; retry in {wait}', {
     retryAfter: 1,
   }),
-  strangers_busy: row(429, 'the recipient takes no more first contacts now; retry after the stated time', {
+  strangers_busy: row(429, 'the recipient takes no more first contacts now; retry in {wait}', {
     retryAfter: 60,
   }),
   supply_halted: row(
@@ -156,7 +153,8 @@ export const codes = {
   unauthorized: row(401, 'the signature is not accepted: {why}; {step}', {
     step: 'sign with the current key for this hub',
   }),
-  unavailable: row(503, 'the hub takes no more work at the moment; retry after the stated time', {
+  unavailable: row(503, '{why}; retry in {wait}', {
+    why: 'the hub takes no more work at the moment',
     retryAfter: 5,
   }),
   unknown_aid: row(404, 'no agent with this AID is known here; check the AID'),
