@@ -2,7 +2,7 @@
  * Configuration of a hub: one JSON file, `SVC_HUB_*` in the environment, flags, in rising order of strength. Strict: an
  * unknown member refuses the start.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import * as z from 'zod'
 import { Malformed } from '../protocol/encoding/bytes.ts'
@@ -14,7 +14,7 @@ import { ConfigRefused, type Given } from './config-refused.ts'
 import type { About } from './core/about.ts'
 import type { Limits } from './core/limits.ts'
 import type { LogWitness } from './core/supply/checkpoints.ts'
-import { givingBack } from './files.ts'
+import { givingBack, isOwn, ownerOf } from './files.ts'
 import { limitsOf, limitsShape } from './limits-config.ts'
 
 export const LISTEN_DEFAULT = '127.0.0.1:8088'
@@ -149,20 +149,13 @@ function forbidden(path: string): ConfigRefused {
   const folder = dirname(resolve(path))
   const owner = ownerOf(path)
   if (owner === undefined) return new ConfigRefused(`${found}: permission denied`, NAME_ANOTHER)
-  const isOwn = ownerOf(folder) === process.geteuid?.()
+  if (isOwn(path)) return new ConfigRefused(`${found}, although it belongs to it`, `chmod u+r ${path}`)
   return new ConfigRefused(
     `${found}, which belongs to user ${owner}`,
-    isOwn ? givingBack(folder) : `let this user read it, or ${NAME_ANOTHER}`,
+    ownerOf(folder) === process.geteuid?.()
+      ? givingBack(folder)
+      : `let this user read it, or ${NAME_ANOTHER}`,
   )
-}
-
-/** Whose a file is; undefined where this user can't see that. */
-function ownerOf(path: string): number | undefined {
-  try {
-    return statSync(path).uid
-  } catch {
-    return undefined
-  }
 }
 
 function limitsFrom(text: string | undefined): z.infer<typeof limitsShape> {

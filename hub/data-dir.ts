@@ -26,7 +26,7 @@ import {
 } from './core/identity.ts'
 import { LOCK_FILE, lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
-import { givingBack, makeFolder } from './files.ts'
+import { givingBack, isOwn, makeFolder, ownerOf } from './files.ts'
 import type { Blobs } from './store/blob-port.ts'
 import { BlobFolder } from './store/blobs/folder.ts'
 import type { Migrated } from './store/engine-port.ts'
@@ -147,7 +147,7 @@ export function partsOf(directory: string): Parts {
     return {
       state: 'unusable',
       found: `this user cannot enter ${directory}: permission denied`,
-      next: 'run svc-hub as the owner of that directory, or give another --data-dir',
+      next: openingUp(directory),
     }
   if (existsSync(join(directory, CREATING_MARKER))) return { state: 'new' }
   const missing = NEEDED.filter(name => isMissing(join(directory, name)))
@@ -162,7 +162,7 @@ export function partsOf(directory: string): Parts {
 }
 
 /** What can't be entered looks empty; one that is not there, or is no directory, is another matter. */
-function isEnterable(directory: string): boolean {
+export function isEnterable(directory: string): boolean {
   try {
     accessSync(`${directory}/.`, constants.X_OK)
     return true
@@ -206,8 +206,13 @@ export function foreignFile(directory: string): { found: string; next: string } 
   const foreign = Object.keys(ACCESS).find(name => !allows(join(directory, name), ACCESS[name]))
   if (foreign === undefined) return undefined
   const path = join(directory, foreign)
+  if (isOwn(path))
+    return {
+      found: `this user cannot read and write ${path}, although it belongs to it`,
+      next: `chmod -R u+rwX ${directory}`,
+    }
   return {
-    found: `this user cannot read and write ${path}, which belongs to user ${statSync(path).uid}`,
+    found: `this user cannot read and write ${path}, which belongs to user ${ownerOf(path)}`,
     next: givingBack(directory),
   }
 }
@@ -238,6 +243,12 @@ function makeWritable(directory: string): void {
     if (code === undefined || !UNWRITABLE.has(code)) throw error
   }
   refuseDangling(directory)
+  refuseUnwritable(directory, code)
+}
+
+/** Refuses, in words, a directory in which this user can't make, read and replace files; `code` is what making it met. */
+export function refuseUnwritable(directory: string, code?: string): void {
+  if (code === undefined && isWritable(directory)) return
   const { found, next } = unwritable(directory, code)
   throw new StoreRefused(`${found}; ${next}`)
 }
@@ -256,9 +267,15 @@ export function unwritable(
     }
   return {
     found: `this user cannot write to ${directory}`,
-    next: 'run svc-hub as the owner of that directory, or give another --data-dir',
+    next: openingUp(directory),
   }
 }
+
+/** What lets this user work in a directory that it cannot enter or write. */
+const openingUp = (directory: string): string =>
+  isOwn(directory)
+    ? `it belongs to this user, so: chmod u+rwx ${directory}`
+    : 'run svc-hub as the owner of that directory, or give another --data-dir'
 
 const OTHERS = 0o077
 /** What may lie in a folder that was made for a hub. */

@@ -42,6 +42,21 @@ export function makeFolder(path: string): void {
   }
 }
 
+/** Whose a file or folder is; undefined where this user can't see that. */
+export function ownerOf(path: string): number | undefined {
+  try {
+    return statSync(path).uid
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether modes alone keep this user from what belongs to it. */
+export const isOwn = (path: string): boolean => {
+  const user = process.geteuid?.()
+  return user !== undefined && user !== 0 && ownerOf(path) === user
+}
+
 /** What gives all files of a directory back to its owner, and lets him use them. */
 export function givingBack(directory: string): string {
   const { uid, gid } = statSync(directory)

@@ -6,7 +6,7 @@ import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
 import { type HubIdentity, readIdentity, settleRotation } from '../core/identity.ts'
 import { systemRandom } from '../core/random.ts'
-import { partsOf, refuseForeign, refuseUnusable } from '../data-dir.ts'
+import { partsOf, refuseForeign, refuseUnusable, refuseUnwritable } from '../data-dir.ts'
 import { lockDirectory, whenFree } from '../directory-lock.ts'
 import { engine } from '../engine.ts'
 import { makeFolder } from '../files.ts'
@@ -99,6 +99,7 @@ function identityOf(directory: string): HubIdentity {
   refuseForeign(directory)
   if (parts.state !== 'whole')
     throw new StoreRefused(`${directory} contains no hub; give its data directory with --data-dir`)
+  refuseUnwritable(directory)
   return readIdentity(directory)
 }
 

@@ -9,7 +9,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { systemNow } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
 import { ConfigRefused } from '../config-refused.ts'
-import { foreignFile, isWritable, partsOf, unwritable } from '../data-dir.ts'
+import { foreignFile, isEnterable, isWritable, partsOf, unwritable } from '../data-dir.ts'
 import { DirectoryBusy, LOCK_FILE, lockDirectory, whenFree } from '../directory-lock.ts'
 import { StoreRefused } from '../store/port.ts'
 import { asCalled, EXIT_FAILED, keepPrivate, say } from '../terminal.ts'
@@ -53,8 +53,8 @@ export async function examine(read: () => Config, given: GivenAddresses = {}): P
     if (!(error instanceof ConfigRefused)) throw error
     return [wrong('configuration', error.found, error.next)]
   }
-  const machine = [ok('configuration', 'is valid'), checkRuntime(process.versions.node)]
   const { dataDir } = config
+  const machine = [checkConfiguration(dataDir), checkRuntime(process.versions.node)]
   const parts = partsOf(dataDir)
   if (parts.state === 'unusable') return [...machine, wrong('data directory', parts.found, parts.next)]
   if (existsSync(dataDir) && !isWritable(dataDir)) {
@@ -68,6 +68,13 @@ export async function examine(read: () => Config, given: GivenAddresses = {}): P
     return [...machine, wrong('data directory', `${dataDir} contains no hub`, mend)]
   }
   return [...machine, ...(await examineHub(config, given))]
+}
+
+/** In a directory that this user can't enter a configuration file is not seen. */
+function checkConfiguration(dataDir: string): Finding {
+  if (isEnterable(dataDir)) return ok('configuration', 'is valid')
+  const found = `was not read: this user cannot look into ${dataDir}, where config.json may be`
+  return note('configuration', found, 'run svc-hub doctor as the user whose hub it is')
 }
 
 async function examineHub(config: Config, given: GivenAddresses): Promise<Finding[]> {

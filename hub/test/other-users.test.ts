@@ -93,6 +93,35 @@ describe.skipIf(!isRoot)(isRoot ? 'as root' : 'left out: only root can make file
     }
     const { status, stdout } = run(['doctor'], OTHER, place)
     expect([status, stdout]).toEqual([1, expect.stringContaining(`WRONG data directory: ${found}\n`)])
+    expect(stdout).toContain(`note  configuration: was not read: this user cannot look into ${place}`)
+  })
+
+  test.each<[string, number, string, (place: string) => string]>([
+    ['a directory without leave to write', 0o500, '', place => `chmod u+rwx ${place}`],
+    ['a directory without leave to enter', 0o600, '', place => `chmod u+rwx ${place}`],
+    ['a store that is read-only', 0o400, 'hub.db', place => `chmod -R u+rwX ${place}`],
+    [
+      'a configuration without leave to read',
+      0o200,
+      'config.json',
+      place => `chmod u+r ${place}/config.json`,
+    ],
+  ])('of its own user %s is mended by that user, and every command names how', (what, mode, file, mend) => {
+    const place = join(outside, what.replaceAll(' ', '-'))
+    expect(run(['init'], OWNER, place)).toMatchObject({ status: 0 })
+    writeFileSync(join(place, 'config.json'), '{}')
+    chownSync(join(place, 'config.json'), OWNER, OWNER)
+    chmodSync(join(place, file), mode)
+    for (const argv of [['serve', '--listen', '127.0.0.1:0'], ['stats'], ['backup', join(outside, 'b')]])
+      expect([argv[0], run(argv, OWNER, place).stderr]).toEqual([
+        argv[0],
+        expect.stringContaining(mend(place)),
+      ])
+    expect(run(['doctor'], OWNER, place).stdout).toMatch(
+      new RegExp(`WRONG .*\n {8}fix: .*${mend(place).replaceAll('+', '\\+')}\n`),
+    )
+    expect(spawnSync('sh', ['-c', mend(place)], { uid: OWNER, gid: OWNER })).toMatchObject({ status: 0 })
+    expect(run(['stats'], OWNER, place)).toMatchObject({ status: 0, stderr: '' })
   })
 
   test('orders to a hub that runs are taken from root, who leaves nothing there, and from no third user', async () => {
