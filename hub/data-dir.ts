@@ -184,12 +184,19 @@ export function refuseUnusable(parts: Parts): void {
 /** What the engine says of a store that does not open, with what to do. */
 function inWords(error: unknown, directory: string): unknown {
   if (isFull(error)) return new StoreFull(`the disk of ${directory} is full; free some room, then try again`)
-  if (!(error instanceof EngineFault)) return error
-  return new StoreRefused(
-    `${join(directory, ROWS_FILE)} cannot be used: ${error.message}; keep this directory aside, and restore a backup: svc-hub restore <backup> --data-dir <new folder>`,
-    { cause: error },
-  )
+  return error instanceof EngineFault ? unusable(directory, error) : error
 }
+
+const RESTORE =
+  'keep this directory aside, and restore a backup: svc-hub restore <backup> --data-dir <new folder>'
+
+/** The refusal of a store that turned out to be damaged, or on a disk that fails. */
+export const unusable = (directory: string, { message }: Error): StoreRefused =>
+  new StoreRefused(`${join(directory, ROWS_FILE)} cannot be used: ${message}; ${RESTORE}`)
+
+/** What to do about a store that failed under a hub that served. */
+export const mendOfFailed = (directory: string): string =>
+  `svc-hub doctor --data-dir ${directory} says whether ${ROWS_FILE} is damaged; if it is, ${RESTORE}; if not, check the disk`
 
 /** What each file of a hub must allow to the user that works on it. */
 const ACCESS: Record<string, number> = {

@@ -15,7 +15,7 @@ import { HOUR_MS } from './core/limits.ts'
 import { systemRandom } from './core/random.ts'
 import { type EpochMaker, epochsHere } from './core/supply/epochs.ts'
 import { Verifier } from './core/verifier.ts'
-import { type DataDirectory, openDataDirectory } from './data-dir.ts'
+import { type DataDirectory, mendOfFailed, openDataDirectory, unusable } from './data-dir.ts'
 import { epochsApart } from './epochs/apart.ts'
 import { freeBytes } from './files.ts'
 import type { Line } from './http/line.ts'
@@ -34,7 +34,7 @@ import { carryOut } from './operator/orders.ts'
 import { listenForOperator } from './operator/socket.ts'
 import { standstill } from './operator/witness-orders.ts'
 import { DocumentPages, openSite } from './pages/documents.ts'
-import type { Store, StoreHealth } from './store/port.ts'
+import type { Store, StoreBroken, StoreHealth } from './store/port.ts'
 import { CheckpointOffers } from './witness/offer.ts'
 
 export type ServeOptions = {
@@ -84,6 +84,8 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   const site = config.docs === undefined ? undefined : openSite(config.docs, timers)
   const watched = await openWatch(config)
   let data: DataDirectory | undefined
+  let failed: StoreBroken | undefined
+  let running: RunningHub
   try {
     data = await openDataDirectory({
       directory: config.dataDir,
@@ -91,7 +93,12 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
       timers,
       random,
       onBroken: error => {
-        log.error('the store failed; no more writes', { error: error.message })
+        failed = error
+        log.error('the store failed; no more writes', {
+          path: config.dataDir,
+          error: error.message,
+          mend: mendOfFailed(config.dataDir),
+        })
         options.onBroken()
       },
       onLocked: isLocked =>
@@ -112,12 +119,15 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
       existing: options.existing,
       admission: options.admission,
     })
-    return await serve(data, options, { now, timers, random, watched, site })
+    running = await serve(data, options, { now, timers, random, watched, site })
   } catch (error) {
     await data?.close()
     await watched?.close()
-    throw error
+    throw failed === undefined ? error : unusable(config.dataDir, failed)
   }
+  if (failed === undefined) return running
+  await running.close()
+  throw unusable(config.dataDir, failed)
 }
 
 type Surroundings = {

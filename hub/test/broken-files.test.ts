@@ -1,5 +1,6 @@
 // project: programs
 
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   cpSync,
@@ -23,6 +24,7 @@ import { systemRandom } from '../core/random.ts'
 import { openDataDirectory } from '../data-dir.ts'
 import { examine } from '../operator/doctor.ts'
 import { backupFaults } from '../operator/restore.ts'
+import { bundledProgram } from '../testing/bundle.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-hub-broken-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -56,6 +58,42 @@ const look = (dataDir: string) => examine(() => readConfig({ dataDir }, {}))
 const [SEED_FIRST, SEED_LAST] = [6, 37]
 const NOT_ITS_KEY =
   'its private key is not the one that its key history names; restore identity.kel and identity.next from a backup'
+
+/** Overwrites the page at which a table or an index begins. */
+function smashRoot(directory: string, name: string): void {
+  const path = join(directory, 'hub.db')
+  const db = new DatabaseSync(path, { readOnly: true })
+  const { page } = db.prepare('SELECT rootpage AS page FROM sqlite_schema WHERE name = ?').get(name) as {
+    page: number
+  }
+  db.close()
+  const bytes = readFileSync(path)
+  bytes.fill(0xa5, (page - 1) * 4096, page * 4096)
+  writeFileSync(path, bytes)
+}
+
+test.each(['agent_listed', 'ledger_hold_open', 'setting'])(
+  'a store that is damaged at %s is refused at the start, with what to do, and is not said to be served',
+  async name => {
+    const directory = copy()
+    smashRoot(directory, name)
+    const { code, err, out } = await startOn(directory)
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toMatch(
+      new RegExp(
+        `^svc-hub: ${directory}/hub.db cannot be used: .* is malformed; keep this directory aside`,
+        'm',
+      ),
+    )
+  },
+)
+
+/** What a hub says that ends by itself. */
+async function startOn(directory: string): Promise<{ code: number | null; out: string; err: string }> {
+  const argv = [await bundledProgram(), 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory]
+  const { status, stdout, stderr } = spawnSync(process.execPath, argv, { encoding: 'utf8', timeout: 20_000 })
+  return { code: status, out: stdout, err: stderr }
+}
 
 function flipBit(path: string, offset: number): void {
   const bytes = readFileSync(path)
