@@ -199,11 +199,13 @@ describe('a statement that names another record', () => {
   })
 
   test('after the end of the chain stops it, until the chain has come so far or the witness is no more', async () => {
-    const liar = await namedWitness(hub)
+    const liar = await namedWitness(hub, 'https://liar.example')
     const { seq } = hub.running.hub.supply.head
     const ahead = await sendStatement(hub, liar, { seq: seq + 5 })
     expect(ahead.json).toMatchObject({ reason: 'head_conflict', seq, witnessed_seq: seq + 5 })
-    await expect(goOn()).rejects.toThrow(/has seen record .* svc-hub restore --from-witness/)
+    await expect(goOn()).rejects.toThrow(
+      /has seen record .* svc-hub restore --from-witness https:\/\/liar\.example$/,
+    )
     await hub.restart()
     await expect(goOn()).rejects.toThrow(/stands still/)
     hub.clock.advance(DAY_MS)

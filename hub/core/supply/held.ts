@@ -8,7 +8,8 @@ import type { SupplyHead } from '../../store/ledger-port.ts'
 import { AWAITED_SETTING, RESTORED_SETTING } from '../../store/ledger-port.ts'
 import type { Store } from '../../store/port.ts'
 
-type Seen = { witness: string; seq: number }
+/** `url` is where the witness can be asked, as far as the operator said it. */
+type Seen = { witness: string; url: string | undefined; seq: number }
 /** Why no record may follow the head: what witnesses have seen, or those still to be heard of after a restore. */
 export type ChainHeld = { contradicted: Seen[]; ahead: Seen[]; unheard: string[] }
 export type ChainStore = Pick<Store, 'witnesses' | 'witnessStatements' | 'setting' | 'supplyRecords'>
@@ -22,11 +23,11 @@ export async function chainHeld(
   if (named.length === 0) return undefined
   const contradicted: Seen[] = []
   const ahead: Seen[] = []
-  for (const { aid: witness, ahead: bytes } of named) {
+  for (const { aid: witness, url, ahead: bytes } of named) {
     if (bytes === undefined) continue
     const { seq, headId } = WitnessStatement.decode(bytes).body
-    if (seq > head.seq) ahead.push({ witness, seq })
-    else if (!(await isAt(store, seq, headId))) contradicted.push({ witness, seq })
+    if (seq > head.seq) ahead.push({ witness, url, seq })
+    else if (!(await isAt(store, seq, headId))) contradicted.push({ witness, url, seq })
   }
   const unheard = await unheardOf(
     store,
@@ -52,19 +53,21 @@ async function unheardOf(store: ChainStore, named: readonly string[]): Promise<s
   return named.filter(aid => awaited.includes(aid) && (heard.get(aid) ?? 0) < restoredMs)
 }
 
+const takingBack = ({ url = '<url of the witness>' }: Seen): string => `svc-hub restore --from-witness ${url}`
+
 /** What keeps the chain, and what an operator does about it. */
 export function heldFinding({ contradicted, ahead, unheard }: ChainHeld): { found: string; next: string } {
   const [other] = contradicted
   if (other !== undefined)
     return {
       found: `the supply chain stands still, because witness ${other.witness} has signed another record ${other.seq} than the one here: these files went back in time, and a second history began`,
-      next: `stop the hub, restore the newest backup whose chain ends before record ${other.seq} to a new folder, and take the rest back with: svc-hub restore --from-witness <url of the witness> – what was granted and redeemed here since then is lost; if the witness is wrong: svc-hub witness rm ${other.witness}`,
+      next: `stop the hub, restore the newest backup whose chain ends before record ${other.seq} to a new folder, and take the rest back with: ${takingBack(other)} – what was granted and redeemed here since then is lost; if the witness is wrong: svc-hub witness rm ${other.witness}`,
     }
   const [first] = ahead
   if (first !== undefined)
     return {
       found: `the supply chain stands still, because witness ${first.witness} has seen record ${first.seq} of it, which is not here`,
-      next: 'stop the hub and take it back with: svc-hub restore --from-witness <url of the witness>',
+      next: `stop the hub and take it back with: ${takingBack(first)}`,
     }
   return {
     found: `the supply chain stands still since the restore, until each witness that was named before has been heard of again (${unheard.join(', ')})`,
