@@ -19,7 +19,7 @@ import { limitsOf, limitsShape } from './limits-config.ts'
 
 export const LISTEN_DEFAULT = '127.0.0.1:8088'
 export const DATA_DIR_DEFAULT = './svc-hub-data'
-const CONFIG_FILE = 'config.json'
+export const CONFIG_FILE = 'config.json'
 const PORT_MAX = 65_535
 
 /** Versions of the wire that a hub can be told to serve; the first where nothing is said. */
@@ -98,6 +98,22 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
   checkApart(config, operatorListen?.from ?? '')
   return { ...config, outside: outsideOf(config.dataDir, path, { flags, env }) }
 }
+
+/** The data directory as far as it is known without a configuration file. */
+export function placeOf(flags: ConfigFlags, env: Record<string, string | undefined>): string | undefined {
+  const given = flags.dataDir ?? env['SVC_HUB_DATA_DIR']
+  const isFileElsewhere = (flags.config ?? env['SVC_HUB_CONFIG']) !== undefined
+  return given ?? (isFileElsewhere ? undefined : DATA_DIR_DEFAULT)
+}
+
+/** What holds in a data directory where nothing is said. */
+export const usualConfig = (dataDir: string): Config => ({
+  wire: WIRES[0],
+  listen: parseListen({ text: LISTEN_DEFAULT, from: 'default' }),
+  baseUrl: undefined,
+  dataDir: resolve(dataDir),
+  limits: limitsOf({}),
+})
 
 /** These say where the hub is, not how it is to be. */
 const PLACES = ['SVC_HUB_DATA_DIR', 'SVC_HUB_CONFIG']

@@ -1,4 +1,5 @@
 /** One process a data directory: a lock of the operating system, which ends with the process however it ends. */
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { sleep, systemTimers } from '../protocol/timers.ts'
 import { StoreRefused } from './store/port.ts'
@@ -30,6 +31,29 @@ export async function whenFree<T>(take: () => T | Promise<T>, waitMs = WAIT_MS):
   }
 }
 
+/** The process that holds the lock of a data directory, where the system tells. */
+export const lockHolder = (directory: string): number | undefined => holderOf(join(directory, LOCK_FILE))
+
+const LOCKS = '/proc/locks'
+/** `1: POSIX  ADVISORY  WRITE 4711 08:01:123456 0 EOF`: process and file. */
+const LOCK_LINE = /^\d+: POSIX .* WRITE (\d+) [0-9a-f]+:[0-9a-f]+:(\d+) /
+
+function holderOf(path: string): number | undefined {
+  try {
+    const { ino } = statSync(path)
+    const found = new Set<number>()
+    for (const line of readFileSync(LOCKS, 'utf8').split('\n')) {
+      const [, pid, file] = LOCK_LINE.exec(line) ?? []
+      if (Number(file) === ino && Number(pid) > 0) found.add(Number(pid))
+    }
+    // another file system may have a file of the same number
+    return found.size === 1 ? [...found][0] : undefined
+  } catch {
+    // not every system tells
+    return undefined
+  }
+}
+
 /** Takes the lock of a data directory, or refuses because another process holds it. */
 export function lockDirectory(directory: string): DirectoryLock {
   const lock = takeLock(join(directory, LOCK_FILE), directory)
@@ -43,8 +67,10 @@ function takeLock(path: string, directory: string): ReturnType<typeof openLock> 
     if (faultClass(error) === 'broken')
       throw new StoreRefused(`${path} is damaged; remove it while no svc-hub uses ${directory}`)
     if (faultClass(error) !== 'busy') throw inWords(error)
+    const holder = holderOf(path)
+    const shown = holder === undefined ? '' : ` (process ${holder})`
     throw new DirectoryBusy(
-      `another svc-hub is using ${directory}, a hub or a command such as backup; wait for it or stop it, or give another --data-dir`,
+      `another svc-hub${shown} is using ${directory}, a hub or a command such as backup; wait for it or stop it, or give another --data-dir`,
     )
   }
 }

@@ -27,6 +27,7 @@ import type { StaticFolder } from './http/static-folder.ts'
 import { Surplus } from './http/surplus.ts'
 import { openLines } from './lines.ts'
 import type { Log } from './log.ts'
+import { noteStart } from './operator/last-start.ts'
 import { FileLeases } from './operator/leases.ts'
 import type { OperatorListener } from './operator/listener.ts'
 import type { OperatorContext, Order, OrderResult, RunningState } from './operator/order-shapes.ts'
@@ -50,6 +51,8 @@ export type ServeOptions = {
   existing?: boolean
   /** Who may register at a hub that this start makes; the operator alone lets agents in where nothing is said. */
   admission?: AdmissionMode | undefined
+  /** The unit of systemd that starts it. */
+  unit?: string | undefined
   /** Checks signatures with node:crypto, also where the optional engine is installed. */
   standardEngine?: boolean
 }
@@ -147,7 +150,7 @@ async function openWatch(config: Config): Promise<OperatorListener | undefined> 
 
 async function serve(
   data: DataDirectory,
-  { config, log, standardEngine }: ServeOptions,
+  { config, log, standardEngine, unit }: ServeOptions,
   { now, timers, random, watched, site }: Surroundings,
 ): Promise<RunningHub> {
   const { identity, store, blobs } = data
@@ -188,8 +191,12 @@ async function serve(
   const leases = new FileLeases(blobs, context)
   const operatorUrl = watched?.url
   const addresses = { url, baseUrl, operatorUrl }
-  const operatorContext = contextOfOrders({ config, log, now, hub, leases, addresses })
+  const operatorContext = contextOfOrders({ config, log, now, hub, leases, addresses, clock })
   const operator = await listenForOperator(config.dataDir, operatorContext)
+  await noteStart(store, {
+    ...present({ unit, base_url: config.baseUrl }),
+    outside: config.outside ?? [],
+  })
   if (watched !== undefined) showFigures(watched, { config, hub, shares, clock })
   const parts = { hub, data, watched, clock, operator, leases, listener, surplus, shares, offers }
   return {
@@ -274,10 +281,11 @@ type Served = {
   hub: Hub
   leases: FileLeases
   addresses: Pick<RunningState, 'url' | 'baseUrl' | 'operatorUrl'>
+  clock: ClockWatch
 }
 
 /** What the orders of the operator work with while the hub runs. */
-function contextOfOrders({ config, log, now, hub, leases, addresses }: Served): OperatorContext {
+function contextOfOrders({ config, log, now, hub, leases, addresses, clock }: Served): OperatorContext {
   const { store, verifier } = hub.context
   return {
     aid: hub.context.identity.aid,
@@ -296,11 +304,13 @@ function contextOfOrders({ config, log, now, hub, leases, addresses }: Served): 
     endSigner: hub.endSigner,
     refused: hub.registry.refused,
     holdClock: hub.credits.holds.clock,
+    clockBehindMs: () => clock.behindMs,
     leases,
     running: async () => ({
       ...addresses,
       outside: config.outside ?? [],
       pid: process.pid,
+      clockBehindMs: clock.behindMs,
       ...(await healthOf(hub)),
       signatures: await verifier.engine().catch(() => undefined),
     }),

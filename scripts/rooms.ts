@@ -227,6 +227,7 @@ export const rooms: Record<string, Room> = {
       'hub/directory-lock.ts',
       'hub/core',
       'hub/http',
+      'hub/pages',
       'hub/config-refused.ts',
       'hub/limits-config.ts',
       'hub/config.ts',

@@ -22,6 +22,7 @@ import { type DataDirectory, openDataDirectory, openness, partsOf, refuseUnusabl
 import { whenFree } from '../directory-lock.ts'
 import { keepMemorySmall } from '../lean-memory.ts'
 import { makeLog, toStderr } from '../log.ts'
+import { unitOf } from '../operator/last-start.ts'
 import {
   GRANT_REASON_CHARS_MAX,
   type OperatorContext,
@@ -70,7 +71,9 @@ export async function serve(config: Config, first: FirstStart): Promise<number> 
   const log = makeLog(toStderr, systemNow)
   const broken = Promise.withResolvers<Awaited<typeof ended>>()
   const onBroken = () => broken.resolve({ code: EXIT_FAILED, why: 'the store failed' })
-  const running = await behindCommands(config, () => startHub({ config, log, onBroken, ...first }))
+  const running = await behindCommands(config, () =>
+    startHub({ config, log, onBroken, unit: unitOf(process.env), ...first }),
+  )
   started = running
   // A terminal sends its signal to a launcher and to the hub: the second one changes nothing, the end has a limit.
   takeEndings()
@@ -133,10 +136,13 @@ export async function init(config: Config): Promise<number> {
 }
 
 /** Takes the data directory once a command that works on it has ended; a hub that holds it is not waited for. */
-async function behindCommands<T>({ dataDir }: Config, take: () => Promise<T>): Promise<T> {
-  const isServed =
-    (await orderRunningHub(dataDir, { command: 'running' }).catch(() => undefined)) !== undefined
-  return isServed ? await take() : await whenFree(take)
+async function behindCommands<T>(config: Config, take: () => Promise<T>): Promise<T> {
+  return (await isServed(config)) ? await take() : await whenFree(take)
+}
+
+/** Whether a hub runs on a data directory. */
+export async function isServed({ dataDir }: Pick<Config, 'dataDir'>): Promise<boolean> {
+  return (await orderRunningHub(dataDir, { command: 'running' }).catch(() => undefined)) !== undefined
 }
 
 /** Gives an order to the running hub, or carries it out on the store of a stopped one, and prints the answer. */

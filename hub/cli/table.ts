@@ -1,6 +1,7 @@
 /** The commands of svc-hub and their flags, in one table. */
 import { buildInfo } from '../../protocol/build-info.ts'
-import { type Config, readConfig } from '../config.ts'
+import { type Config, type ConfigFlags, placeOf, readConfig, usualConfig } from '../config.ts'
+import { ConfigRefused } from '../config-refused.ts'
 import { type commandNames, print } from '../terminal.ts'
 import {
   AMOUNT_EXPECTED,
@@ -11,6 +12,7 @@ import {
   type Flags,
   grantOrder,
   init,
+  isServed,
   modeOf,
   order,
   quotaFlags,
@@ -102,7 +104,10 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     ],
     positionals: 0,
     run: (_, flags) =>
-      serve(configOf(flags), { existing: flags['existing'] === true, admission: modeOf(flags['admission']) }),
+      serve(configOf(flags), {
+        existing: flags['existing'] === true,
+        admission: modeOf(flags['admission']),
+      }),
   },
   init: {
     usage: 'init',
@@ -116,63 +121,63 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     summary: 'show or set who may register: anyone with proof of work, or only agents you admit',
     flags: placeFlags,
     positionals: 1,
-    run: ([mode], flags) => order(admissionOrder(mode), configOf(flags)),
+    run: async ([mode], flags) => order(admissionOrder(mode), await configForOrder(flags)),
   },
   admit: {
     usage: 'admit <AID>',
     summary: 'let one agent register',
     flags: placeFlags,
     positionals: 1,
-    run: ([aid], flags) => order({ command: 'admit', aid: aidOf(aid) }, configOf(flags)),
+    run: async ([aid], flags) => order({ command: 'admit', aid: aidOf(aid) }, await configForOrder(flags)),
   },
   unadmit: {
     usage: 'unadmit <AID>',
     summary: 'take that back; one that is registered stays',
     flags: placeFlags,
     positionals: 1,
-    run: ([aid], flags) => order({ command: 'unadmit', aid: aidOf(aid) }, configOf(flags)),
+    run: async ([aid], flags) => order({ command: 'unadmit', aid: aidOf(aid) }, await configForOrder(flags)),
   },
   agents: {
     usage: 'agents [ls | show <AID>]',
     summary: 'list who is registered, admitted, blocked or was refused lately, or show all about one',
     flags: placeFlags,
     positionals: 2,
-    run: ([what, aid], flags) => agents(what, aid, configOf(flags)),
+    run: async ([what, aid], flags) => agents(what, aid, await configForOrder(flags)),
   },
   block: {
     usage: 'block <AID>',
     summary: 'shut one agent out at once, keeping its mail and what it published',
     flags: placeFlags,
     positionals: 1,
-    run: ([aid], flags) => order({ command: 'block', aid: aidOf(aid) }, configOf(flags)),
+    run: async ([aid], flags) => order({ command: 'block', aid: aidOf(aid) }, await configForOrder(flags)),
   },
   unblock: {
     usage: 'unblock <AID>',
     summary: 'let a blocked agent in again, as it was',
     flags: placeFlags,
     positionals: 1,
-    run: ([aid], flags) => order({ command: 'unblock', aid: aidOf(aid) }, configOf(flags)),
+    run: async ([aid], flags) => order({ command: 'unblock', aid: aidOf(aid) }, await configForOrder(flags)),
   },
   remove: {
     usage: 'remove <AID>',
     summary: 'take one agent off with its profile, keys and waiting mail, and admit it no longer',
     flags: placeFlags,
     positionals: 1,
-    run: ([aid], flags) => order({ command: 'remove', aid: aidOf(aid) }, configOf(flags)),
+    run: async ([aid], flags) => order({ command: 'remove', aid: aidOf(aid) }, await configForOrder(flags)),
   },
   ranges: {
     usage: 'ranges [ls | refuse <range> | allow <range>]',
     summary: 'show or set the address ranges from which only agents that you admitted register',
     flags: placeFlags,
     positionals: 2,
-    run: ([what, range], flags) => order(rangesOrder(what, range), configOf(flags)),
+    run: async ([what, range], flags) => order(rangesOrder(what, range), await configForOrder(flags)),
   },
   quota: {
     usage: 'quota <AID>',
     summary: 'show or change the limits of one mailbox',
     flags: [...placeFlags, ...quotaFlags, 'reset'],
     positionals: 1,
-    run: ([aid], flags) => order(quotaOrder(aidOf(aid), flags), configOf(flags)),
+    run: async ([aid], flags) => order(quotaOrder(aidOf(aid), flags), await configForOrder(flags)),
   },
   grant: {
     usage: 'grant <AID> <amount> --reason <TEXT> [--id <ID>]',
@@ -181,7 +186,8 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       'give an agent credits, which your hub then owes it; the reason stays in your log; repeated with the id of a grant, it gives nothing more',
     flags: [...placeFlags, 'reason', 'id'],
     positionals: 2,
-    run: ([aid, amount], flags) => order(grantOrder(aidOf(aid), amount, flags), configOf(flags)),
+    run: async ([aid, amount], flags) =>
+      order(grantOrder(aidOf(aid), amount, flags), await configForOrder(flags)),
   },
   redemptions: {
     usage: 'redemptions',
@@ -189,7 +195,7 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       'list what agents gave back, newest first: who, how much, when, and the reference to pay out against',
     flags: [...placeFlags, 'since'],
     positionals: 0,
-    run: (_, flags) => redemptions(flags['since'], configOf(flags)),
+    run: async (_, flags) => redemptions(flags['since'], await configForOrder(flags)),
   },
   witness: {
     usage: 'witness [ls | add <AID> [<url>] | rm <AID> | run <url>]',
@@ -197,7 +203,8 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       'show or set who watches what your hub publishes of its credits, at most 64; or watch another hub, every hour',
     flags: [...placeFlags, 'once'],
     positionals: 3,
-    run: ([what, who, url], flags) => witness([what, who, url], flags['once'] === true, configOf(flags)),
+    run: async ([what, who, url], flags) =>
+      witness([what, who, url], flags['once'] === true, await configForOrder(flags)),
   },
   clock: {
     usage: 'clock [accept]',
@@ -205,7 +212,7 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       'show the clock by which holds lapse, or say that it is right after it went ahead by more than an hour',
     flags: placeFlags,
     positionals: 1,
-    run: ([what], flags) => order(clockOrder(what), configOf(flags)),
+    run: async ([what], flags) => order(clockOrder(what), await configForOrder(flags)),
   },
   rotate: {
     usage: 'rotate',
@@ -213,14 +220,14 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       "replace the hub's own key by its committed next one; its AID stays, and nodes follow by themselves",
     flags: placeFlags,
     positionals: 0,
-    run: (_, flags) => order({ command: 'rotate' }, configOf(flags)),
+    run: async (_, flags) => order({ command: 'rotate' }, await configForOrder(flags)),
   },
   stats: {
     usage: 'stats',
     summary: 'show counters of the hub',
     flags: placeFlags,
     positionals: 0,
-    run: (_, flags) => order({ command: 'stats' }, configOf(flags)),
+    run: async (_, flags) => order({ command: 'stats' }, await configForOrder(flags)),
   },
   backup: {
     usage: 'backup <folder>',
@@ -232,8 +239,8 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       const target = needed(folder, 'a folder')
       const keep = keepOf(flags)
       return keep === undefined
-        ? await backup(target, configOf(flags))
-        : await backupKeeping(target, keep, configOf(flags))
+        ? await backup(target, await configForOrder(flags))
+        : await backupKeeping(target, keep, await configForOrder(flags))
     },
   },
   restore: {
@@ -259,6 +266,7 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     positionals: 0,
     run: async (_, flags) =>
       (await import('../operator/doctor.ts')).doctor(() => configOf(flags), {
+        usual: usualOf(flags),
         json: flags['json'] === true,
         given: Object.fromEntries(
           ['listen', 'base-url', 'operator-listen'].map(flag => [flag, flags[flag] as string | undefined]),
@@ -293,20 +301,39 @@ function needed(text: string | undefined, what: string): string {
   return text
 }
 
-function configOf(flags: Flags): Config {
+function settingsOf(flags: Flags): ConfigFlags {
   const text = (name: string): string | undefined => flags[name] as string | undefined
-  return readConfig(
-    {
-      config: text('config'),
-      listen: text('listen'),
-      dataDir: text('data-dir'),
-      baseUrl: text('base-url'),
-      operatorListen: text('operator-listen'),
-      docs: text('docs'),
-      wire: text('wire'),
-    },
-    process.env,
-  )
+  return {
+    config: text('config'),
+    listen: text('listen'),
+    dataDir: text('data-dir'),
+    baseUrl: text('base-url'),
+    operatorListen: text('operator-listen'),
+    docs: text('docs'),
+    wire: text('wire'),
+  }
+}
+
+const configOf = (flags: Flags): Config => readConfig(settingsOf(flags), process.env)
+
+/** The configuration without a file that is wrong, where the data directory is known all the same. */
+function usualOf(flags: Flags): Config | undefined {
+  const place = placeOf(settingsOf(flags), process.env)
+  return place === undefined ? undefined : usualConfig(place)
+}
+
+/** A hub that runs takes orders whatever its configuration file says by now. */
+async function configForOrder(flags: Flags): Promise<Config> {
+  try {
+    return configOf(flags)
+  } catch (error) {
+    const usual = usualOf(flags)
+    if (!(error instanceof ConfigRefused) || usual === undefined || !(await isServed(usual))) throw error
+    process.stderr.write(
+      `svc-hub: ${error.found}; the hub that runs takes the order all the same, and does not start again until you ${error.next}\n`,
+    )
+    return usual
+  }
 }
 
 const KEPT_MAX = 10_000

@@ -32,6 +32,14 @@ test('a clock set back is told once, and again when it has caught up', () => {
   expect(said).toEqual(['the clock was set back', 'the clock has caught up'])
 })
 
+test('what is told of a clock that was set back says what to do', () => {
+  const facts: unknown[] = []
+  const now = () => 10_000
+  const alert = (_: string, given: unknown) => void facts.push(given)
+  watch = new ClockWatch({ now, timers: systemTimers }, 20_000, alert)
+  expect(facts).toEqual([{ behind_ms: 10_000, mend: expect.stringMatching(/^set the clock: timedatectl/) }])
+})
+
 test('a start before the latest time that the hub stored is told at once', () => {
   const { said, watch } = watched(10_000, 3_610_000)
   expect(watch.behindMs).toBe(3_600_000)

@@ -8,6 +8,8 @@ import type { Alert } from './context.ts'
 /** Smaller steps are those of an ordinary correction. */
 const SET_BACK_MS = 2000
 const LOOK_EVERY_MS = 1000
+const MEND_SET_BACK =
+  'set the clock: timedatectl set-ntp true; if it is right now and ran ahead before, wait until it has caught up, or see "The clock is wrong" in docs/host/problems.md'
 
 export class ClockWatch {
   readonly #now: () => number
@@ -36,7 +38,8 @@ export class ClockWatch {
 
   look(): void {
     const { behindMs } = this
-    if (behindMs > 0 && !this.#told) this.#alert('the clock was set back', { behind_ms: behindMs })
+    if (behindMs > 0 && !this.#told)
+      this.#alert('the clock was set back', { behind_ms: behindMs, mend: MEND_SET_BACK })
     if (behindMs === 0 && this.#told) this.#alert('the clock has caught up', {})
     this.#told = behindMs > 0
     this.#latestMs = Math.max(this.#latestMs, this.#now())

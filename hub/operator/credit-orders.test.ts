@@ -54,6 +54,16 @@ test('what one agent has, and what all are owed', async () => {
   })
 })
 
+test('a clock that is behind says so, and by how much', async () => {
+  expect(await order({ command: 'clock' })).toMatchObject({ behind_ms: 0 })
+  const other = await startTestHub()
+  other.clock.advance(-3_600_000)
+  const shown = await other.running.order({ command: 'clock' })
+  expect(shown['behind_ms']).toBeGreaterThan(3_590_000)
+  expect(shown['note']).toMatch(/^the clock is behind the latest time that the hub knew/)
+  await other.close()
+})
+
 test('a grant beyond all that there can be is refused with how many are left', async () => {
   const given = { command: 'grant', aid: alice.aid, reason: 'too many', id: 'ab'.repeat(16) } as const
   await expect(order({ ...given, amount: Number.MAX_SAFE_INTEGER })).rejects.toThrow(

@@ -1,7 +1,7 @@
 /** Orders about credits: what the hub owes, and what it has to pay out. */
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { CLOCK_SETTING } from '../core/clocks.ts'
+import { CLOCK_SETTING, lastStoredMs } from '../core/clocks.ts'
 import { DOUBT_SETTING } from '../core/ledger/hold-clock.ts'
 import { LISTED_MAX, type OperatorContext, type OrderOf, type OrderResult } from './order-shapes.ts'
 
@@ -42,23 +42,31 @@ async function doubtOf({ store, holdClock }: Clocked): Promise<number> {
 /** The time by which holds lapse. */
 export const holdTime = async (context: Clocked): Promise<number> => context.now() - (await doubtOf(context))
 
+const BEHIND =
+  'the clock is behind the latest time that the hub knew, and signed requests are refused until it has caught up; svc-hub doctor says what helps'
+
 /** Shows the clock of the hub, or takes it for right. */
 export async function clockOfHolds(
   { accept }: OrderOf<'clock'>,
   context: OperatorContext,
 ): Promise<OrderResult> {
-  const { store, now, holdClock } = context
+  const { store, now, holdClock, clockBehindMs } = context
   if (accept === true && holdClock !== undefined) await holdClock.accept()
   if (accept === true && holdClock === undefined) {
     await store.putSetting(DOUBT_SETTING, '0')
     await store.putSetting(CLOCK_SETTING, String(now()))
   }
   const doubtMs = await doubtOf(context)
+  const behindMs = clockBehindMs?.() ?? Math.max(0, (await lastStoredMs(store)) - now())
   return {
     now: new Date(now()).toISOString(),
     holds_lapse_by: new Date(now() - doubtMs).toISOString(),
     doubted_ms: doubtMs,
-    ...present({ next: doubtMs === 0 ? undefined : 'svc-hub clock accept' }),
+    behind_ms: behindMs,
+    ...present({
+      note: behindMs === 0 ? undefined : BEHIND,
+      next: doubtMs === 0 ? undefined : 'svc-hub clock accept',
+    }),
   }
 }
 

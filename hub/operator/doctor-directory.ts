@@ -3,6 +3,7 @@ import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { systemNow } from '../../protocol/timers.ts'
+import { CONFIG_FILE } from '../config.ts'
 import { hasNextKey, IdentityRefused, readIdentity } from '../core/identity.ts'
 import { RESTORE_MARKER } from '../data-dir.ts'
 
@@ -39,7 +40,10 @@ export function checkDirectory(
 }
 
 function checkModes(directory: string): Finding {
-  const open = [directory, ...entries(directory)].filter(path => (lstatSync(path).mode & OTHERS) !== 0)
+  const isOpen = (path: string): boolean => (lstatSync(path).mode & OTHERS) !== 0
+  // the operator's own file, which nobody else reaches in a private directory
+  const isHarmless = (path: string): boolean => path === join(directory, CONFIG_FILE) && !isOpen(directory)
+  const open = [directory, ...entries(directory)].filter(path => isOpen(path) && !isHarmless(path))
   if (open.length === 0) return ok('modes', `${directory} is private`)
   const { uid } = statSync(directory)
   const mend = `chmod -R go= ${directory}`

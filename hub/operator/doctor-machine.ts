@@ -9,6 +9,7 @@ import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import { isLocal } from '../bind.ts'
 import type { Config } from '../config.ts'
 import { freeBytes } from '../files.ts'
+import { type LastStart, startAgain } from './last-start.ts'
 import type { RunningState } from './order-shapes.ts'
 
 const RUNTIME_NEEDED = [24, 15] as const
@@ -64,22 +65,25 @@ export function checkSignatures(running: RunningState | undefined): Finding {
 
 const MEND_CLOCK = 'set the clock: timedatectl set-ntp true'
 
-/** The newest time that the hub itself wrote can't lie ahead, unless the clock went back. */
-export function checkClock(storedMs: number | undefined, nowMs: number): Finding {
-  const aheadMs = (storedMs ?? 0) - nowMs
+/** The newest time that the hub itself wrote, or knew while it ran, can't lie ahead, unless the clock went back. */
+export function checkClock(storedMs: number | undefined, nowMs: number, running?: RunningState): Finding {
+  const aheadMs = Math.max((storedMs ?? 0) - nowMs, running?.clockBehindMs ?? 0)
   if (aheadMs <= CLOCK_BACK_MS) return ok('clock', 'is not behind the store')
-  const found = `is ${Math.ceil(aheadMs / MS_PER_SECOND)} s behind what the hub wrote before; signed requests are refused until it has caught up (docs/host/problems.md has the way out where it is right now and ran ahead before)`
+  const found = `is ${Math.ceil(aheadMs / MS_PER_SECOND)} s behind the latest time that the hub knew; signed requests are refused until it has caught up (docs/host/problems.md has the way out where it is right now and ran ahead before)`
   return wrong('clock', found, MEND_CLOCK)
 }
+
+/** What else the doctor found of the hub. */
+type Known = { aid: string | undefined; clockBehind: boolean; last: LastStart | undefined }
 
 /** The addresses of a hub, and whether it is this hub that answers there. */
 export async function checkNetwork(
   config: Config,
   running: RunningState | undefined,
-  { aid, clockBehind }: { aid: string | undefined; clockBehind: boolean },
+  { aid, clockBehind, last }: Known,
 ): Promise<Finding[]> {
-  const own = { ...config, baseUrl: baseUrlOf(config, running) }
-  const findings = [checkListen(own, running), await checkBaseUrl(own, running, aid)]
+  const own = { ...config, baseUrl: baseUrlOf(config, running) ?? last?.base_url }
+  const findings = [checkListen(own, running), await checkBaseUrl(own, running, { aid, last })]
   if (running !== undefined) findings.push(await checkAnswer('listener', running.url, aid))
   findings.push(await checkOperator(config, running, clockBehind))
   return findings
@@ -130,7 +134,7 @@ function served({ url }: RunningState): { host: string; shown: string } {
 async function checkBaseUrl(
   { baseUrl, dataDir }: Config,
   running: RunningState | undefined,
-  aid: string | undefined,
+  { aid, last }: Pick<Known, 'aid' | 'last'>,
 ): Promise<Finding> {
   if (baseUrl === undefined)
     return note(
@@ -145,7 +149,7 @@ async function checkBaseUrl(
     return note(
       'base_url',
       `${baseUrl} was not checked, because no hub is running`,
-      `svc-hub serve --data-dir ${dataDir}`,
+      startAgain(dataDir, last),
     )
   return await checkAnswer('base_url', baseUrl, aid)
 }

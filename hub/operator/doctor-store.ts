@@ -9,6 +9,7 @@ import { CLOCK_SETTING } from '../core/clocks.ts'
 import { heldFinding } from '../core/supply/held.ts'
 import { engine } from '../engine.ts'
 import { type Inspection, newerBuild } from '../store/engine-port.ts'
+import { type LastStart, lastStartOf } from './last-start.ts'
 import { standstill } from './witness-orders.ts'
 
 /** A file whose row is on its way to the disk is younger than this. */
@@ -18,7 +19,7 @@ const ORPHAN_AFTER_MS = 3_600_000
 export async function checkStore(
   directory: string,
   alone: boolean,
-): Promise<{ findings: Finding[]; clockMs: number | undefined }> {
+): Promise<{ findings: Finding[]; clockMs: number | undefined; last: LastStart | undefined }> {
   let seen: Inspection
   const mend =
     'stop the hub, keep this directory aside, and: svc-hub restore <backup> --data-dir <new folder>'
@@ -26,7 +27,11 @@ export async function checkStore(
     seen = await engine.inspect(join(directory, engine.files.rows), { deep: true, alone })
   } catch (error) {
     const why = wordsOf(error)
-    return { findings: [wrong('store', `hub.db cannot be read: ${why}`, mend)], clockMs: undefined }
+    return {
+      findings: [wrong('store', `hub.db cannot be read: ${why}`, mend)],
+      clockMs: undefined,
+      last: undefined,
+    }
   }
   const whole =
     seen.faults.length === 0
@@ -35,6 +40,7 @@ export async function checkStore(
   return {
     findings: [checkSchema(seen), whole, ...checkBlobs(directory, seen), checkReserve(directory, alone)],
     clockMs: Number(seen.settings.get(CLOCK_SETTING) ?? 0),
+    last: lastStartOf(seen.settings),
   }
 }
 

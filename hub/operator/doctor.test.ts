@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { contentId } from '../../protocol/crypto/hash.ts'
 import type { Finding } from '../../protocol/encoding/finding.ts'
-import type { Config } from '../config.ts'
+import { type Config, usualConfig } from '../config.ts'
 import { ConfigRefused } from '../config-refused.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { defaultLimits } from '../core/limits.ts'
@@ -28,6 +28,7 @@ import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
 import { namedWitness, sendStatement } from '../testing/witnesses.ts'
 import { examine } from './doctor.ts'
 import { checkRuntime } from './doctor-machine.ts'
+import { unitOf } from './last-start.ts'
 
 const LARGE_BYTES = 70_000
 const HOURS_AGO_2_S = Date.now() / 1000 - 7200
@@ -209,7 +210,11 @@ describe('a stopped hub', () => {
     const findings = await look(directory)
     socket.close()
     lock.release()
-    expect(named(findings, 'process')).toMatchObject({ state: 'wrong', mend: expect.stringMatching(/fuser/) })
+    expect(named(findings, 'process')).toMatchObject({
+      state: 'wrong',
+      found: expect.stringContaining('holds the directory but does not answer'),
+      mend: expect.stringMatching(/stop it and restart the hub/),
+    })
   })
 
   test('behind an address without TLS', async () => {
@@ -300,6 +305,23 @@ describe('a running hub', () => {
     expect(none.filter(({ check }) => check === 'flags')).toEqual([])
   })
 
+  test('whose clock went back is told so once, also where it wrote no time, and is not to be restarted', async () => {
+    const hub = await startTestHub({ operatorListen: { host: '127.0.0.1', port: 0 } })
+    hubs.push(hub)
+    set(hub.directory, CLOCK_SETTING, String(Date.now()))
+    makePrivate(hub.directory)
+    hub.clock.advance(-3_600_000)
+    const findings = await look(hub.directory)
+    expect(named(findings, 'clock')).toMatchObject({
+      state: 'wrong',
+      found: expect.stringMatching(/^is \d+ s behind the latest time that the hub knew/),
+    })
+    expect(named(findings, 'operator listener')).toMatchObject({
+      state: 'note',
+      mend: 'set the clock first, as said above',
+    })
+  })
+
   test('without the operator listener that is configured is to be started again', async () => {
     const hub = await start()
     const findings = await look(hub.directory, { operatorListen: { host: '127.0.0.1', port: 8078 } })
@@ -339,6 +361,87 @@ test('an empty directory and a configuration that is not accepted are found firs
       mend: 'correct it',
     },
   ])
+})
+
+test("a configuration file that others could read is nobody else's matter in a private directory", async () => {
+  const directory = copy()
+  writeFileSync(join(directory, 'config.json'), '{}', { mode: 0o644 })
+  expect(named(await look(directory), 'modes').state).toBe('ok')
+  chmodSync(directory, 0o755)
+  expect(named(await look(directory), 'modes').found).toMatch(/config\.json/)
+})
+
+test('a configuration that is not accepted keeps nothing else from being looked at', async () => {
+  const hub = await startTestHub()
+  hubs.push(hub)
+  makePrivate(hub.directory)
+  const read = () => {
+    throw new ConfigRefused('config.json: unknown setting: lisen', 'remove it')
+  }
+  const findings = await examine(read, {}, usualConfig(hub.directory))
+  expect(wrongOnes(findings)).toEqual(['configuration'])
+  expect(named(findings, 'process').found).toContain(hub.url)
+  expect(named(findings, 'listener').state).toBe('ok')
+  const stopped = await examine(read, {}, usualConfig(copy()))
+  expect(wrongOnes(stopped)).toEqual(['configuration'])
+  expect(named(stopped, 'store').state).toBe('ok')
+  expect(stopped.map(({ check }) => check)).not.toContain('base_url')
+})
+
+test('a folder that is no site of the documents is found, as the start would find it', async () => {
+  const docs = folder()
+  expect(named(await look(copy(), { docs }), 'documents')).toEqual({
+    check: 'documents',
+    state: 'wrong',
+    found: `no site of the documents in ${docs}`,
+    mend: expect.stringContaining('npm run docs:site'),
+  })
+})
+
+test('a stopped hub is started again as it was started, and asked for under the address that it had', async () => {
+  const directory = copy()
+  const started = async (start: object) => {
+    set(directory, 'last start', JSON.stringify(start))
+    const findings = await look(directory)
+    return [
+      named(findings, 'process').mend,
+      named(findings, 'base_url').found,
+      named(findings, 'base_url').mend,
+    ]
+  }
+  const base_url = 'https://hub.example'
+  const unasked = `${base_url} was not checked, because no hub is running`
+  expect(await started({ unit: 'svc-hub', base_url, outside: ['SVC_HUB_BASE_URL'] })).toEqual([
+    'systemctl start svc-hub',
+    unasked,
+    'systemctl start svc-hub',
+  ])
+  const again = `svc-hub serve --data-dir ${directory} – with SVC_HUB_BASE_URL, as at its last start`
+  expect(await started({ base_url, outside: ['SVC_HUB_BASE_URL'] })).toEqual([again, unasked, again])
+  const plain = `svc-hub serve --data-dir ${directory}`
+  expect(await started({ outside: [] })).toMatchObject([
+    plain,
+    'is not set, so links use the listen address',
+    'set base_url to the URL that others use',
+  ])
+  set(directory, 'last start', 'no JSON')
+  expect(named(await look(directory), 'process').mend).toBe(plain)
+})
+
+test('a hub keeps what it was started with', async () => {
+  const hub = await startTestHub({ baseUrl: 'https://hub.example' })
+  hubs.push(hub)
+  const stored = await hub.running.hub.context.store.setting('last start')
+  expect(JSON.parse(stored ?? '')).toEqual({ base_url: 'https://hub.example', outside: [] })
+})
+
+test.each([
+  ['0::/system.slice/svc-hub.service\n', '/run/notify', 'svc-hub'],
+  ['1:name=systemd:/system.slice/hub-2.service\n0::/\n', '/run/notify', 'hub-2'],
+  ['0::/user.slice/session.scope\n', '/run/notify', undefined],
+  ['0::/system.slice/cron.service\n', undefined, undefined],
+])('the unit of a service is read from its groups %j', (groups, NOTIFY_SOCKET, unit) => {
+  expect(unitOf({ NOTIFY_SOCKET }, () => groups)).toBe(unit)
 })
 
 test('a runtime below the one that is needed is found', () => {

@@ -6,11 +6,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { systemNow } from '../../protocol/timers.ts'
+import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
 import { ConfigRefused } from '../config-refused.ts'
 import { foreignFile, isEnterable, isWritable, partsOf, unwritable } from '../data-dir.ts'
-import { DirectoryBusy, LOCK_FILE, lockDirectory, whenFree } from '../directory-lock.ts'
+import { DirectoryBusy, LOCK_FILE, lockDirectory, lockHolder, whenFree } from '../directory-lock.ts'
+import { openSite } from '../pages/documents.ts'
 import { StoreRefused } from '../store/port.ts'
 import { asCalled, EXIT_FAILED, keepPrivate, say } from '../terminal.ts'
 import { checkDirectory } from './doctor-directory.ts'
@@ -24,16 +25,17 @@ import {
   type GivenAddresses,
 } from './doctor-machine.ts'
 import { checkStore, checkSupply } from './doctor-store.ts'
+import { type LastStart, startAgain } from './last-start.ts'
 import type { RunningState } from './order-shapes.ts'
 import { hasSocket, orderRunningHub } from './socket.ts'
 
 /** Looks at everything and prints it; the exit code is 1 when anything is wrong. */
 export async function doctor(
   read: () => Config,
-  options: { json: boolean; given?: GivenAddresses },
+  options: { json: boolean; given?: GivenAddresses; usual?: Config | undefined },
 ): Promise<number> {
   keepPrivate()
-  const findings = (await examine(read, options.given)).map(withCalls)
+  const findings = (await examine(read, options.given, options.usual)).map(withCalls)
   const bad = findings.filter(({ state }) => state === 'wrong').length
   say(options.json ? asJson(findings, bad) : asText(findings, bad))
   return bad === 0 ? 0 : EXIT_FAILED
@@ -44,17 +46,30 @@ const withCalls = (finding: Finding): Finding => ({
   ...present({ mend: finding.mend === undefined ? undefined : asCalled(finding.mend) }),
 })
 
-/** Everything that can be seen from outside, one finding a thing. */
-export async function examine(read: () => Config, given: GivenAddresses = {}): Promise<Finding[]> {
+/**
+ * Everything that can be seen from outside, one finding a thing. Where the configuration is wrong the rest is looked at
+ * under the `usual` one, which says no more than where the hub is.
+ */
+export async function examine(
+  read: () => Config,
+  given: GivenAddresses = {},
+  usual?: Config,
+): Promise<Finding[]> {
   let config: Config
+  let isKnown = true
+  const machine: Finding[] = []
   try {
     config = read()
+    machine.push(checkConfiguration(config.dataDir), ...checkDocuments(config))
   } catch (error) {
     if (!(error instanceof ConfigRefused)) throw error
-    return [wrong('configuration', error.found, error.next)]
+    machine.push(wrong('configuration', error.found, error.next))
+    if (usual === undefined) return machine
+    config = usual
+    isKnown = false
   }
   const { dataDir } = config
-  const machine = [checkConfiguration(dataDir), checkRuntime(process.versions.node)]
+  machine.push(checkRuntime(process.versions.node))
   const parts = partsOf(dataDir)
   if (parts.state === 'unusable') return [...machine, wrong('data directory', parts.found, parts.next)]
   if (existsSync(dataDir) && !isWritable(dataDir)) {
@@ -67,7 +82,7 @@ export async function examine(read: () => Config, given: GivenAddresses = {}): P
     const mend = `give the right folder with --data-dir, or make a hub in this one: svc-hub init --data-dir ${dataDir}`
     return [...machine, wrong('data directory', `${dataDir} contains no hub`, mend)]
   }
-  return [...machine, ...(await examineHub(config, given))]
+  return [...machine, ...(await examineHub(config, given, isKnown))]
 }
 
 /** In a directory that this user can't enter a configuration file is not seen. */
@@ -77,23 +92,38 @@ function checkConfiguration(dataDir: string): Finding {
   return note('configuration', found, 'run svc-hub doctor as the user whose hub it is')
 }
 
-async function examineHub(config: Config, given: GivenAddresses): Promise<Finding[]> {
+/** A folder that is no site of the documents refuses the start. */
+function checkDocuments({ docs }: Config): Finding[] {
+  if (docs === undefined) return []
+  try {
+    openSite(docs, systemTimers)
+    return [ok('documents', `are served from ${docs}`)]
+  } catch (error) {
+    if (!(error instanceof ConfigRefused)) throw error
+    return [wrong('documents', error.found, error.next)]
+  }
+}
+
+/** Of a stopped hub whose configuration is not known, nothing is known of its addresses either. */
+async function examineHub(config: Config, given: GivenAddresses, isKnown: boolean): Promise<Finding[]> {
   const { dataDir } = config
   const { running, alone, lock, finding } = await findRunning(dataDir)
   try {
     const { findings: ofDirectory, aid } = checkDirectory(dataDir, alone)
-    const { findings: ofStore, clockMs } = await checkStore(dataDir, alone)
-    const clock = checkClock(clockMs, systemNow())
+    const { findings: ofStore, clockMs, last } = await checkStore(dataDir, alone)
+    const clock = checkClock(clockMs, systemNow(), running)
     const clockBehind = clock.state === 'wrong'
     return [
-      finding,
+      finding ?? noneRuns(dataDir, last),
       ...ofDirectory,
       ...ofStore,
       ...(await checkSupply(dataDir, alone)),
       await checkRoom(dataDir, running),
       clock,
       checkSignatures(running),
-      ...(await checkNetwork(config, running, { aid, clockBehind })),
+      ...(running !== undefined || isKnown
+        ? await checkNetwork(config, running, { aid, clockBehind, last })
+        : []),
       ...(running === undefined ? [] : checkGiven(given, running)),
     ]
   } finally {
@@ -106,7 +136,8 @@ type Found = {
   /** Nobody else works in the directory. */
   alone: boolean
   lock: ReturnType<typeof lockDirectory> | undefined
-  finding: Finding
+  /** Undefined where nobody works in the directory. */
+  finding: Finding | undefined
 }
 
 /** What most commands need. */
@@ -124,22 +155,24 @@ async function findRunning(directory: string): Promise<Found> {
     // Where no lock lies nobody holds it, and none is made.
     const isLocked = existsSync(join(directory, LOCK_FILE))
     const lock = isLocked ? await whenFree(() => lockDirectory(directory), COMMAND_MS) : undefined
-    return { running: undefined, alone: true, lock, finding: noneRuns(directory) }
+    return { running: undefined, alone: true, lock, finding: undefined }
   } catch (error) {
     if (!(error instanceof StoreRefused)) throw error
     if (error instanceof DirectoryBusy && !hasSocket(directory)) {
       const finding = note('process', 'a command such as backup works on the directory', 'wait for it to end')
       return { running: undefined, alone: false, lock: undefined, finding }
     }
-    const mend = `find it with: fuser ${join(directory, 'lock')}; stop it and restart the hub`
-    const finding = wrong('process', 'a process holds the directory but does not answer', mend)
+    const holder = lockHolder(directory)
+    const found = `${holder === undefined ? 'a process' : `process ${holder}`} holds the directory but does not answer`
+    const look = holder === undefined ? `find it with: fuser ${join(directory, LOCK_FILE)}; ` : ''
+    const finding = wrong('process', found, `${look}stop it and restart the hub`)
     return { running: undefined, alone: false, lock: undefined, finding }
   }
 }
 
 /** A hub that stops in order takes its socket with it. */
-function noneRuns(directory: string): Finding {
-  const next = `svc-hub serve --data-dir ${directory}`
+function noneRuns(directory: string, last: LastStart | undefined): Finding {
+  const next = startAgain(directory, last)
   return hasSocket(directory)
     ? wrong(
         'process',

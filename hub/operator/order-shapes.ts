@@ -111,6 +111,8 @@ export type OperatorContext = {
   /** Only a hub that runs has these. */
   refused?: RefusedNewcomers
   holdClock?: HoldClock
+  /** How far the clock lies behind the latest time that it showed. */
+  clockBehindMs?: () => number
   leases?: FileLeases
   running?: () => Promise<RunningState>
 }
@@ -121,6 +123,7 @@ export type RunningState = {
   /** Names of settings that stand outside the data directory. */
   outside: string[]
   pid: number
+  clockBehindMs: number
   /** Mail is refused for want of room; another program holds the store; no write succeeds any more. */
   full: boolean
   locked: boolean

@@ -177,10 +177,11 @@ function checkBounds(given: NonNullable<OrderOf<'quota'>['quota']>): void {
   }
 }
 
-async function stats({ store, now }: OperatorContext): Promise<OrderResult> {
+/** At a hub that does not run nobody is online, however lately it was stopped or killed. */
+async function stats({ store, now, running }: OperatorContext): Promise<OrderResult> {
   const credits = await creditTotals({ store })
   const hourMs = Math.floor(now() / HOUR_MS) * HOUR_MS
   const { agents, onlineAgents } = await store.counts(hourMs - HOUR_MS)
   const admission = (await store.setting(MODE_SETTING)) ?? 'closed'
-  return { agents, online_nodes: onlineAgents, admission, credits }
+  return { agents, online_nodes: running === undefined ? 0 : onlineAgents, admission, credits }
 }

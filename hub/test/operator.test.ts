@@ -89,7 +89,11 @@ describe('a running hub', () => {
     expect([doctor.code, json(doctor.stdout)]).toEqual([0, expect.objectContaining({ ok: true, wrong: 0 })])
 
     const second = await runHub(['serve', '--listen', '127.0.0.1:0', ...at])
-    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('another svc-hub is using')])
+    const named = process.platform === 'linux' ? ` (process ${hub.pid})` : ''
+    const taken = `another svc-hub${named} is using ${directory}`
+    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining(taken)])
+    await agent.poll()
+    expect(json((await runHub(['stats', ...at])).stdout)).toMatchObject({ online_nodes: 1 })
 
     // A terminal signals a launcher and what it launched, so the second may come twice.
     hub.kill('SIGTERM')
@@ -99,7 +103,8 @@ describe('a running hub', () => {
     const stopped = await runHub(['quota', agent.aid, '--reset', ...at])
     expect(json(stopped.stdout)).toMatchObject({ envelopes: 5000 })
     expect(json((await runHub(['admission', ...at])).stdout)).toEqual({ admission: 'open' })
-    expect(json((await runHub(['stats', '--json', ...at])).stdout)).toMatchObject({ agents: 1 })
+    const counted = json((await runHub(['stats', '--json', ...at])).stdout)
+    expect(counted).toMatchObject({ agents: 1, online_nodes: 0 })
     expect(json((await runHub(['ranges', ...at])).stdout)).toEqual({ refused: ['192.0.2.0/24'] })
     expect(json((await runHub(['block', agent.aid, ...at])).stdout)).toMatchObject({ registered: true })
     const alone = json((await runHub(['agents', ...at])).stdout)
@@ -127,6 +132,28 @@ describe('a running hub', () => {
       expect.stringContaining('identity.next differs from what'),
     ])
   })
+})
+
+test('orders reach a hub that runs while its configuration file is wrong; without a hub they are refused', async () => {
+  const directory = folder()
+  const hub = await startHubChild(directory)
+  const at = ['--data-dir', directory]
+  writeFileSync(join(directory, 'config.json'), '{"lisen": "127.0.0.1:1"}', { mode: 0o600 })
+  const wrong = `svc-hub: ${join(directory, 'config.json')}: unknown setting: lisen; `
+  const going = await runHub(['admission', 'open', ...at])
+  expect([going.code, json(going.stdout), going.stderr]).toEqual([
+    0,
+    { admission: 'open' },
+    `${wrong}the hub that runs takes the order all the same, and does not start again until you remove it or correct its name\n`,
+  ])
+  expect((await runHub(['backup', join(folder(), 'saved'), ...at])).code).toBe(0)
+  const doctor = await runHub(['doctor', ...at])
+  expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining(`process ${hub.pid} serves`)])
+  expect(doctor.stdout).toMatch(/\n1 of \d+ checks found a problem\n/)
+  hub.kill('SIGTERM')
+  await hub.exited
+  const alone = await runHub(['admission', ...at])
+  expect([alone.code, alone.stderr]).toEqual([78, `${wrong}remove it or correct its name\n`])
 })
 
 const COMMANDS = {

@@ -63,6 +63,7 @@ export type TestHubOptions = {
   baseUrl?: string
   checkpointWitnesses?: Config['checkpointWitnesses']
   docs?: string
+  operatorListen?: Config['operatorListen']
 }
 
 /** Every answer tells the time of the clock that was set, as that of a hub on its own machine does. */
@@ -90,6 +91,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
         about: options.about,
         checkpointWitnesses: options.checkpointWitnesses,
         docs: options.docs,
+        operatorListen: options.operatorListen,
       }),
       limits: { ...defaultLimits, ...options.limits },
     }
