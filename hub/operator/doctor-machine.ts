@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import * as z from 'zod'
 import { installedEngine } from '../../protocol/crypto/signature-engine.ts'
-import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
+import { connectionFault, tlsFault } from '../../protocol/encoding/errors.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { systemNow, systemTimers } from '../../protocol/timers.ts'
@@ -173,18 +173,17 @@ async function checkAnswer(check: string, url: string, aid: string | undefined):
       return wrong(check, `the clock behind ${url} is ${Math.round(offMs / MS_PER_SECOND)} s off`, MEND_CLOCK)
     return ok(check, `${url} is this hub`)
   } catch (error) {
-    return wrong(check, `${url} does not answer${networkFault(error)}`, mend)
+    return unanswered(check, url, error, mend)
   }
 }
 
-/** Why a connection failed. */
-function networkFault(error: unknown): string {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-  const code = systemCode(cause)
-  if (code !== undefined) return `: ${systemFault(code)}`
-  return cause instanceof Error && cause.name === 'TimeoutError'
-    ? ` within ${FETCH_MS / MS_PER_SECOND} s`
-    : ''
+const MEND_TLS = 'mend the certificate of the proxy in front; its log says what is wrong'
+
+/** What answers under a certificate that is not good is there. */
+function unanswered(check: string, url: string, error: unknown, mend: string): Finding {
+  const fault = tlsFault(error)
+  if (fault !== undefined) return wrong(check, `there is no secure connection to ${url}: ${fault}`, MEND_TLS)
+  return wrong(check, `${url} does not answer: ${connectionFault(error)}`, mend)
 }
 
 async function ask(url: string): Promise<{ body: unknown; dateMs: number }> {
@@ -232,6 +231,6 @@ async function checkOperator(
       ? note(check, found, 'set the clock first, as said above')
       : wrong(check, found, 'restart the hub; its log says why')
   } catch (error) {
-    return wrong(check, `${url} does not answer${networkFault(error)}`, 'restart the hub')
+    return unanswered(check, url, error, 'restart the hub')
   }
 }

@@ -11,7 +11,8 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer as createSecureServer } from 'node:https'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -257,6 +258,20 @@ describe('a running hub', () => {
     const gone = other.url
     await hubs.pop()?.close()
     expect((await at(gone)).found).toMatch(/does not answer/)
+  })
+
+  test('is not called silent where the certificate of its base_url is not good', async () => {
+    const read = (name: string) => readFileSync(new URL(`../../fixtures/tls/${name}`, import.meta.url))
+    const proxy = createSecureServer({ key: read('hub.key.pem'), cert: read('hub.pem') })
+    await new Promise<void>(done => proxy.listen(0, '127.0.0.1', done))
+    const baseUrl = `https://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+    expect(named(await look((await start()).directory, { baseUrl }), 'base_url')).toMatchObject({
+      found: expect.stringMatching(
+        `^there is no secure connection to ${baseUrl}: its certificate is of nobody`,
+      ),
+      mend: expect.stringContaining('certificate of the proxy'),
+    })
+    proxy.close()
   })
 
   test('is asked at the address that it was started with, whatever configuration the doctor finds', async () => {

@@ -2,7 +2,7 @@
  * Offers the checkpoint of the supply chain to witnesses of transparency logs (C2SP tlog-witness), at the start, after each
  * change, once a minute at most, and every hour, and keeps their cosignatures. One that has seen a larger tree, or another of this size, is told to the operator.
  */
-import { wordsOf } from '../../protocol/encoding/errors.ts'
+import { connectionFault } from '../../protocol/encoding/errors.ts'
 import { checkpointOffer } from '../../protocol/proof/cosignature.ts'
 import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Alert, HubContext } from '../core/context.ts'
@@ -66,7 +66,7 @@ export class CheckpointOffers {
   async #told(witness: LogWitness): Promise<void> {
     const { name } = witness.cosigner
     const { size } = this.#checkpoints
-    const why = await this.#offer(witness).catch(wordsOf)
+    const why = await this.#offer(witness).catch(connectionFault)
     if (this.#ended.signal.aborted) return
     const before = this.#tried.get(name)
     const nowMs = this.#timers.monotonic()

@@ -2,7 +2,7 @@
 import { type Call, call, Refused } from '../../protocol/contract/client.ts'
 import type { ReplyOf, RouteRow } from '../../protocol/contract/route.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
-import { Failure } from '../../protocol/encoding/errors.ts'
+import { connectionFault, Failure, tlsFault } from '../../protocol/encoding/errors.ts'
 import { decodeKel, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { chainDid } from '../../protocol/proof/evidence.ts'
 import type { Timers } from '../../protocol/timers.ts'
@@ -100,9 +100,13 @@ export class OtherHub {
       return await call(row, send, asked as unknown as Call<R>)
     } catch (error) {
       if (!(error instanceof TypeError) && !(error instanceof DOMException)) throw error
-      throw new OtherHubFailed(`${this.url} does not answer; check the address, and try again later`, {
-        cause: error,
-      })
+      const found = tlsFault(error)
+      throw new OtherHubFailed(
+        found === undefined
+          ? `${this.url} does not answer: ${connectionFault(error)}; check the address, and try again later`
+          : `no secure connection to ${this.url}: ${found}; its operator mends that, or the proxy in front`,
+        { cause: error },
+      )
     }
   }
 }

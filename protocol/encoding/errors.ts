@@ -83,7 +83,10 @@ export const systemFaults: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: PRIVATE_CA,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: PRIVATE_CA,
   CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet, so the clock here or there may be wrong',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'what answers there speaks no TLS',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'what answers there speaks no TLS',
 }
 const OF_SYSTEM = /^(E[A-Z0-9]{2,}|HPE_INVALID_CONSTANT|UND_ERR_\w+|ERR_TLS_\w+|ERR_SSL_\w+|[A-Z]+_CERT\w*)$/
 
@@ -92,6 +95,20 @@ export function systemFault(code: string): string {
   return Object.hasOwn(systemFaults, code)
     ? (systemFaults[code] as string)
     : `the system refused it (${code})`
+}
+
+const OF_TLS = /^(ERR_TLS_|ERR_SSL_|CERT_)|_CERT|^UNABLE_TO_(GET|VERIFY)_|^HOSTNAME_MISMATCH$/
+
+/** Why there was no secure connection to what can be reached; undefined where that is not what failed. */
+export function tlsFault(error: unknown): string | undefined {
+  const code = causeCode(error)
+  return code !== undefined && OF_TLS.test(code) ? systemFault(code) : undefined
+}
+
+/** What a failed connection says to people: the meaning of the code in its chain of causes, else its own sentence. */
+export function connectionFault(error: unknown): string {
+  const code = causeCode(error)
+  return code === undefined ? wordsOf(error) : systemFault(code)
 }
 
 /** What an error says to people: of the system's errors the meaning, of ours their own sentence. */
