@@ -128,11 +128,19 @@ export function announcement(config: Config, running: Announced, asked?: Admissi
 }
 
 export async function init(config: Config): Promise<number> {
-  const data = await behindCommands(config, () => openOffline(config))
+  const notes: string[] = []
+  const onNoReserve = (bytes: number) =>
+    void notes.push(
+      `the disk has no room for the reserve of ${bytes} bytes, by which mail can be collected once it is full; free some before you start the hub`,
+    )
+  const data = await behindCommands(config, () => openOffline(config, onNoReserve))
   const { created } = data
   const { aid } = data.identity
   await data.close()
-  return print({ aid, data_dir: config.dataDir, created, ...present({ note: openness(config.dataDir) }) })
+  const open = openness(config.dataDir)
+  if (open !== undefined) notes.push(open)
+  const note = notes.length === 0 ? undefined : notes.join('; ')
+  return print({ aid, data_dir: config.dataDir, created, ...present({ note }) })
 }
 
 /** Takes the data directory once a command that works on it has ended; a hub that holds it is not waited for. */
@@ -279,7 +287,10 @@ function placed(command: string, { dataDir }: Config): string {
   return dataDir === resolve(DATA_DIR_DEFAULT) ? command : `${command} --data-dir ${dataDir}`
 }
 
-export function openOffline(config: Config): ReturnType<typeof openDataDirectory> {
+export function openOffline(
+  config: Config,
+  onNoReserve?: (bytes: number) => void,
+): ReturnType<typeof openDataDirectory> {
   keepPrivate()
   return openDataDirectory({
     directory: config.dataDir,
@@ -288,6 +299,7 @@ export function openOffline(config: Config): ReturnType<typeof openDataDirectory
     random: systemRandom,
     onBroken: error => process.stderr.write(`svc-hub: ${error.message}\n`),
     keepsOlder: true,
+    ...present({ onNoReserve }),
   })
 }
 

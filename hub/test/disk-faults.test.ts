@@ -123,6 +123,11 @@ test('that there is room again is told without further mail, and not before ther
 test.skipIf(!hasSmallDisks)('a start that finds no room for the reserve says so, and serves', () =>
   withSmallDisk(12 * MIB, async folder => {
     const directory = join(folder, 'data')
+    const made = await runHub(['init', '--data-dir', directory])
+    expect(JSON.parse(made.stdout)).toMatchObject({
+      created: true,
+      note: expect.stringContaining(`no room for the reserve of ${16 * MIB} bytes`),
+    })
     const told = async () => {
       const hub = await startHubChild(directory, { env: {} })
       const agent = new TestAgent(hub)
