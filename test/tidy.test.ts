@@ -259,7 +259,7 @@ test('a part of the node names what it needs of the context; only those that joi
 })
 
 test('a part takes its collaborators and no slice of the context, which only the file that puts a room together sees', () => {
-  const held = /^daemon\/(?:a2a|control|mail|membership|sealed|tasks)\//
+  const held = /^daemon\/(?:a2a|control|mail|membership|payments|sealed|tasks)\//
   const inRooms = product.filter(path => held.test(path) && !path.includes('/testing/'))
   const slices = inRooms.filter(path => /\b(?:Pick|Omit)<\s*(?:Context|Ground)\b/.test(read(path)))
   expect(slices).toEqual([])
@@ -273,6 +273,8 @@ test('a part takes its collaborators and no slice of the context, which only the
     'daemon/control/rules.ts',
     'daemon/mail/open.ts',
     'daemon/membership/open.ts',
+    'daemon/payments/parts.ts',
+    'daemon/payments/x402.ts',
     'daemon/sealed/open.ts',
     'daemon/tasks/open.ts',
   ])

@@ -1,4 +1,5 @@
 /** Says that the payment of a task has changed, once that is on the disk. */
+import { kinds } from '../../protocol/mail/payload.ts'
 import type { Events } from '../platform/events.ts'
 import type { Store } from '../store/open.ts'
 import type { Interaction, Threads } from '../store/threads.ts'
@@ -18,6 +19,11 @@ export class PaymentNews {
   changed(key: number): void {
     const { id: interaction_id, peer } = this.#threads.byKey(key)
     this.#store.afterCommit(() => this.#events.emit('message', { interaction_id, peer }))
+  }
+
+  /** The price of a task was judged. */
+  priced({ id: interaction_id }: Interaction): void {
+    this.#store.afterCommit(() => this.#events.emit('message', { interaction_id, kind: kinds.quote }))
   }
 
   /** Credits came back, or went back, which the account at the hub shows. */

@@ -1,14 +1,49 @@
 /** What is paid without a person: so much for one payment, so much a day, so much to one agent a day. */
 import { priceSaid } from '../../protocol/proof/quote.ts'
 import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
+import type { Settings } from '../home/settings.ts'
 import type { Store } from '../store/open.ts'
 import { wasPaidBefore } from '../store/open-payments.ts'
 import { knownPrice, type QuoteRow } from '../store/quotes.ts'
 import { type LostPayments, sayDoubt } from './lost-payments.ts'
+import type { OwnCredits } from './own-credits.ts'
 
 const DAY_MS = 86_400_000
 
 type Rules = { spend: SpendConfig | undefined; nowMs: number; payee: string }
+
+type RuleParts = { store: Store; settings: Settings; credits: OwnCredits; lost: LostPayments }
+
+/** The rules of this node, as its settings have them. */
+export class SpendingRules {
+  readonly #store: Store
+  readonly #settings: Settings
+  readonly #credits: OwnCredits
+  readonly #lost: LostPayments
+  readonly #hubNow: () => number
+
+  constructor({ store, settings, credits, lost }: RuleParts, hubNow: () => number) {
+    this.#store = store
+    this.#settings = settings
+    this.#credits = credits
+    this.#lost = lost
+    this.#hubNow = hubNow
+  }
+
+  /** Whether a price in credits of the home cannot be judged yet, since nobody has said what lost copies paid. */
+  isWaiting(quote: QuoteRow): boolean {
+    if (!this.#credits.areAskedBy(quote)) return false
+    const doubt = this.#lost.doubtOf(quote)
+    return doubt !== undefined && doubt.state !== 'paid'
+  }
+
+  /** Why a price is not paid without a person, in a sentence; undefined where it may be paid now. */
+  whyNot(quote: QuoteRow, payee: string): string | undefined {
+    const rules = { spend: this.#settings.current.spend, nowMs: this.#hubNow(), payee }
+    const parts = { store: this.#store, lost: this.#lost }
+    return this.#credits.whyNotFor(quote) ?? whyNotPaid(parts, quote, rules)
+  }
+}
 
 /** Why a price waits for a person, in words that go on with its amount; undefined where it may be paid now. */
 export function whyNotPaid(

@@ -6,14 +6,22 @@ import { HoldCalls } from './hold-calls.ts'
 import { HoldProblems } from './hold-problems.ts'
 import { HoldResults } from './hold-results.ts'
 import { Holds } from './holds.ts'
+import { HomeQuestions, HubQuestions } from './hub-questions.ts'
+import { JudgedPrices } from './judged-prices.ts'
+import { JudgedReceipts } from './judged-receipts.ts'
 import { type KnownAccounts, LeftHubs } from './left-hubs.ts'
+import { maySign } from './may-sign.ts'
+import { OrderedPrices } from './ordered-prices.ts'
 import { HoldOrders } from './orders.ts'
+import { OwnCredits } from './own-credits.ts'
 import { paymentParts } from './parts.ts'
 import { Payee } from './payee.ts'
-import { type Commit, Payer } from './payer.ts'
+import { Payer } from './payer.ts'
 import { PublishedCredits } from './published-credits.ts'
 import { Reconciling } from './reconciling.ts'
 import { Redeeming } from './redeeming.ts'
+import { SpendingRules } from './rules.ts'
+import { type Commit, TaskPayments } from './task-payments.ts'
 import { Wallet } from './wallet.ts'
 
 function holdsOf(ctx: Context, accounts: Accounts) {
@@ -31,6 +39,24 @@ function openPayee(ctx: Context, accounts: Accounts): Payee {
   const { orders, holds } = holdsOf(ctx, accounts)
   const pace = { machine: ctx, timings, hubNow, waker: wakers.payments }
   return new Payee({ identity, hub, store, threads, orders, holds }, pace)
+}
+
+function openPayer(ctx: Context, commit: Commit, accounts: Accounts): Payer {
+  const { identity, hub, store, threads, settings, timings, hubNow, wakers, random, log } = ctx
+  const { signer, records, lost, news, proven, receipts, lostQuestions, ...asking } = paymentParts(ctx)
+  const { takenRefunds, silent, unsettled } = asking
+  const credits = new OwnCredits(store, hub)
+  const payments = new TaskPayments({ store, threads, signer, records, commit, random })
+  const rules = new SpendingRules({ store, settings, credits, lost }, hubNow)
+  const parts = {
+    ordered: new OrderedPrices({ store, credits, lost, payments }),
+    prices: new JudgedPrices({ store, threads, rules, payments, news }),
+    receipts: new JudgedReceipts({ store, accounts, receipts, proven, news }, log),
+    hubs: new HubQuestions({ store, accounts, takenRefunds, silent, unsettled }),
+    home: new HomeQuestions({ store, hub, lost: lostQuestions }, hubNow),
+    maySign: () => maySign(identity, hub),
+  }
+  return new Payer(parts, { machine: ctx, timings, hubNow, waker: wakers.spending })
 }
 
 function openWallet(ctx: Context, accounts: Accounts): Wallet {
@@ -56,7 +82,7 @@ export const payeeOf = (ctx: Context, accounts: Accounts = homeOnly(ctx.hub)): P
   openPayee(ctx, accounts)
 
 export const payerOf = (ctx: Context, commit: Commit, accounts: Accounts = homeOnly(ctx.hub)): Payer =>
-  new Payer(ctx, paymentParts(ctx), { commit, accounts })
+  openPayer(ctx, commit, accounts)
 
 export const walletOf = (ctx: Context, accounts: Accounts = homeOnly(ctx.hub)): Wallet =>
   openWallet(ctx, accounts)
