@@ -53,4 +53,12 @@ describe('a page', () => {
     const cut = await fitPage(20, 20, fetchPage, (_, kept) => ({ rows: [...kept] }))
     expect([cut.rows.length, asked.length]).toEqual([short.rows.length, 4])
   })
+
+  test('leaves 200 characters of 4,000 for what stands around it', async () => {
+    const rowsOf = (characters: number) => async () => ({ rows: [{}, { text: 'x'.repeat(characters) }] })
+    const longest = 3_800 - size([{}, { text: '' }])
+    expect((await fitPage(2, undefined, rowsOf(longest), () => undefined)).rows).toHaveLength(2)
+    const cut = await fitPage(2, undefined, rowsOf(longest + 1), (_, kept) => ({ rows: [...kept] }))
+    expect(cut.rows).toHaveLength(1)
+  })
 })

@@ -109,6 +109,14 @@ describe('the nine tools', () => {
       'node_status',
     ])
   })
+
+  test('destroy nothing, and what may be repeated says so', () => {
+    const named = (hint: 'destructiveHint' | 'idempotentHint' | 'openWorldHint', is: boolean) =>
+      definitions.filter(({ annotations }) => annotations[hint] === is).map(({ name }) => name)
+    expect(named('destructiveHint', true)).toEqual([])
+    expect(named('idempotentHint', false)).toEqual(['task_delegate', 'task_message'])
+    expect(named('openWorldHint', false)).toEqual(['evidence_read', 'node_status'])
+  })
 })
 
 const context = { fence: fenceWith('00c0ffee') } as ToolContext

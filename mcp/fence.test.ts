@@ -45,3 +45,9 @@ describe('what a model reads', () => {
     expect(text).toContain('<<untrusted 00c0ffee>>ab<</untrusted 00c0ffee>>')
   })
 })
+
+test('what only begins or only ends as a fence is between markers of its own', () => {
+  const [open, close] = fence('\n').split('\n') as [string, string]
+  for (const text of [`${open}x`, `x${close}`, `${open}${close.slice(1)}`])
+    expect(fenced({ text }, fence)).toEqual({ text: fence(text) })
+})

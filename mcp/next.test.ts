@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { OperationRefused } from '../protocol/control/refusal.ts'
 import { NodeUnavailable, ToolError } from './errors.ts'
 import { fenceWith } from './fence.ts'
-import { explain } from './next.ts'
+import { explain, isMistake } from './next.ts'
 import type { Tool, ToolContext } from './tool.ts'
 import { tools } from './tools/all.ts'
 
@@ -129,4 +129,10 @@ describe('the next step', () => {
     expect(wrong.accepted).toEqual(['interaction_id', 'note', 'rating', 'comment', 'cancel'])
     expect(told(refused('no_hub'), 'agents_find').accepted).toBeUndefined()
   })
+})
+
+test('a mistake is what neither a tool, nor the node, nor its absence explains', () => {
+  const explained = [new ToolError('bad_request', 'x'), new OperationRefused('no_hub', 'x')]
+  expect([...explained, new NodeUnavailable('x', 'y')].map(isMistake)).toEqual([false, false, false])
+  expect(isMistake(new Error('x'))).toBe(true)
 })

@@ -1,7 +1,7 @@
 /** How the delivery of a message stands, as a model reads it. */
 import { describe, expect, test } from 'vitest'
 import { fenceWith, own } from './fence.ts'
-import { receiptRow, sayDelivery, sayReason, summaryRow } from './rows.ts'
+import { limitArgument, receiptRow, sayDelivery, sayReason, summaryRow, waitArgument } from './rows.ts'
 import type { ToolContext } from './tool.ts'
 
 const fence = fenceWith('00c0ffee')
@@ -65,4 +65,11 @@ test('the id of a task that somebody else delegated says that its author chose i
   } as const
   expect(summaryRow(item, context)).toMatchObject({ id_chosen_by: own('peer') })
   expect(summaryRow({ ...item, side: 'sent' }, context)).not.toHaveProperty('id_chosen_by')
+})
+
+test('a call waits for up to 45 seconds, and shows up to 50 rows', () => {
+  const taken = (schema: { safeParse(value: unknown): { success: boolean } }, values: readonly unknown[]) =>
+    values.map(value => schema.safeParse(value).success)
+  expect(taken(waitArgument, [-1, 0, 45, 46, 1.5])).toEqual([false, true, true, false, false])
+  expect(taken(limitArgument, [0, 1, 50, 51])).toEqual([false, true, true, false])
 })

@@ -75,6 +75,10 @@ describe('a call', () => {
     expect(both.said.error?.message).toMatch(/^unknown argument: words; interaction_id/)
     const wrong = await called('task_message', { interaction_id: 'x' })
     expect(wrong.said.error?.message).toMatch(/^interaction_id: expected an interaction_id/)
+    const accepted = 'Accepted: interaction_id, text, file, attach, idempotency_key.'
+    expect(wrong.result.content[0]?.text).toContain(`${accepted} Next: task_message`)
+    const none = await called('node_status', { x: 1 })
+    expect(none.result.content[0]?.text).toContain('Accepted: no arguments. Next: node_status {}')
   })
 
   test('says which marker stands around words of others, where there are any', async () => {
@@ -333,6 +337,16 @@ describe('task_end', () => {
     const kept = await called('task_end', { interaction_id: ID, rating: 4 }, never)
     expect(kept.said).toMatchObject({ state: 'end_proposed', waiting_for: 'peer', uploaded: false })
     expect(kept.ops).not.toContain('review')
+  })
+
+  test('waits for no receipt once its client is gone', async () => {
+    const end = () => ({ state: 'end_proposed', waiting_for: 'peer' })
+    const open = node({ end, thread: () => thread({ state: 'end_proposed' }) })
+    const { ops } = await called('task_end', { interaction_id: ID, rating: 4 }, open, {
+      signal: AbortSignal.abort(),
+    })
+    // whose task it is, and how the rating is kept
+    expect(ops.filter(name => name === 'thread')).toHaveLength(2)
   })
 
   test('withdraws what is ours, and declines what is not, without a rating', async () => {
