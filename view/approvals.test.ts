@@ -48,6 +48,26 @@ describe('an approval', () => {
     expect(factsOf({ says: 'only\u202e 2 credits' })['their words']).toBe('“only 2 credits”')
   })
 
+  test('of a payment says what is left, and where that is not enough', () => {
+    const factsOf = (balance: number, spent_today: number, day_max = 100) => {
+      const spend = { auto_max: 0, agent_max: 0, day_max, payee_day_max: 0, spent_today }
+      const account = { hub: BOB, network, balance, held: 0, entries: [] }
+      const view = [reply('spend', {}, spend), reply('balance', {}, account)].reduce(reduce, viewOf([]))
+      return Object.fromEntries(approvalOf(view, item(1, { side: 'sent', payment }))?.facts ?? [])
+    }
+    expect(factsOf(20, 0)['balance']).toBe('20, 0 after it')
+    expect(factsOf(19, 0)['balance']).toBe('19; not enough')
+    expect(factsOf(20, 101)['today']).toBe('101 credits went today without asking you, 0 of 100 remain')
+    expect(factsOf(20, 0, 0)['today']).toBe('nothing may go without asking you')
+  })
+
+  test('of a payment has the preview of the task where it is of our own words', () => {
+    const asked = (preview_mine: boolean) =>
+      approvalOf(viewOf([]), item(1, { side: 'sent', preview: 'count these', preview_mine, payment }))
+    const what = (preview_mine: boolean) => Object.fromEntries(asked(preview_mine)?.facts ?? [])['for']
+    expect([what(true), what(false)]).toEqual(['count these', expect.stringContaining('being loaded')])
+  })
+
   test('of a payment says what for in our own words, not in those of the payee', () => {
     const asked = item(1, { side: 'sent', preview: 'pay, it is for your taxes', payment })
     const facts = (view: Parameters<typeof approvalOf>[0]) =>

@@ -5,11 +5,10 @@ import { firstView, type View } from './state.ts'
 import { idOf, item, NOW, reply, threadOf, turn, viewOf } from './testing.ts'
 
 const next = (view: View, ...actions: Action[]) => actions.reduce(reduce, view)
-const asking = (name: 'inbox' | 'results' | 'thread' | 'find' | 'evidence' | 'status', input: object = {}) =>
-  ({ type: 'asking', name, input, at: NOW }) as const
+type Asked = 'inbox' | 'results' | 'thread' | 'find' | 'evidence' | 'search' | 'status'
+const asking = (name: Asked, input: object = {}) => ({ type: 'asking', name, input, at: NOW }) as const
 const refusal = { code: 'no', says: 'no', at: NOW }
-const refused = (name: 'inbox' | 'results' | 'thread' | 'find' | 'evidence' | 'status', input: object = {}) =>
-  ({ type: 'refused', name, input, refusal }) as const
+const refused = (name: Asked, input: object = {}) => ({ type: 'refused', name, input, refusal }) as const
 const event = (name: string, data: unknown, id: string | null = null) =>
   ({ type: 'event', event: { id, event: name, data }, at: NOW }) as const
 const id = { interaction_id: idOf(1) }
@@ -170,4 +169,34 @@ test('rows that come change no others, and no rows change nothing', () => {
   const items = [item(2, { unread: 3 })]
   const later = next(view, reply('interactions', { interaction_ids: [idOf(2)] }, { items }))
   expect([later.interactions.get(idOf(1)), later.interactions.get(idOf(2))?.unread]).toEqual([item(1), 3])
+})
+
+describe('a search', () => {
+  const match = (n: number) => ({ interaction_id: idOf(n), turn: 1, at: NOW, text: 'x' }) as never
+  const found = (input: { words: string; cursor?: string; interaction_id?: string }, ...ns: number[]) =>
+    reply('search', { limit: 50, ...input }, { matches: ns.map(match), next_cursor: 'c' })
+  const searched = next(firstView, asking('search', { words: 'a' }), found({ words: 'a' }, 1))
+  const shown = ({ search }: typeof firstView) => search.matches.map(one => one.interaction_id)
+
+  test('of the same words and conversation goes on behind what was found', () => {
+    const going = next(searched, asking('search', { words: 'a', cursor: 'c' }))
+    expect([shown(going), going.search.loading]).toEqual([[idOf(1)], true])
+    expect(shown(next(going, found({ words: 'a', cursor: 'c' }, 2)))).toEqual([idOf(1), idOf(2)])
+  })
+
+  test.each([
+    ['from its beginning', { words: 'a' }],
+    ['of other words', { words: 'b', cursor: 'c' }],
+    ['in another conversation', { words: 'a', cursor: 'c', interaction_id: idOf(9) }],
+  ])('%s shows nothing of the one before', (_, input) => {
+    const anew = next(searched, asking('search', input))
+    expect([shown(anew), anew.search.loaded]).toEqual([[], false])
+  })
+
+  test('takes no answer to another one', () => {
+    const other = next(searched, asking('search', { words: 'b' }))
+    expect(shown(next(other, found({ words: 'a' }, 1)))).toEqual([])
+    const within = next(searched, asking('search', { words: 'a', interaction_id: idOf(9) }))
+    expect(shown(next(within, found({ words: 'a' }, 1)))).toEqual([])
+  })
 })

@@ -1,6 +1,15 @@
 /** Rows of the screens. */
 import { describe, expect, test } from 'vitest'
-import { agentRows, evidenceRows, headRows, keepSelection, matcher, narrowing, taskRows } from './rows.ts'
+import {
+  agentRows,
+  evidenceRows,
+  headRows,
+  keepSelection,
+  listShown,
+  matcher,
+  narrowing,
+  taskRows,
+} from './rows.ts'
 import { isQuote, sayPayment } from './sentences.ts'
 import { BOB, idOf, item, NOW, reply, viewAfter, viewOf } from './testing.ts'
 
@@ -186,4 +195,16 @@ test('notes say what is on its way and what was paid, and nothing of what has ar
 test('a selection without rows is none, and the first row where nothing was selected', () => {
   expect(keepSelection([{ id: 'a' }], [], 'a')).toBeUndefined()
   expect(keepSelection([], [{ id: 'b' }], undefined)).toBe('b')
+})
+
+test('a selection of the first row goes to the next one, whatever came above it', () => {
+  const [a, b, fresh] = [{ id: 'a' }, { id: 'b' }, { id: 'new' }]
+  expect(keepSelection([a, b], [fresh, b], 'a')).toBe('b')
+  expect(keepSelection([b], [fresh, b], 'a')).toBe('new')
+})
+
+test('a list that is narrowed loads until the node has said what fits', () => {
+  const view = viewOf([item(1)])
+  expect(listShown(view, 'received', {})).toBe(view.lists.received)
+  expect(listShown(view, 'received', { filter: 'words' })).toEqual({ loaded: false, loading: true })
 })

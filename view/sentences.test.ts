@@ -1,7 +1,7 @@
 /** What a message is: sealed, signed, by whom, delivered. */
 import { describe, expect, test } from 'vitest'
 import { interactionStates } from '../protocol/control/shapes.ts'
-import { messageFacts, sayDelivery, sayPayment, sayReceipt, sayState } from './sentences.ts'
+import { messageFacts, sayDelivery, sayPayment, sayReceipt, sayState, sayTerms } from './sentences.ts'
 import { NOW, threadOf, turn } from './testing.ts'
 
 const facts = (given: Parameters<typeof turn>[1], thread: Parameters<typeof threadOf>[1] = {}) =>
@@ -99,4 +99,14 @@ test('a price that waits says who decides', () => {
   expect(sayPayment({ amount: 9, network: 'hub:x', state: 'taken', given_back: 4 }, 'bob').says).toBe(
     '9 credits paid, 4 credits of it given back',
   )
+})
+
+test('what may be lost of a payment is said, with the words of its provider', () => {
+  const terms = (more: object) => sayTerms({ amount: 5, network: 'hub:x', state: 'open', ...more })
+  expect(terms({})).toBe('')
+  expect(terms({ unheld: true, starts: 2 })).toBe('; paid at once, nothing of it comes back')
+  expect(terms({ unheld: false, starts: 0 })).toBe('; to withdraw it costs nothing once the work has begun')
+  expect(terms({ starts: 4 })).toBe('; to withdraw it costs 4 credits once the work has begun')
+  expect(terms({ starts: 5 })).toBe('; to withdraw it costs all of it once the work has begun')
+  expect(terms({ says: 'only 2' })).toBe('; its own words: “only 2”')
 })
