@@ -223,6 +223,15 @@ describe('a key set that shows other copies that this one took over', () => {
     expect([due(), node.ctx.keys.isConfirmed]).toEqual([undefined, true])
   })
 
+  test('is shown by a copy that waited for that answer alone', async () => {
+    await membership.keepInSync(signal)
+    const before = setSeq()
+    keepLasting(node.ctx.store, { keySetDue: 'raise' })
+    Object.assign(hub(), { unsettled: 'a copy was seen', unasked: 'a copy was seen' })
+    await membership.keepInSync(signal)
+    expect([setSeq(), due(), hub().unsettled]).toEqual([before + 1, undefined, undefined])
+  })
+
   test('waits where the directory has still to look for its original', async () => {
     await membership.keepInSync(signal)
     const before = setSeq()
