@@ -110,6 +110,17 @@ describe('the nine tools', () => {
     ])
   })
 
+  test('have schemas without what says nothing', () => {
+    const text = JSON.stringify(definitions.map(({ inputSchema }) => inputSchema))
+    expect(text).not.toMatch(/\$schema|\$ref|\$defs|propertyNames|additionalProperties|9007199254740991/)
+    const status = definitions.find(({ name }) => name === 'node_status')
+    expect(status?.inputSchema).toEqual({ type: 'object' })
+    const delegate = definitions.find(({ name }) => name === 'task_delegate')
+    expect(delegate?.inputSchema['properties']).toMatchObject({
+      max_credits: { type: 'integer', minimum: 1, description: 'with pay: at most' },
+    })
+  })
+
   test('destroy nothing, and what may be repeated says so', () => {
     const named = (hint: 'destructiveHint' | 'idempotentHint' | 'openWorldHint', is: boolean) =>
       definitions.filter(({ annotations }) => annotations[hint] === is).map(({ name }) => name)

@@ -73,3 +73,18 @@ test('a call waits for up to 45 seconds, and shows up to 50 rows', () => {
   expect(taken(waitArgument, [-1, 0, 45, 46, 1.5])).toEqual([false, true, true, false, false])
   expect(taken(limitArgument, [0, 1, 50, 51])).toEqual([false, true, true, false])
 })
+
+test('the newest words of a task are between markers, but for our own', () => {
+  const context = { fence } as ToolContext
+  const item = {
+    preview: 'words',
+    side: 'sent',
+    peer: 'A',
+    peer_name: null,
+    state: 'open',
+    last_at: 0,
+  } as never
+  const preview = (more: object) => summaryRow(Object.assign({}, item, more), context)['preview']
+  expect([preview({}), preview({ preview_mine: false })]).toEqual([fence('words'), fence('words')])
+  expect(preview({ preview_mine: true })).toEqual(own('words'))
+})

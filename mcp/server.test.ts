@@ -279,6 +279,14 @@ describe('a question to the user', () => {
     expect(node.operations).toContain('decline')
   })
 
+  test.each([{ elicitation: {} }, { elicitation: { form: {}, url: {} } }])(
+    'is put to a client that says no mode, or this one: %j',
+    async capabilities => {
+      const request = await served('modern', stranger, capabilities)
+      expect((await request('tools/call', reading)).result).toMatchObject({ resultType: 'input_required' })
+    },
+  )
+
   test.each([{}, { elicitation: { url: {} } }])(
     'is put to no client that shows no form: %j',
     async capabilities => {

@@ -87,7 +87,10 @@ describe('a call', () => {
       { interaction_id: ID },
       { thread: () => thread({ turns: [turn(1, 'hi')] }) },
     )
-    expect(words.result._meta).toMatchObject({ 'svc/untrusted': true })
+    expect(words.result._meta).toMatchObject({
+      'svc/untrusted': true,
+      'svc/marker': expect.stringMatching(/^[0-9a-f]{8}$/),
+    })
     const none = await called('task_results', { interaction_id: ID }, { thread: () => thread() })
     expect(none.result).not.toHaveProperty('_meta')
     expect(none.result).not.toHaveProperty('isError')
