@@ -115,3 +115,38 @@ describe('Markdown', () => {
     expect(performance.now() - start).toBeLessThan(3_000)
   })
 })
+
+describe('what a reader could not follow', () => {
+  const kindsOf = (text: string) => markdownOf(text).map(({ kind }) => kind)
+
+  test.each([
+    ['quotes in each other', '> '.repeat(9), '> '.repeat(10)],
+    ['brackets', `**a** ${'[x'.repeat(498)}`, `**a** ${'[x'.repeat(500)}`],
+    ['underlines', `**a** ${'_x '.repeat(498)}`, `**a** ${'_x '.repeat(500)}`],
+  ])('is shown as its letters: %s', (_, read, letters) => {
+    const isLetters = (source: string) => {
+      const [block] = markdownOf(source)
+      return block?.kind === 'paragraph' && plainOf(block.kids) === source
+    }
+    expect([isLetters(`${read}x`), isLetters(`${letters}x`)]).toEqual([false, true])
+  })
+
+  test('is a list that is indented by forty blanks', () => {
+    expect(kindsOf(`${' '.repeat(39)}- x`)).toEqual(['code'])
+    expect(kindsOf(`${' '.repeat(40)}- x`)).toEqual(['paragraph'])
+  })
+
+  test('is read in parts that end at an empty line outside of a fence', () => {
+    const line = `${'x'.repeat(99)}\n`
+    const inFence = `\`\`\`\n${line.repeat(30)}\n${line.repeat(30)}\`\`\`\n\n`
+    expect(kindsOf(`${inFence}after **it**\n\n${line.repeat(30)}`)).toEqual([
+      'code',
+      'paragraph',
+      'paragraph',
+    ])
+    // longer than a part, and nowhere to end one
+    const [only] = markdownOf(`**a** ${'x'.repeat(8_000)}`)
+    expect(only).toMatchObject({ kind: 'paragraph', kids: [{ kind: 'text' }] })
+    expect(markdownOf(`**a** ${'x'.repeat(7_994)}`)[0]).toMatchObject({ kids: [{ kind: 'strong' }, {}] })
+  })
+})
