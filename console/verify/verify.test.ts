@@ -140,10 +140,20 @@ describe('a receipt', () => {
 })
 
 describe('a file', () => {
+  const { results: judged, cases } = fixture<{
+    results: { receipt: string; matches: string; differs: { result: string }[] }
+    cases: { kel: string; verdict: string }[]
+  }>('judge/judgements.json')
+
+  test('that is the result of a receipt is named beside its verdict', async () => {
+    const { kel } = cases.find(({ verdict }) => verdict === 'valid') as { kel: string }
+    const receipt = [...(await pasted(base64(judged.receipt))), ...(await pasted(base64(kel)))]
+    const [card] = await cards([...receipt, ...(await dropped(fromHex(judged.matches)))])
+    expect(card).toMatchObject({ word: 'valid', title: 'Receipt' })
+    expect(card?.says).toMatch(/ The result file is the one it names\.$/)
+  })
+
   test('is held against what receipts name', async () => {
-    const judged = fixture<{ results: { receipt: string; matches: string; differs: { result: string }[] } }>(
-      'judge/judgements.json',
-    ).results
     const receipt = await pasted(base64(judged.receipt))
     const [, good] = await cards([...receipt, ...(await dropped(fromHex(judged.matches)))])
     expect(good).toMatchObject({ tone: 'good', word: 'matches', says: expect.stringContaining('the result') })
@@ -217,6 +227,18 @@ describe('a chain', () => {
     const items = await pasted(JSON.stringify({ head: base64(heads[0] as string) }))
     expect(words(await cards(items))).toEqual(['waiting'])
   })
+})
+
+test('the page may draw after each twenty signatures', async () => {
+  const [receipt] = await pasted(base64(valid.receipt))
+  const told: [number, number][] = []
+  const items = Array.from({ length: 41 }, () => receipt as Item)
+  await cardsOf(items, { hubs: new Set() }, async (done, of) => void told.push([done, of]))
+  expect(told).toEqual([
+    [0, 41],
+    [20, 41],
+    [40, 41],
+  ])
 })
 
 test('of more than four hundred cards the others are counted', async () => {

@@ -71,6 +71,7 @@ describe('the picture of the chain', () => {
       'joint good',
     ])
     expect(texts(picture).filter(text => text === '✓')).toHaveLength(2)
+    expect(classes(picture, 'circle')).toEqual(['record wait', 'record good'])
     expect(texts(picture)).toContain('unknown')
   })
 
@@ -156,6 +157,10 @@ describe('the picture of tasks that were taken', () => {
     ])
   })
 
+  test('knows no time before its beginning, also where the clock was put back', () => {
+    expect(says(taken(-5_000))).toMatch(/within 0.0 s\.$/)
+  })
+
   test('shows the newest forty', () => {
     const picture = taken(...Array.from({ length: 45 }, (_, n) => n * 1_000))
     expect(rows(picture)).toHaveLength(40)
@@ -181,7 +186,16 @@ describe('the picture of others', () => {
       ['1', '0', ''],
       ['0', '0', ''],
     ])
-    expect(new Set(classes(picture, 'line'))).toEqual(new Set(['edge good', 'edge wait', 'edge none']))
+    const edges = [...all(picture, 'line')].map(({ key, props }) => [
+      key,
+      props['class'],
+      props['stroke-width'],
+    ])
+    expect(edges).toEqual([
+      [`edge-${ALICE}`, 'edge wait', '2.0'],
+      [`edge-${BOB}`, 'edge good', '2.6'],
+      [`edge-A${'c'.repeat(43)}`, 'edge none', '1.0'],
+    ])
     expect([...classes(picture, 'circle')].filter(name => String(name).startsWith('dot')).sort()).toEqual([
       'dot good',
       'dot wait',

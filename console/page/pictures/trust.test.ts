@@ -41,6 +41,14 @@ describe('who one has worked with', () => {
     ])
   })
 
+  test('stands by receipts, then by tasks, then by address', () => {
+    const of = (peer: number, count: number, more: object = {}) =>
+      Array.from({ length: count }, (_, n) => task(`${peer}.${n}`, peer, more))
+    const many = new Map([...of(9, 1), ...of(8, 1), ...of(7, 2), ...of(6, 1, { receipt })])
+    const order = peersOf({ interactions: many, contacts: [] }).map(peer => peer.aid)
+    expect(order).toEqual([6, 7, 8, 9].map(aid))
+  })
+
   test('stands on the inner ring with a receipt of both, else outside', () => {
     expect(
       placesOf(peers)
