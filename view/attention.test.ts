@@ -31,6 +31,12 @@ test('what is wrong stands before what waits, and that before what is only to be
   expect(found[3]?.says).toBe('1 task to you with something unread')
 })
 
+test('one stranger waits as well as two', () => {
+  expect(says([], { backup_at: NOW, counts: { ...counts, pending: 1 } })).toEqual([
+    '1 task of a stranger waits for your yes',
+  ])
+})
+
 test('a chain without a backup is said, and one whose backup is old', () => {
   const chain = { chain_did: 'did:x', head_id: 'b', length: 3, state: 'ACTIVE' } as const
   expect(says([], { chain })).toEqual([

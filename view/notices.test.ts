@@ -18,6 +18,9 @@ test('is what came, each in words of ours', () => {
   expect(says(before, [...before, item(0, { state: 'pending', peer_name: null, unread: 1 })])).toEqual([
     'a stranger asks you to take a task',
   ])
+  const proposes = item(1, { news: { proposes_end: true } } as never)
+  expect(says(before, [proposes, item(2, { side: 'sent' })])).toEqual(['bob proposes to end a task'])
+  expect(says([proposes], [{ ...proposes }])).toEqual([])
   expect(says(before, [item(1), item(2, { side: 'sent', payment: price })])).toEqual([
     'bob asks 7 credits; you decide',
   ])
