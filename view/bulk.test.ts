@@ -62,6 +62,18 @@ describe('several tasks', () => {
     expect(undoBulk('decline', results)).toBeUndefined()
   })
 
+  test('are archived and put back by one operation, the one or the other way', async () => {
+    for (const [name, archived] of [
+      ['archive', false],
+      ['unarchive', true],
+    ] as const) {
+      const asked: unknown[] = []
+      const act = async (given: { name: string; input: object }) => void asked.push([given.name, given.input])
+      await runBulk(bulk(name, item(1, { archived })), { view, reason: '', act } as never)
+      expect(asked).toEqual([['archive', { interaction_id: idOf(1), on: !archived }]])
+    }
+  })
+
   test('that were archived are put back together, but for those that were not', () => {
     const results = [{ item: item(1) }, { item: item(2), fault: 'it waits' }]
     expect(undoBulk('archive', results)).toMatchObject({

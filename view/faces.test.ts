@@ -94,6 +94,14 @@ describe('a screen without rows', () => {
     })
     expect(screenFace(viewOf([]), 'sent', 0)).toMatchObject({ kind: 'empty', next: expect.any(String) })
   })
+  test('of tasks to us says where those from us stand, where there are some', () => {
+    const next = (...items: Parameters<typeof viewOf>[0][number][]) =>
+      screenFace(viewOf(items), 'inbox', 0)?.next
+    expect([next(), next(item(1, { side: 'sent' }))]).toEqual([
+      'give your address to somebody',
+      'give your address to somebody; what you delegated stands on screen 2',
+    ])
+  })
   test.each(['lost', 'stopped'] as const)('does not load while the node is %s', state => {
     const connection = { state, says: 'no node answers', since: NOW, retryAt: NOW + 2_500 }
     for (const screen of ['inbox', 'sent', 'agents', 'evidence', 'node'] as const)
