@@ -60,3 +60,9 @@ test('without a user nobody is asked, and no words end the quotation', async () 
   expect(await askOf('i', { question: 'q', answers: {} }, context)).toBeUndefined()
   expect(quoted(`a "b" ${'x'.repeat(500)}`).length).toBeLessThanOrEqual(401)
 })
+
+test('four hundred characters of a stranger are quoted, on one line', () => {
+  expect(quoted('x'.repeat(400))).toBe('x'.repeat(400))
+  expect([...quoted('x'.repeat(401))]).toHaveLength(400)
+  expect(quoted('a\nb')).toBe('a b')
+})

@@ -121,6 +121,15 @@ describe('the nine tools', () => {
     })
   })
 
+  test('show a result of 1,000 to 8,000 characters', () => {
+    const asked = definitions.flatMap(({ inputSchema }) => {
+      const { max_chars } = Object(inputSchema['properties']) as { max_chars?: object }
+      return max_chars === undefined ? [] : [max_chars]
+    })
+    expect(asked.length).toBeGreaterThan(0)
+    for (const one of asked) expect(one).toMatchObject({ minimum: 1_000, maximum: 8_000 })
+  })
+
   test('destroy nothing, and what may be repeated says so', () => {
     const named = (hint: 'destructiveHint' | 'idempotentHint' | 'openWorldHint', is: boolean) =>
       definitions.filter(({ annotations }) => annotations[hint] === is).map(({ name }) => name)

@@ -88,3 +88,12 @@ test('the newest words of a task are between markers, but for our own', () => {
   expect([preview({}), preview({ preview_mine: false })]).toEqual([fence('words'), fence('words')])
   expect(preview({ preview_mine: true })).toEqual(own('words'))
 })
+
+test('a task counts its unread messages and its files, where there are some', () => {
+  const context = { fence } as ToolContext
+  const item = { preview: '', side: 'sent', peer: 'A', peer_name: null, state: 'open', last_at: 0 } as never
+  const counts = (n: number) => summaryRow(Object.assign({}, item, { unread: n, attachments: n }), context)
+  expect(counts(1)).toMatchObject({ unread: 1, attachments: 1 })
+  expect(Object.keys(counts(0))).not.toContain('unread')
+  expect(Object.keys(counts(0))).not.toContain('attachments')
+})

@@ -131,6 +131,15 @@ describe('resources', () => {
     ])
   })
 
+  test('are those of ten tasks of each side', async () => {
+    const request = await served('legacy')
+    await request('resources/list')
+    expect(node.asked.slice(-2)).toEqual([
+      { name: 'inbox', given: { limit: 10 } },
+      { name: 'results', given: { limit: '10' } },
+    ])
+  })
+
   test('are read as the tools read, and mark nothing as read', async () => {
     const request = await served('legacy', { thread: () => thread() })
     const { result } = await request('resources/read', { uri: `svc://thread/${ID}` })
