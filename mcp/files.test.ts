@@ -13,7 +13,7 @@ import {
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type Folders, openFiles } from './files.ts'
 
 let base: string
@@ -24,7 +24,7 @@ function file(...path: string[]): string {
   return at(...path)
 }
 
-beforeAll(() => {
+beforeEach(() => {
   base = realpathSync(mkdtempSync(join(tmpdir(), 'svc-files-')))
   for (const path of ['project/notes.md', 'other/notes.md', 'data/attachments/bafy', 'project/.env'])
     file(...path.split('/'))
