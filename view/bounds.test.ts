@@ -13,6 +13,11 @@ describe('a text', () => {
     ])
   })
 
+  test('is counted in characters where the node counts characters, however many bytes they are', () => {
+    expect(measured('é'.repeat(9), { most: 10, unit: 'characters' })).toMatchObject({ count: 9 })
+    expect(measured('é'.repeat(9), { most: 10, unit: 'bytes' })).toMatchObject({ count: 18 })
+  })
+
   test('is counted in bytes where the node counts bytes', () => {
     expect(measured('é'.repeat(512), textBounds.reason)).toMatchObject({ count: 1024, fault: undefined })
     expect(measured('é'.repeat(513), textBounds.reason).fault).toBe(
