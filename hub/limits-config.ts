@@ -140,6 +140,7 @@ export const limitSettings: Record<string, Setting> = {
   ...rate('push', 'pushRate', 'pushed key histories of one address'),
   ...rate('bucket', 'bucketRate', 'directory buckets for one address'),
   ...rate('check', 'checkRate', 'registrations with check_only of one address'),
+  ...rate('peer', 'peerRate', 'requests of one peer hub'),
   ...rate('revoke', 'revokeRate', 'revocation requests of one agent'),
 }
 

@@ -35,6 +35,8 @@ import { carryOut } from './operator/orders.ts'
 import { listenForOperator } from './operator/socket.ts'
 import { standstill } from './operator/witness-orders.ts'
 import { DocumentPages, openSite } from './pages/documents.ts'
+import { SignedPeerCalls } from './peers/calls.ts'
+import { openPeers, type PeerList } from './peers/list.ts'
 import type { Store, StoreBroken, StoreHealth } from './store/port.ts'
 import { CheckpointOffers } from './witness/offer.ts'
 
@@ -158,17 +160,11 @@ async function serve(
   const lastMs = await lastStoredMs(store)
   const memory = memoryInProcess({ store, random, nowMs: now(), lastMs })
   const outside = { now, timers, random, alert: log.warn }
-  const context = {
-    memory,
-    identity,
-    store,
-    blobs,
-    secret: data.secret,
-    limits: config.limits,
-    verifier,
-    ...outside,
-  }
-  const hub = await composeHub(context, epochsOf(store))
+  const { peers, peerList } = openPeers(config.dataDir)
+  const kept = { identity, store, blobs, secret: data.secret }
+  const context = { ...kept, ...outside, memory, peers, verifier, limits: config.limits }
+  const hub = await composeHub(context, epochsOf(store), new SignedPeerCalls(context))
+  peerList.watch(timers, log.warn)
   const offers = new CheckpointOffers(hub.checkpoints, config.checkpointWitnesses ?? [], context)
   const clock = new ClockWatch(context, lastMs, log.warn)
   let baseUrl = config.baseUrl ?? ''
@@ -191,14 +187,14 @@ async function serve(
   const leases = new FileLeases(blobs, context)
   const operatorUrl = watched?.url
   const addresses = { url, baseUrl, operatorUrl }
-  const operatorContext = contextOfOrders({ config, log, now, hub, leases, addresses, clock })
+  const operatorContext = contextOfOrders({ config, log, now, hub, peerList, leases, addresses, clock })
   const operator = await listenForOperator(config.dataDir, operatorContext)
   await noteStart(store, {
     ...present({ unit, base_url: config.baseUrl }),
     outside: config.outside ?? [],
   })
   if (watched !== undefined) showFigures(watched, { config, hub, shares, clock })
-  const parts = { hub, data, watched, clock, operator, leases, listener, surplus, shares, offers }
+  const parts = { hub, data, peerList, watched, clock, operator, leases, listener, surplus, shares, offers }
   return {
     hub,
     line,
@@ -218,6 +214,7 @@ async function serve(
 
 type Closing = Pick<RunningHub, 'hub' | 'listener' | 'shares' | 'offers'> & {
   data: DataDirectory
+  peerList: PeerList
   watched: OperatorListener | undefined
   clock: ClockWatch
   operator: { close(): void }
@@ -230,6 +227,7 @@ async function closeAll(parts: Closing): Promise<void> {
   const { hub, watched, listener } = parts
   if (watched !== undefined) watched.phase = 'stopping'
   parts.clock.close()
+  parts.peerList.close()
   parts.operator.close()
   await parts.leases.endAll()
   listener.makeLast()
@@ -279,13 +277,23 @@ type Served = {
   log: Log
   now: () => number
   hub: Hub
+  peerList: PeerList
   leases: FileLeases
   addresses: Pick<RunningState, 'url' | 'baseUrl' | 'operatorUrl'>
   clock: ClockWatch
 }
 
 /** What the orders of the operator work with while the hub runs. */
-function contextOfOrders({ config, log, now, hub, leases, addresses, clock }: Served): OperatorContext {
+function contextOfOrders({
+  config,
+  log,
+  now,
+  hub,
+  peerList,
+  leases,
+  addresses,
+  clock,
+}: Served): OperatorContext {
   const { store, verifier } = hub.context
   return {
     aid: hub.context.identity.aid,
@@ -293,6 +301,8 @@ function contextOfOrders({ config, log, now, hub, leases, addresses, clock }: Se
     agents: hub.agents,
     now,
     limits: config.limits,
+    peers: hub.context.peers,
+    peerList,
     rotate() {
       const next = rotateIdentity(config.dataDir, hub.context.identity, now, hub.context.random)
       hub.adoptIdentity(next)

@@ -32,6 +32,7 @@ export const commandNames = [
   'redemptions',
   'clock',
   'witness',
+  'peers',
   'rotate',
   'stats',
   'backup',

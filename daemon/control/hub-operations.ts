@@ -140,5 +140,5 @@ export function elsewhereNote(contacts: Contacts, peers: PeerBook, hub: string):
   if (names.length === 0) return undefined
   const shown = names.slice(0, NAMED_MAX).join(', ')
   const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
-  return `hubs do not pass mail on to each other yet: with ${shown}${more}, at another hub, tasks fail both ways until you meet at one`
+  return `with ${shown}${more}, at another hub, tasks wait both ways unless the two hubs list each other; meet at one, or ask their operators`
 }

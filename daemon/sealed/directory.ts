@@ -45,9 +45,15 @@ export class Directory {
   }
 
   #read(hub: HubClient, aid: string, hash: Uint8Array, { reply, isNew }: Bucket): Lookup {
+    const boxes = reply.entries.filter(entry => equal(entry.h, hash)).map(entry => entry.box)
+    if (boxes.length === 0) return reply.partial ? notKnown('incomplete') : { outcome: 'not_listed' }
+    // another hub may have put anything under this hash: what cannot be used hides nothing that can
+    const found = boxes.map(box => this.#readBox(hub, aid, box, isNew))
+    return found.find(({ outcome }) => outcome === 'found') ?? found[0] ?? notKnown('unusable')
+  }
+
+  #readBox(hub: HubClient, aid: string, box: Uint8Array, isNew: boolean): Lookup {
     const { store, peers } = this.#parts
-    const box = reply.entries.find(entry => equal(entry.h, hash))?.box
-    if (box === undefined) return reply.partial ? notKnown('incomplete') : { outcome: 'not_listed' }
     try {
       const entry = openBox(aid, box)
       const held = peers.find(aid)?.log

@@ -34,6 +34,7 @@ import { carryOut } from '../operator/orders.ts'
 import { RANGE_EXPECTED } from '../operator/range-orders.ts'
 import { serviceManager } from '../operator/service-manager.ts'
 import { orderRunningHub } from '../operator/socket.ts'
+import { openPeers } from '../peers/list.ts'
 import { type RunningHub, startHub } from '../serve.ts'
 import { StoreRefused } from '../store/port.ts'
 import { asCalled, EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
@@ -212,6 +213,7 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
     }),
     now: systemNow,
     limits,
+    ...openPeers(dataDir),
     rotate: () => rotateIdentity(dataDir, identity, systemNow, systemRandom),
     issuance: async () =>
       new Issuance(

@@ -22,6 +22,7 @@ import {
   serve,
   UsageError,
 } from './commands.ts'
+import { peers } from './peers.ts'
 import { returnChain, witness } from './witness.ts'
 
 /** Where help and refusals go. */
@@ -70,6 +71,7 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     summary: 'only from this time on, such as 2026-01-31 or 2026-01-31T12:00:00Z (UTC)',
   },
   once: { summary: 'with run: look once, not every hour' },
+  yes: { value: 'AID', summary: 'with add: the AID that the operator of the other hub told you' },
   'from-witness': {
     value: 'URL',
     summary: 'take back what a witness has seen of the supply chain since, from its hub',
@@ -205,6 +207,13 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     positionals: 3,
     run: async ([what, who, url], flags) =>
       witness([what, who, url], flags['once'] === true, await configForOrder(flags)),
+  },
+  peers: {
+    usage: 'peers [ls | add <url> | rm <AID>]',
+    summary: 'list the hubs that this one exchanges mail and directories with, list another, or end that',
+    flags: [...placeFlags, 'yes'],
+    positionals: 2,
+    run: ([what, who], flags) => peers([what, who], flags['yes'], configOf(flags)),
   },
   clock: {
     usage: 'clock [accept]',

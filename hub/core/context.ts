@@ -2,6 +2,7 @@
 import type { Timers } from '../../protocol/timers.ts'
 import type { Blobs } from '../store/blob-port.ts'
 import type { Store } from '../store/port.ts'
+import type { Peers } from './federation/peers.ts'
 import type { HubIdentity } from './identity.ts'
 import type { Limits } from './limits.ts'
 import type { Memory } from './ports/memory.ts'
@@ -16,6 +17,7 @@ export type HubContext = {
   memory: Memory
   limits: Limits
   verifier: Verifier
+  peers: Peers
   /** Secret behind stateless proof-of-work seeds; stored, so that a restart voids no proof. */
   secret: Uint8Array
   now: () => number

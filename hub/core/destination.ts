@@ -15,9 +15,17 @@ export type Offer = {
   head: EnvelopeHead
   digest: Uint8Array
   size: number
+  /** The peer that hands it on for a sender of its own; undefined where the sender itself came. */
+  from?: string | undefined
 }
 
-export type Sent = { status: 'queued' | 'duplicate'; rid: Uint8Array; recipientQuiet: boolean }
+/** `viaHub`: the AID of the peer that has it now. */
+export type Sent = {
+  status: 'queued' | 'duplicate'
+  rid: Uint8Array
+  recipientQuiet: boolean
+  viaHub?: string
+}
 
 /** An offer whose credential holds: its content may be read now. */
 export interface Taking {
@@ -35,10 +43,14 @@ export interface Destination {
   judge(offer: Offer): Promise<{ taking: Taking } | { repeated: Sent }>
 }
 
-/** Destinations of one kind. */
-export interface DestinationKind {
-  /** Whether these are the destinations of a home hub; a sender that names none means this hub. */
-  serves(home: string | undefined): boolean
+/** Where the agents of one home hub are found. */
+export interface Destinations {
   /** Undefined where nobody of that AID is there. */
   find(to: string): Promise<Destination | undefined>
+}
+
+/** Destinations of one kind. */
+export interface DestinationKind {
+  /** Those of a home hub, undefined where they are of another kind; a sender that names none means this hub. */
+  towards(home: string | undefined): Destinations | undefined
 }

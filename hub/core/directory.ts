@@ -10,6 +10,11 @@ import { Refusal } from './refusal.ts'
 
 const COUNTS_LIFE_MS = 10_000
 
+/** `prefix`: base64url of `bits` bits; entries behind `afterH`. */
+export type BucketAsked = { prefix: string; bits: number; afterH: Uint8Array | undefined }
+/** `next`: there are more behind this hash. */
+export type BucketAnswer = { bitsMax: number; entries: DirectoryEntry[]; next: Uint8Array | undefined }
+
 export class Directory {
   readonly #context: HubContext
   readonly #queries: Buckets
@@ -36,18 +41,30 @@ export class Directory {
   }
 
   /** Entries of one bucket in the order of their hashes. */
-  async bucket(
-    query: { prefix: string; bits: number; afterH: Uint8Array | undefined },
-    address: string,
-  ): Promise<{ bitsMax: number; entries: DirectoryEntry[]; next: Uint8Array | undefined }> {
+  async bucket(asked: BucketAsked, address: string): Promise<BucketAnswer> {
     const waitMs = await this.#queries.take(addressBucket(address), this.#context.now())
     if (waitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: waitMs })
+    return await this.#page(asked, false)
+  }
+
+  /** The same for a peer, without those whose entry stays at this hub. */
+  async federated(asked: BucketAsked): Promise<BucketAnswer> {
+    return await this.#page(asked, true)
+  }
+
+  async #page(query: BucketAsked, onlyFederated: boolean): Promise<BucketAnswer> {
     const bitsMax = await this.bitsMax()
     if (query.bits > bitsMax) throw new Refusal('bucketTooNarrow', { maxBits: bitsMax })
     const { first, last } = bucketRange(prefixOf(query), query.bits)
     const { afterH } = query
     const most = { limit: BUCKET_ENTRIES_MAX, bytesMax: BUCKET_BYTES_MAX }
-    const { entries, more } = await this.#context.store.bucket({ first, last, afterH, ...most })
+    const { entries, more } = await this.#context.store.bucket({
+      first,
+      last,
+      afterH,
+      onlyFederated,
+      ...most,
+    })
     return { bitsMax, entries, next: more ? entries.at(-1)?.h : undefined }
   }
 
@@ -67,7 +84,7 @@ export class Directory {
   }
 }
 
-function prefixOf(query: { prefix: string; bits: number }): Uint8Array {
+function prefixOf(query: BucketAsked): Uint8Array {
   try {
     return parseBucketPrefix(query.prefix, query.bits)
   } catch (error) {

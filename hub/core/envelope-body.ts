@@ -47,6 +47,8 @@ export type EnvelopeBody = ParsedEnvelope & {
   size: number
   /** Reads and checks the content. */
   read(sink: ContentSink): Promise<Content>
+  /** Reads the content, and keeps nothing of it. */
+  skip(): Promise<void>
 }
 
 /** Reads as far as the head needs. `declared` is the length of the body where the client said it. */
@@ -70,6 +72,9 @@ export async function readEnvelopeHead(
       ...parsed,
       size,
       read: sink => readContent(source, parsed, { start, size }, sink),
+      async skip() {
+        for await (const _ of checkedChunks(source, parsed, start, size));
+      },
     }
   }
 }

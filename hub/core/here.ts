@@ -8,10 +8,11 @@ import type { Agent, Agents } from './agents.ts'
 import type { SignerClocks } from './clocks.ts'
 import type { HubContext } from './context.ts'
 import { CapabilityChecks } from './credentials.ts'
-import type { Destination, DestinationKind, Offer, Sent, Taking } from './destination.ts'
+import type { Destination, DestinationKind, Destinations, Offer, Sent, Taking } from './destination.ts'
 import { type Content, localContents } from './envelope-body.ts'
 import type { HeldPolls } from './held-polls.ts'
-import { INLINE_BYTES_MAX } from './limits.ts'
+import { INLINE_BYTES_MAX, type Limits } from './limits.ts'
+import type { ShareLimits } from './ports/shares.ts'
 import { Refusal } from './refusal.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -30,7 +31,7 @@ type Recipient = { keys: KeySet; quota: Quota }
 
 export type HereParts = { agents: Agents; clocks: SignerClocks; sessions: Sessions; polls: HeldPolls }
 
-export class AgentsHere implements DestinationKind {
+export class AgentsHere implements DestinationKind, Destinations {
   readonly #context: HubContext
   readonly #parts: HereParts
   readonly #capabilities: CapabilityChecks
@@ -41,8 +42,8 @@ export class AgentsHere implements DestinationKind {
     this.#capabilities = new CapabilityChecks(context)
   }
 
-  serves(home: string | undefined): boolean {
-    return home === undefined || home === this.#context.identity.aid
+  towards(home: string | undefined): Destinations | undefined {
+    return home === undefined || home === this.#context.identity.aid ? this : undefined
   }
 
   async find(to: string): Promise<Destination | undefined> {
@@ -86,7 +87,14 @@ export class AgentsHere implements DestinationKind {
     return { keys, quota }
   }
 
-  async #judgeSession({ session, digest, accessBytes }: Offer): Promise<{ sender: string; use: undefined }> {
+  /** A first contact that a peer hands on is its own: the session is known there, and here the peer is the sender. */
+  async #judgeSession({
+    session,
+    digest,
+    accessBytes,
+    from,
+  }: Offer): Promise<{ sender: string; use: undefined }> {
+    if (from !== undefined) return { sender: from, use: undefined }
     if (session === undefined) throw new Refusal('sessionInvalid')
     const { aid } = await this.#parts.sessions.judge(session, digest, accessBytes)
     return { sender: aid, use: undefined }
@@ -105,7 +113,7 @@ export class AgentsHere implements DestinationKind {
 
   /** Limits for first contacts; returns the share under which this one is counted. */
   async #admitStranger(
-    { size }: Offer,
+    { size, from }: Offer,
     agent: Agent,
     keys: KeySet,
     sender: string,
@@ -118,13 +126,7 @@ export class AgentsHere implements DestinationKind {
       sender,
       mailbox: agent.row.number,
       nowMs: now(),
-      limits: {
-        sentPerDay: limits.sessionQuota,
-        perMinute: quota.strangerPerMinute ?? limits.strangerPerMinute,
-        senderPerMinute: limits.senderPerMinuteMax,
-        senderPerDay: wished.perDay,
-        senderWaiting: limits.senderWaitingMax,
-      },
+      limits: from === undefined ? sharesOfAgent(limits, quota, wished.perDay) : sharesOfPeer(limits, quota),
     })
     if (taken.outcome !== 'taken') {
       const code = taken.outcome === 'senderFull' ? 'rateLimited' : 'strangersBusy'
@@ -198,6 +200,27 @@ export class AgentsHere implements DestinationKind {
     const { store, blobs } = this.#context
     if (file === undefined || (await store.health()).broken) return
     await blobs.remove(await store.unusedFiles([file]))
+  }
+}
+
+const sharesOfAgent = (limits: Limits, quota: Quota, perDay: number): ShareLimits => ({
+  sentPerDay: limits.sessionQuota,
+  perMinute: quota.strangerPerMinute ?? limits.strangerPerMinute,
+  senderPerMinute: limits.senderPerMinuteMax,
+  senderPerDay: perDay,
+  senderWaiting: limits.senderWaitingMax,
+})
+
+/** Whoever stands behind a peer is not known here, so all of them together have half of a mailbox's room. */
+function sharesOfPeer(limits: Limits, quota: Quota): ShareLimits {
+  const perMinute = quota.strangerPerMinute ?? limits.strangerPerMinute
+  const waiting = quota.strangerEnvelopesMax ?? limits.strangerEnvelopesMax
+  return {
+    sentPerDay: Number.MAX_SAFE_INTEGER,
+    perMinute,
+    senderPerMinute: Math.max(1, Math.floor(perMinute / 2)),
+    senderPerDay: Number.MAX_SAFE_INTEGER,
+    senderWaiting: Math.max(1, Math.floor(waiting / 2)),
   }
 }
 

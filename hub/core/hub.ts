@@ -3,6 +3,9 @@ import { Agents } from './agents.ts'
 import { lastStoredMs, SignerClocks } from './clocks.ts'
 import type { HubContext } from './context.ts'
 import { Directory } from './directory.ts'
+import { AgentsAtPeers } from './federation/at-peers.ts'
+import type { PeerCalls } from './federation/calls.ts'
+import { Federation } from './federation/federation.ts'
 import { HeldPolls } from './held-polls.ts'
 import { AgentsHere } from './here.ts'
 import type { HubIdentity } from './identity.ts'
@@ -34,6 +37,7 @@ export type Hub = {
   sends: Sends
   mailboxes: Mailboxes
   directory: Directory
+  federation: Federation
   reviews: Reviews
   credits: Credits
   issuance: Issuance
@@ -55,19 +59,24 @@ export type Hub = {
 }
 
 /** Composes a hub over an open store and starts its housekeeping. */
-export async function composeHub(context: HubContext, makeEpoch: EpochMaker): Promise<Hub> {
+export async function composeHub(context: HubContext, makeEpoch: EpochMaker, calls: PeerCalls): Promise<Hub> {
   const agents = new Agents(context)
   const lastMs = await lastStoredMs(context.store)
   const clocks = new SignerClocks(context)
   const sessions = new Sessions(context)
   const polls = new HeldPolls(context.limits.heldPollsMax, context.memory.wakeUps, context.timers)
-  const sends = new Sends(context, [new AgentsHere(context, { agents, clocks, sessions, polls })])
+  const sends = new Sends(context, [
+    new AgentsHere(context, { agents, clocks, sessions, polls }),
+    new AgentsAtPeers(context, sessions, calls),
+  ])
   const mailboxes = new Mailboxes(context, { agents, polls })
   const endSigner: EndSigner = async ({ row }) => {
     await sessions.endAll(row.aid)
     polls.end(row.number)
     if (!row.registered && row.keys === undefined) await context.memory.shares.forget(row.number)
   }
+  const directory = new Directory(context)
+  const federation = new Federation(context, { directory, mailboxes, calls })
   const keyLogs = new KeyLogs(context)
   const supply = await SupplyChain.open(context)
   const issuance = new Issuance(context, supply)
@@ -85,7 +94,8 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker): Pr
     registry,
     sends,
     mailboxes,
-    directory: new Directory(context),
+    directory,
+    federation,
     reviews: new Reviews(context, agents, keyLogs),
     credits,
     issuance,

@@ -80,6 +80,8 @@ export type Limits = {
   pushRate: Rate
   bucketRate: Rate
   revokeRate: Rate
+  /** All requests of a peer hub together. */
+  peerRate: Rate
   /** Questions whether registration is open, which come without proof of work but cost signatures. */
   checkRate: Rate
   /** New events of key logs that are verified for one AID, and for one address. */
@@ -126,6 +128,7 @@ export const defaultLimits: Limits = {
   statusRate: { perSecond: 10, burst: 50 },
   pushRate: { perSecond: 1, burst: 20 },
   bucketRate: { perSecond: 5, burst: 50 },
+  peerRate: { perSecond: 200, burst: 2000 },
   revokeRate: { perSecond: 1, burst: 10 },
   checkRate: { perSecond: 1, burst: 20 },
   keyEventRate: { perSecond: 20, burst: 2 * KEL_EVENTS_MAX },

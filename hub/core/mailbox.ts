@@ -3,7 +3,6 @@ import { ACK_ITEMS_MAX, DACK_BYTES, STATUS_ITEMS_MAX } from '../../protocol/cont
 import { equal } from '../../protocol/encoding/bytes.ts'
 import { HANDLE_BYTES } from '../../protocol/mail/dack.ts'
 import type { AckItem, DeliveryState, WaitingEnvelope } from '../store/port.ts'
-import { addressBucket } from './address.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { HubContext } from './context.ts'
 import type { HeldPolls } from './held-polls.ts'
@@ -99,19 +98,13 @@ export class Mailboxes {
     return { acked: result.acked, stored: result.stored }
   }
 
-  /** States by rid; a confirmation goes out only to who knows its handle. */
+  /** States by rid; a confirmation goes out only to who knows its handle. `asker`: whose questions these count as. */
   async status(
-    items: { rid: Uint8Array; handle: Uint8Array }[],
-    address: string,
+    items: readonly { rid: Uint8Array; handle: Uint8Array }[],
+    asker: string,
   ): Promise<{ state: DeliveryState['state']; dack: Uint8Array | undefined }[]> {
     const { store, now, limits } = this.#context
-    const waitMs = await this.#statusQueries.take(addressBucket(address), now())
-    if (waitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: waitMs })
-    const wellFormed =
-      items.length >= 1 &&
-      items.length <= STATUS_ITEMS_MAX &&
-      items.every(({ rid, handle }) => rid.length === RID_BYTES && handle.length === HANDLE_BYTES)
-    if (!wellFormed) throw new Refusal('statusQueryMalformed')
+    await this.countQuery(items, asker)
     const states = await store.status(items.map(item => item.rid))
     const fetched: Uint8Array[] = []
     const answers = items.map(({ rid, handle }, index) => {
@@ -124,6 +117,17 @@ export class Mailboxes {
     })
     if (fetched.length > 0) await store.markFetched(fetched, now() + limits.deliveryLifeFetchedMs)
     return answers
+  }
+
+  /** Counts a question about envelopes, wherever they are, and refuses one that is none. */
+  async countQuery(items: readonly { rid: Uint8Array; handle: Uint8Array }[], asker: string): Promise<void> {
+    const waitMs = await this.#statusQueries.take(asker, this.#context.now())
+    if (waitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: waitMs })
+    const wellFormed =
+      items.length >= 1 &&
+      items.length <= STATUS_ITEMS_MAX &&
+      items.every(({ rid, handle }) => rid.length === RID_BYTES && handle.length === HANDLE_BYTES)
+    if (!wellFormed) throw new Refusal('statusQueryMalformed')
   }
 
   /** Takes capabilities of an agent back. */

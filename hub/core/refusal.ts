@@ -13,6 +13,7 @@ export type RefusalReason =
   | 'expiryTooFar'
   | 'expired'
   | 'headConflict'
+  | 'homeUnreachable'
   | 'identityDeactivated'
   | 'keyEventTimeOutside'
   | 'keyLogForked'
@@ -22,6 +23,7 @@ export type RefusalReason =
   | 'keySetOlder'
   | 'kidStale'
   | 'mailboxFull'
+  | 'notPeer'
   | 'overloaded'
   | 'powRequired'
   | 'probation'
@@ -38,6 +40,7 @@ export type RefusalReason =
   | 'revocationsFull'
   | 'sessionInvalid'
   | 'signatureInvalid'
+  | 'sourceRate'
   | 'statusQueryMalformed'
   | 'strangersBusy'
   | 'supplyHalted'
@@ -45,6 +48,7 @@ export type RefusalReason =
   | 'tooLarge'
   | 'tooLargeForStranger'
   | 'unknownAgent'
+  | 'unknownDestination'
   | 'witnessElsewhere'
 
 /** What keeps an AID out: admission is closed, its address range is refused, or the operator blocks it. */

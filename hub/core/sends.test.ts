@@ -298,8 +298,10 @@ describe('a destination of another kind', () => {
       drop: async ({ file }) => void dropped.push(String(file)),
     }
     const peer: DestinationKind = {
-      serves: home => home === PEER,
-      find: async to => (to === bob.aid ? undefined : { judge: async () => ({ taking }) }),
+      towards: home =>
+        home === PEER
+          ? { find: async to => (to === bob.aid ? undefined : { judge: async () => ({ taking }) }) }
+          : undefined,
     }
     sends = new Sends(core.context, [here, peer])
   })

@@ -8,7 +8,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { EXP_AHEAD_MS, EXP_SKEW_MS } from '../../protocol/mail/envelope.ts'
 import { StoreFull } from '../store/port.ts'
 import type { HubContext } from './context.ts'
-import type { DestinationKind, Offer, Sent, Taking } from './destination.ts'
+import type { DestinationKind, Destinations, Offer, Sent, Taking } from './destination.ts'
 import { type ByteSource, type EnvelopeBody, readEnvelopeHead } from './envelope-body.ts'
 import { INLINE_BYTES_MAX } from './limits.ts'
 import { Refusal, withoutRoom } from './refusal.ts'
@@ -20,12 +20,14 @@ const ROOM_FOR_FILES_BYTES = 16 * 1024 * 1024
 const ROOM_FOR_ROWS_BYTES = 4 * INLINE_BYTES_MAX
 
 /** What a sender shows, and where the envelope itself comes from. */
-export type Submission = Pick<Offer, 'access' | 'accessBytes' | 'session'> & {
+export type Submission = Pick<Offer, 'access' | 'accessBytes' | 'session' | 'from'> & {
   /** Among whom its recipient is looked for. */
-  towards: DestinationKind
+  towards: Destinations
   source: ByteSource
   /** Length of the envelope where the sender said it beforehand. */
   declared: number | undefined
+  /** Throws where the whole of what was read is not what its signer signed; before anything is taken. */
+  confirm?: () => Promise<void>
 }
 
 export class Sends {
@@ -47,14 +49,16 @@ export class Sends {
   }
 
   /** The destinations of a home hub as a sender names it; refuses one that this hub does not send to. */
-  towards(home: string | undefined): DestinationKind {
-    const kind = this.#kinds.find(one => one.serves(home))
-    if (kind === undefined) throw new Refusal('recipientUnknown')
-    return kind
+  towards(home: string | undefined): Destinations {
+    for (const kind of this.#kinds) {
+      const destinations = kind.towards(home)
+      if (destinations !== undefined) return destinations
+    }
+    throw new Refusal('recipientUnknown')
   }
 
   /** Takes one envelope, or says under which id the very same one waits already. */
-  async send({ source, declared, towards, ...credential }: Submission): Promise<Sent> {
+  async send({ source, declared, towards, confirm, ...credential }: Submission): Promise<Sent> {
     const { limits } = this.#context
     const body = await readEnvelopeHead(source, declared)
     if (body.size > limits.envelopeBytesMax)
@@ -64,10 +68,14 @@ export class Sends {
     const destination = await towards.find(body.head.to)
     if (destination === undefined) throw new Refusal('recipientUnknown')
     const judged = await destination.judge(offer)
-    if ('repeated' in judged) return judged.repeated
+    if ('repeated' in judged) {
+      if (confirm !== undefined) await body.skip()
+      await confirm?.()
+      return judged.repeated
+    }
     source.accept(judged.taking.recipient)
     try {
-      const sent = await this.#keep(judged.taking, body)
+      const sent = await this.#keep(judged.taking, body, confirm)
       this.#room.taken()
       return sent
     } catch (error) {
@@ -87,10 +95,11 @@ export class Sends {
   }
 
   /** Reads the content of an accepted envelope to where it goes, and has it taken there. */
-  async #keep(taking: Taking, body: EnvelopeBody): Promise<Sent> {
+  async #keep(taking: Taking, body: EnvelopeBody, confirm: Submission['confirm']): Promise<Sent> {
     const content = await body.read(taking.sink)
     let queued = false
     try {
+      await confirm?.()
       const sent = await taking.take(content)
       queued = sent.status === 'queued'
       return sent

@@ -1,4 +1,7 @@
 /** Who signed a request, once that is certain. Each kind has rows that take it, and its own way to be known. */
 import type { Agent } from './agents.ts'
+import type { Peer } from './federation/peers.ts'
 
-export type Signer = { readonly kind: 'agent'; readonly agent: Agent }
+export type Signer =
+  | { readonly kind: 'agent'; readonly agent: Agent }
+  | { readonly kind: 'hub'; readonly peer: Peer }

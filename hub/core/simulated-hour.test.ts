@@ -2,12 +2,16 @@
 import { expect, test } from 'vitest'
 import { TestTimers } from '../../protocol/testing/timers.ts'
 import { openCore } from '../testing/core.ts'
+import type { PeerCalls } from './federation/calls.ts'
 import { composeHub } from './hub.ts'
 import { DAY_MS, HOUR_MS } from './limits.ts'
 import { epochsHere } from './supply/epochs.ts'
 
 const WAIT_MS = 25_000
 const stays = () => () => undefined
+
+/** No peer is listed. */
+const noCalls = {} as PeerCalls
 
 test('an hour passes at once: the books have a turn every minute, and a held poll ends at its time', async () => {
   const core = await openCore(100 * DAY_MS)
@@ -19,7 +23,7 @@ test('an hour passes at once: the books have a turn every minute, and a held pol
   }
   const store = { ...core.context.store, creditTotals }
   const context = { ...core.context, store, timers, now: timers.now }
-  const hub = await composeHub(context, epochsHere(store))
+  const hub = await composeHub(context, epochsHere(store), noCalls)
   try {
     const ended = hub.polls.wait(1, WAIT_MS, stays)
     await timers.pass(WAIT_MS - 1)

@@ -4,6 +4,7 @@ import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
 import { aidShape } from '../../protocol/contract/shapes.ts'
 import type { EngineChoice } from '../../protocol/crypto/signature-engine.ts'
 import type { Agents } from '../core/agents.ts'
+import type { Peers } from '../core/federation/peers.ts'
 import type { HubIdentity } from '../core/identity.ts'
 import type { HoldClock } from '../core/ledger/hold-clock.ts'
 import type { Issuance } from '../core/ledger/issuance.ts'
@@ -11,6 +12,7 @@ import type { Limits } from '../core/limits.ts'
 import type { RefusedNewcomers } from '../core/refused-lately.ts'
 import type { EndSigner } from '../core/registry.ts'
 import { limitSettings } from '../limits-config.ts'
+import type { PeerList } from '../peers/list.ts'
 import type { Quota, Store } from '../store/port.ts'
 import type { FileLeases } from './leases.ts'
 
@@ -80,6 +82,12 @@ export const orderShape = z.discriminatedUnion('command', [
     url: z.string().max(WITNESS_URL_CHARS_MAX).optional(),
     remove: aidShape.optional(),
   }),
+  z.strictObject({
+    command: z.literal('peers'),
+    /** The key history by which it is known from here on, as base64url. */
+    add: z.strictObject({ url: z.string(), kel: z.string() }).optional(),
+    remove: aidShape.optional(),
+  }),
   z.strictObject({ command: z.literal('clock'), accept: z.literal(true).optional() }),
   z.strictObject({ command: z.literal('rotate') }),
   z.strictObject({ command: z.literal('stats') }),
@@ -102,6 +110,8 @@ export type OperatorContext = {
   limits: Limits
   /** Rotates the hub's own key. */
   rotate: () => HubIdentity
+  peers: Peers
+  peerList: PeerList
   /** Writes down what an operator changed. */
   audit: (order: Order & { granted?: number }) => void
   /** Tells a running hub that what it remembers of an AID has changed. */

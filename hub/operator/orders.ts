@@ -16,6 +16,7 @@ import {
   quotaBounds,
   quotaMembers,
 } from './order-shapes.ts'
+import { peers } from './peer-orders.ts'
 import { ranges } from './range-orders.ts'
 import { standstill, witnesses } from './witness-orders.ts'
 
@@ -38,6 +39,7 @@ const carriers: { [C in Order['command']]: Carrier<C> } = {
   grant,
   redemptions,
   witness: witnesses,
+  peers,
   clock: clockOfHolds,
   rotate,
   stats: (_, context) => stats(context),
@@ -96,6 +98,8 @@ function isChange(order: Order): boolean {
       return (order.refuse ?? order.allow) !== undefined
     case 'clock':
       return order.accept === true
+    case 'peers':
+      return order.add !== undefined || order.remove !== undefined
     case 'witness':
       return (order.add ?? order.remove) !== undefined
     default:

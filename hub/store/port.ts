@@ -99,6 +99,8 @@ export type BucketQuery = {
   first: Uint8Array
   last: Uint8Array
   afterH: Uint8Array | undefined
+  /** Without the entries of agents whose visibility is `hub-local`. */
+  onlyFederated: boolean
   limit: number
   bytesMax: number
 }

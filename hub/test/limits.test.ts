@@ -45,6 +45,7 @@ const started: Partial<Limits> = {
   checkRate: slow(3),
   keyEventRate: slow(3),
   revokeRate: slow(3),
+  peerRate: slow(3),
   requestRate: slow(12),
 }
 
@@ -109,6 +110,12 @@ const rateEdges = {
     const local = []
     for (let i = 0; i < 20; i++) local.push(await request(`${hub.url}/healthz`, 'GET'))
     expectLimited(local, 20)
+  },
+  peerRate: async hub => {
+    const agent = await registeredAgent(hub)
+    const told = []
+    for (let i = 0; i < 4; i++) told.push((await sendRow('fedBucket', agent)).json['reason'])
+    expect(told).toEqual([undefined, undefined, undefined, 'source_rate'])
   },
   statusRate: hub =>
     perAddress(

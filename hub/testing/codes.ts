@@ -9,17 +9,9 @@ import type { Code } from '../../protocol/wire3/codes.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
 import { MODE_SETTING } from '../core/admission.ts'
-import { DAY_MS, HOUR_MS, type Limits } from '../core/limits.ts'
-import {
-  callRoute,
-  type Reply,
-  random,
-  registeredAgent,
-  request,
-  startTestHub,
-  TestAgent,
-  type TestHub,
-} from './hub.ts'
+import { DAY_MS, HOUR_MS } from '../core/limits.ts'
+import { type Case, hourOf, under, type World } from './codes-world.ts'
+import { callRoute, type Reply, random, registeredAgent, request, TestAgent } from './hub.ts'
 import {
   type EnvelopeOptions,
   sealedForStranger,
@@ -28,39 +20,16 @@ import {
   sendHeaders,
 } from './mail.ts'
 import { ask, redemption } from './payments.ts'
+import { peerCases } from './peer-codes.ts'
 import { reviewUpload } from './reviews.ts'
-import { bodyOf, sendRow } from './routes.ts'
+import { bodyOf, peerOf, sampleBody, sendRow } from './routes.ts'
 import { namedWitness, sendStatement, statementAt } from './witnesses.ts'
 
 const MINUTE_MS = 60_000
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** A hub that `startCodesHub` started, and an agent of it. */
-export type World = { hub: TestHub; agent: TestAgent }
-export type Case = (world: World) => Promise<Reply>
-
-/** One request of an address at once, room for 2 MiB of bodies, no probation. */
-export async function startCodesHub(): Promise<World> {
-  const hub = await startTestHub({
-    limits: { requestRate: { perSecond: 0.01, burst: 1 }, bytesInFlightMax: 2 * MIB, probationMs: 0 },
-  })
-  return { hub, agent: await registeredAgent(hub) }
-}
-
-const limitsOf = ({ hub }: World): Limits => hub.running.hub.context.limits
 const storeOf = ({ hub }: World) => hub.running.hub.context.store
-
-/** Runs under other limits, of those that are read when they are used. */
-async function under(world: World, limits: Partial<Limits>, ask: () => Promise<Reply>): Promise<Reply> {
-  const before = { ...limitsOf(world) }
-  Object.assign(limitsOf(world), limits)
-  try {
-    return await ask()
-  } finally {
-    Object.assign(limitsOf(world), before)
-  }
-}
 
 async function openly(world: World, ask: () => Promise<Reply>): Promise<Reply> {
   await storeOf(world).putSetting(MODE_SETTING, 'open')
@@ -115,7 +84,7 @@ async function outdated({ hub }: World): Promise<TestAgent> {
 
 async function forked(world: World): Promise<TestAgent> {
   const twin = await outdated(world)
-  twin.rotate()
+  await twin.rotate()
   return twin
 }
 
@@ -135,8 +104,6 @@ const underCapability =
 const firstContact = async ({ hub, agent }: World, options: EnvelopeOptions = {}): Promise<Reply> =>
   sendEnvelope(hub, sealedForStranger(agent, options), await (await registeredAgent(hub)).openSession())
 
-const hourOf = ({ hub }: World): number => Math.floor(hub.clock.now() / HOUR_MS) * HOUR_MS
-
 const sendCases: Record<string, Case> = {
   access_invalid: ({ hub, agent }) =>
     sendEnvelope(hub, sealedUnderCapability(agent, { ...agent.capability(), holderSeed: random(32) })),
@@ -146,6 +113,10 @@ const sendCases: Record<string, Case> = {
   },
   bad_exp: world => underCapability({ expMs: hourOf(world) + 14 * DAY_MS + 2 * HOUR_MS })(world),
   expired: world => underCapability({ expMs: hourOf(world) })(world),
+  home_unreachable: ({ hub, agent }) =>
+    sendEnvelope(hub, sealedUnderCapability(agent, agent.capability()), undefined, {
+      [headers.home]: peerOf(agent).aid,
+    }),
   kid_stale: underCapability({ kid: random(8) }),
   mailbox_full: world => under(world, { mailboxEnvelopesMax: 0 }, () => underCapability({})(world)),
   rate_limited: async world => under(world, { sessionQuota: 0 }, () => firstContact(world)),
@@ -278,7 +249,14 @@ const ownCases: Partial<Record<Wire3RouteName, Record<string, Case>>> = {
   relaySend: sendCases,
   x402Redeem: redeemCases,
   relayAck: { bad_ack_item: ({ agent }) => agent.call('relayAck', { items: [] }) },
-  relayStatus: { bad_status_query: ({ hub }) => callRoute(hub, 'relayStatus', { items: [] }) },
+  relayStatus: {
+    bad_status_query: ({ hub }) => callRoute(hub, 'relayStatus', { items: [] }),
+    home_unreachable: ({ hub, agent }) => {
+      const [item] = sampleBody('relayStatus', agent)['items'] as object[]
+      return callRoute(hub, 'relayStatus', { items: [{ ...item, via_hub: peerOf(agent).aid }] })
+    },
+  },
+  ...peerCases,
   mailboxRevoke: {
     revocation_list_full: world =>
       under(world, { revocationsMax: 0 }, () => sendRow('mailboxRevoke', world.agent)),

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { systemTimers } from '../../protocol/timers.ts'
 import { lastStoredMs } from '../core/clocks.ts'
 import type { HubContext } from '../core/context.ts'
+import { Peers } from '../core/federation/peers.ts'
 import { memoryInProcess } from '../core/in-process/memory.ts'
 import { defaultLimits, type Limits } from '../core/limits.ts'
 import { Verifier } from '../core/verifier.ts'
@@ -44,6 +45,7 @@ async function openCoreIn(
       identity,
       store,
       blobs,
+      peers: new Peers(),
       memory: memoryInProcess({ store, random, nowMs: now(), lastMs: await lastStoredMs(store) }),
       secret,
       verifier,

@@ -7,7 +7,7 @@ import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 import { DAY_MS } from '../core/limits.ts'
 import { cardOf } from './cards.ts'
-import { type Reply, random, request, TestAgent } from './hub.ts'
+import { type Reply, random, request, TestAgent, type TestHub } from './hub.ts'
 import { order, payment, redemption } from './payments.ts'
 import { reviewUpload } from './reviews.ts'
 import { statementOf } from './witnesses.ts'
@@ -36,6 +36,8 @@ const bodies: Partial<Record<Wire3RouteName, (agent: TestAgent) => Record<string
   publishKeys: agent => ({ keys: agent.makeKeys({ setSeq: 2 }), prev_seq: 1 }),
   pushKel: agent => ({ aid: agent.aid, kel: agent.kel }),
   directoryBucket: () => ({ prefix: '', bits: 0, cursor: toBase64url(random(32)) }),
+  fedBucket: () => ({ prefix: '', bits: 0, cursor: toBase64url(random(32)) }),
+  fedStatus: () => ({ items: [{ rid: id(), handle: id() }] }),
   updateProfile: () => ({ name: 'name', caps: ['paint.wall'], summary: 'summary', readme: 'readme' }),
   setVisibility: () => ({ visibility: 'public' }),
   uploadReview: agent => reviewUpload(agent, new TestAgent(agent.target)),
@@ -97,13 +99,29 @@ export type Changes = {
   path?: string
 }
 
+const peers = new WeakMap<object, TestAgent>()
+
+/** A hub that the hub of an agent lists as its peer from here on; another process lists none. */
+export function peerOf({ target }: TestAgent): TestAgent {
+  if (!('running' in target)) return new TestAgent(target)
+  const { running } = target as TestHub
+  const known = peers.get(running) ?? new TestAgent(target)
+  peers.set(running, known)
+  running.hub.context.peers.replace([{ aid: known.aid, url: 'http://127.0.0.1:1', log: known.log }])
+  return known
+}
+
 /** Sends the request of a row about an agent, signed where the row is, with what a test changes in it. */
 export async function sendRow(name: Wire3RouteName, agent: TestAgent, changes: Changes = {}): Promise<Reply> {
   const row: RouteRow = wire3Routes[name]
   const path = changes.path ?? pathOf(row, agent)
   const bytes = changes.body ?? bodyOf(name, agent)
   const sign = changes.sign ?? {}
-  const { by = agent, action = row.action ?? '', ...given } = sign === 'none' ? {} : sign
+  const {
+    by = row.signedBy === 'hub' ? peerOf(agent) : agent,
+    action = row.action ?? '',
+    ...given
+  } = sign === 'none' ? {} : sign
   const signed =
     row.auth === 'signed' && sign !== 'none' ? by.sign(action, row.method, path, bytes, given) : {}
   const type: Record<string, string> = row.raw === undefined ? {} : { 'Content-Type': row.raw }

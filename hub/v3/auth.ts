@@ -62,11 +62,18 @@ export class Authenticator {
 
   /** Accepts a signed request under a key state, once; throws the refusal otherwise. */
   async verify(given: SignedHeaders, line: RequestLine, log: VerifiedKel): Promise<void> {
+    await this.verifyDigest(given, line.action, log, requestDigest(line.method, line.path, line.body))
+  }
+
+  /** The same where the digest of the request was taken as it came. */
+  async verifyDigest(
+    given: SignedHeaders,
+    action: string,
+    log: VerifiedKel,
+    digest: Uint8Array,
+  ): Promise<void> {
     if (log.aid !== given.aid) throw unauthorized('the signer is not the agent')
-    const text = signedText(
-      { action: line.action, aid: given.aid, hub: this.#hub, ts: given.tsMs },
-      requestDigest(line.method, line.path, line.body),
-    )
+    const text = signedText({ action, aid: given.aid, hub: this.#hub, ts: given.tsMs }, digest)
     const key = given.seq > log.seq ? undefined : keyAt(log, given.seq)
     if (key === undefined)
       throw unauthorized(

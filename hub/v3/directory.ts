@@ -22,11 +22,12 @@ export function directoryHandlers(hub: Hub): Part<Names> {
   return {
     async directoryBucket({ body, address }) {
       const afterH = body.cursor === undefined ? undefined : fromBase64url(body.cursor)
-      const found = await hub.directory.bucket({ prefix: body.prefix, bits: body.bits, afterH }, address)
+      const found = await hub.federation.bucket({ prefix: body.prefix, bits: body.bits, afterH }, address)
       return {
         max_bits: found.bitsMax,
         entries: found.entries.map(({ h, box }) => ({ h: toBase64url(h), box: toBase64url(box) })),
         ...present({ next: found.next === undefined ? undefined : toBase64url(found.next) }),
+        ...present({ partial: found.partial || undefined }),
       }
     },
     agents: ({ query }) => list(query, { caps: capsOf(query.cap) }),

@@ -5,6 +5,7 @@ import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { Code } from '../../protocol/wire3/codes.ts'
 import type { Wire3RouteName, Wire3Routes } from '../../protocol/wire3/routes.ts'
 import type { Agent } from '../core/agents.ts'
+import type { Peer } from '../core/federation/peers.ts'
 import type { BodySource } from '../http/body.ts'
 import type { Streamed } from '../http/reply.ts'
 
@@ -17,7 +18,9 @@ export type Wire3Row = RouteRow & {
 type SignerOf<R> = R extends { auth: 'signed' }
   ? R extends { signer: 'core' }
     ? undefined
-    : Agent
+    : R extends { signedBy: 'hub' }
+      ? Peer
+      : Agent
   : undefined
 
 export type Incoming<N extends Wire3RouteName> = {
@@ -31,6 +34,8 @@ export type Incoming<N extends Wire3RouteName> = {
   signer: SignerOf<Wire3Routes[N]>
   /** Verifies the request's signature under a submitted log, where the core judges it. */
   verifySigner: (log: VerifiedKel) => Promise<void>
+  /** Verifies the signature of a raw body once it was read, by the digest of the whole request. */
+  verifyDigest: (digest: Uint8Array) => Promise<void>
   /** The unread body of a raw route, and its length where the client said it. */
   openBody: () => { source: BodySource; declared: number | undefined }
   /** How long the client would wait for its answer, on routes that may hold it. */

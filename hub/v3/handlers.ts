@@ -4,6 +4,7 @@ import type { LineOptions } from '../http/line.ts'
 import { accountHandlers } from './accounts.ts'
 import { cardHandlers } from './cards.ts'
 import { directoryHandlers } from './directory.ts'
+import { fedHandlers } from './fed.ts'
 import type { Handlers } from './handler.ts'
 import { paymentHandlers } from './payments.ts'
 import { publicHandlers } from './public.ts'
@@ -31,5 +32,6 @@ export function handlersOf(hub: Hub, baseUrl: () => string, told: Told): Handler
     ...modules.credits,
     ...modules.reviews,
     ...modules.supply,
+    ...fedHandlers(hub),
   }
 }

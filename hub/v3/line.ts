@@ -1,11 +1,12 @@
 /** What wire 3 has of its own on the way of a request: its versions, headers, signatures, codes and sentences. */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { authCodes, type Code, commonCodes } from '../../protocol/wire3/codes.ts'
 import { headers, identityHeaders, versionedPrefixes, WIRE } from '../../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
+import { Refusal } from '../core/refusal.ts'
 import type { Signer } from '../core/signer.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { header } from '../http/headers.ts'
@@ -56,9 +57,14 @@ function hooksOf({ hub, baseUrl, about, hasDocuments }: LineOptions): Hooks<Wire
         read: ({ request }) => readSignedHeaders(request.headers),
         authenticate: exchange => authenticate(exchange, hub, authenticator),
       },
+      hub: {
+        read: ({ request }) => readPeer(request.headers, hub),
+        authenticate: exchange => authenticatePeer(exchange, hub, authenticator),
+      },
     },
     incoming: exchange => ({
-      signer: exchange.signer?.agent,
+      signer: exchange.signer?.kind === 'hub' ? exchange.signer.peer : exchange.signer?.agent,
+      verifyDigest: (digest: Uint8Array) => verifyPeer(exchange, digest, authenticator),
       verifySigner: (log: Agent['log']) =>
         authenticator.verify(readSignedHeaders(exchange.request.headers), lineOf(exchange), log),
     }),
@@ -117,6 +123,36 @@ async function authenticate(
   }
   await authenticator.verify(signed, lineOf(exchange), agent.log)
   return { kind: 'agent', agent }
+}
+
+/** Whoever is no peer is told so before its body is read. */
+function readPeer(given: IncomingHttpHeaders, { context }: Hub): SignedHeaders {
+  const signed = readSignedHeaders(given)
+  if (context.peers.find(signed.aid) === undefined) throw new Refusal('notPeer')
+  return signed
+}
+
+/** A body that is raw is not here yet: its handler verifies when it has read it. */
+async function authenticatePeer(
+  exchange: Exchange<Wire3>,
+  { context, federation }: Hub,
+  authenticator: Authenticator,
+): Promise<Signer | undefined> {
+  const { row, signed } = exchange
+  const listed = signed && context.peers.find(signed.aid)
+  if (signed === undefined || listed === undefined) throw new Refusal('notPeer')
+  const peer = await federation.under(listed, signed.seq)
+  if (row.raw === undefined) await authenticator.verify(signed, lineOf(exchange), peer.log)
+  return { kind: 'hub', peer }
+}
+
+async function verifyPeer(
+  { row, signed, signer }: Exchange<Wire3>,
+  digest: Uint8Array,
+  authenticator: Authenticator,
+): Promise<void> {
+  if (signed === undefined || signer?.kind !== 'hub') throw unauthorized('no hub signed it')
+  await authenticator.verifyDigest(signed, row.action ?? '', signer.peer.log, digest)
 }
 
 /** An agent registered here now; of its account also one that has left and whose identity has not ended. */

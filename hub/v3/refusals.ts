@@ -22,6 +22,7 @@ const codeOf = {
   expiryTooFar: 'bad_exp',
   expired: 'expired',
   headConflict: 'head_conflict',
+  homeUnreachable: 'home_unreachable',
   identityDeactivated: 'aid_deactivated',
   keyEventTimeOutside: 'kel_ts_out_of_window',
   keyLogForked: 'kel_fork',
@@ -31,6 +32,7 @@ const codeOf = {
   keySetOlder: 'keys_rollback',
   kidStale: 'kid_stale',
   mailboxFull: 'mailbox_full',
+  notPeer: 'not_peer',
   overloaded: 'unavailable',
   powRequired: 'pow_required',
   probation: 'probation',
@@ -47,6 +49,7 @@ const codeOf = {
   revocationsFull: 'revocation_list_full',
   sessionInvalid: 'session_invalid',
   signatureInvalid: 'unauthorized',
+  sourceRate: 'source_rate',
   statusQueryMalformed: 'bad_status_query',
   strangersBusy: 'strangers_busy',
   supplyHalted: 'supply_halted',
@@ -54,6 +57,7 @@ const codeOf = {
   tooLarge: 'too_large',
   tooLargeForStranger: 'too_large_for_stranger',
   unknownAgent: 'unknown_aid',
+  unknownDestination: 'unknown_destination',
   witnessElsewhere: 'witness_not_this_hub',
 } as const satisfies Record<RefusalReason, Code>
 

@@ -15,7 +15,6 @@ type Names =
   | 'agentKeys'
   | 'pushKel'
   | 'hubIdentity'
-  | 'hubKels'
   | 'agentKel'
   | 'updateProfile'
   | 'setVisibility'
@@ -68,9 +67,6 @@ export function registerHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
         wire: 3,
         dir_max_bits: await directory.bitsMax(),
       }
-    },
-    async hubKels() {
-      return { hubs: [] }
     },
     async agentKel({ params }) {
       const agent = await agents.find(params['aid'] ?? '')

@@ -2,9 +2,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { POLL_LIMIT_MAX } from '../../protocol/contract/limits.ts'
 import { fromBase64url, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import { type Access, decodeAccess } from '../../protocol/mail/access.ts'
 import { ACCESS_HEADER_BYTES_MAX, headers } from '../../protocol/wire3/headers.ts'
+import { addressBucket } from '../core/address.ts'
+import type { Sent } from '../core/destination.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { SessionUse } from '../core/sessions.ts'
@@ -38,13 +41,13 @@ export function relayHandlers(hub: Hub): Part<Names> {
       return await hub.mailboxes.ack(signer, items)
     },
     async relayStatus({ body, address }) {
-      if (body.items.some(item => item.via_hub !== undefined && item.via_hub !== hub.context.identity.aid))
-        throw new Refusal('statusQueryMalformed')
+      const [first, ...others] = body.items
+      if (others.some(({ via_hub: via }) => via !== first?.via_hub)) throw new Refusal('statusQueryMalformed')
       const items = body.items.map(({ rid, handle }) => ({
         rid: bytesOr(rid, 'statusQueryMalformed'),
         handle: bytesOr(handle, 'statusQueryMalformed'),
       }))
-      const states = await hub.mailboxes.status(items, address)
+      const states = await hub.federation.statusAt(first?.via_hub, items, addressBucket(address))
       return {
         items: states.map(({ state, dack }) =>
           dack === undefined ? { state } : { state, dack: toBase64url(dack) },
@@ -66,18 +69,19 @@ async function send(hub: Hub, incoming: Incoming<'relaySend'>) {
   const towards = hub.sends.towards(header(incoming.headers, headers.home))
   const { source, declared } = incoming.openBody()
   try {
-    return sendAnswer(await hub.sends.send({ access, accessBytes, session, towards, source, declared }))
+    const sent = await hub.sends.send({ access, accessBytes, session, towards, source, declared })
+    return { ...sendAnswer(sent), ...present({ via_hub: sent.viaHub }) }
   } finally {
     source.close()
   }
 }
 
-function sendAnswer(sent: { status: 'queued' | 'duplicate'; rid: Uint8Array; recipientQuiet: boolean }) {
-  return { status: sent.status, rid: toBase64url(sent.rid), recipient_quiet: sent.recipientQuiet }
+export function sendAnswer({ status, rid, recipientQuiet }: Omit<Sent, 'viaHub'>) {
+  return { status, rid: toBase64url(rid), recipient_quiet: recipientQuiet }
 }
 
 /** The credential of the header; what is no Access record at all is not accepted as one. */
-function readAccess(given: IncomingHttpHeaders): { accessBytes: Uint8Array; access: Access } {
+export function readAccess(given: IncomingHttpHeaders): { accessBytes: Uint8Array; access: Access } {
   const text = header(given, headers.access)
   if (text === undefined)
     throw new Refusal('accessInvalid', {
@@ -124,7 +128,7 @@ async function poll(hub: Hub, answers: PollAnswers, incoming: Incoming<'relayPol
 
 type Malformations = 'ackItemMalformed' | 'statusQueryMalformed' | 'sessionInvalid'
 
-function bytesOr(text: string, reason: Malformations): Uint8Array {
+export function bytesOr(text: string, reason: Malformations): Uint8Array {
   try {
     return fromBase64url(text).slice()
   } catch {

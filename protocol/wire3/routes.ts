@@ -3,6 +3,7 @@
  * `not_found`; federation comes with its own rows.
  */
 import { creditRoutes } from './routes/credits.ts'
+import { fedRoutes } from './routes/fed.ts'
 import { publicRoutes } from './routes/public.ts'
 import { registryRoutes } from './routes/registry.ts'
 import { relayRoutes } from './routes/relay.ts'
@@ -15,6 +16,7 @@ export const wire3Routes = {
   ...publicRoutes,
   ...creditRoutes,
   ...supplyRoutes,
+  ...fedRoutes,
 } as const
 
 /** The table as a type; its keys are {@link Wire3RouteName}. */

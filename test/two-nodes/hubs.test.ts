@@ -277,7 +277,7 @@ describe('moving to another hub', () => {
     await moved.handlers.accept({ on: true }, never)
     await second.running.hub.context.store.admit(ben.aid, true)
     expect(await moved.handlers.hubRegister({ url: second.url }, never)).toMatchObject({
-      note: 'hubs do not pass mail on to each other yet: with anna, at another hub, tasks fail both ways until you meet at one',
+      note: 'with anna, at another hub, tasks wait both ways unless the two hubs list each other; meet at one, or ask their operators',
     })
     const cut = await moved.handlers.delegate({ to: 'anna', task: 'from elsewhere' }, never)
     await until('it says why it fails', async () =>

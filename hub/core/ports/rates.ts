@@ -13,6 +13,7 @@ export type RateName =
   | 'pushed logs'
   | 'buckets'
   | 'status queries'
+  | 'peers'
   | 'revocations'
   | 'session openings'
 

@@ -30,6 +30,10 @@ export const hotQueries = {
   account: 'SELECT * FROM account WHERE aid = ?',
   bucket: 'SELECT h, box FROM directory WHERE h >= ? AND h <= ? ORDER BY h',
   bucketAfter: 'SELECT h, box FROM directory WHERE h > ? AND h <= ? ORDER BY h',
+  bucketOfPeers:
+    "SELECT h, box FROM directory JOIN agent ON agent.number = directory.agent WHERE h >= ? AND h <= ? AND visibility <> 'hub-local' ORDER BY h",
+  bucketOfPeersAfter:
+    "SELECT h, box FROM directory JOIN agent ON agent.number = directory.agent WHERE h > ? AND h <= ? AND visibility <> 'hub-local' ORDER BY h",
   capExact: 'SELECT aid FROM agent_cap WHERE cap = ? AND aid > ? ORDER BY aid',
   listed: 'SELECT * FROM agent WHERE registered = 1 AND aid > ? ORDER BY aid',
   cardTerm: 'SELECT aid FROM card_term WHERE term = ? AND aid > ? ORDER BY aid',
@@ -117,9 +121,12 @@ export function readAccount(db: Database, aid: string): Account {
 
 export function readBucket(
   db: Database,
-  { first, last, afterH, limit, bytesMax }: BucketQuery,
+  { first, last, afterH, onlyFederated, limit, bytesMax }: BucketQuery,
 ): { entries: DirectoryEntry[]; more: boolean } {
-  const sql = afterH === undefined ? hotQueries.bucket : hotQueries.bucketAfter
+  const [whole, rest] = onlyFederated
+    ? [hotQueries.bucketOfPeers, hotQueries.bucketOfPeersAfter]
+    : [hotQueries.bucket, hotQueries.bucketAfter]
+  const sql = afterH === undefined ? whole : rest
   const entries: DirectoryEntry[] = []
   let bytes = 0
   for (const entry of db.each<DirectoryEntry>(sql, afterH ?? first, last)) {

@@ -24,13 +24,26 @@ export const registryRules: readonly Rule[] = [
     })
   }),
 
+  rule('gives peers a bucket without the entries that stay at this hub', async world => {
+    for (const [n, visibility] of (['hub-local', 'federated', 'public'] as const).entries()) {
+      const entry = { h: bytes(32, n), box: bytes(8, n) }
+      await world.store.putAgent({ row: { ...agentRow(`seen-${n}`), visibility }, entry, terms: [] })
+    }
+    const ask = async (afterH: Uint8Array | undefined) => {
+      const range = { first: bytes(32, 0), last: bytes(32, 255), onlyFederated: true }
+      const { entries } = await world.store.bucket({ ...range, afterH, limit: 10, bytesMax: 100 })
+      return entries.map(({ box }) => box[0])
+    }
+    expect([await ask(undefined), await ask(bytes(32, 1))]).toEqual([[1, 2], [2]])
+  }),
+
   rule('reads a bucket in order, both ends included, and goes on after an entry', async world => {
     for (const n of [3, 1, 2]) {
       const entry = { h: bytes(32, n), box: bytes(8, n) }
       await world.store.putAgent({ row: agentRow(`listed-${n}`), entry, terms: [] })
     }
     const ask = async (first: number, last: number, afterH?: number, most = {}) => {
-      const range = { first: bytes(32, first), last: bytes(32, last) }
+      const range = { first: bytes(32, first), last: bytes(32, last), onlyFederated: false }
       const after = afterH === undefined ? undefined : bytes(32, afterH)
       const found = await world.store.bucket({ ...range, afterH: after, limit: 10, bytesMax: 100, ...most })
       return [...found.entries.map(entry => entry.box[0]), ...(found.more ? ['more'] : [])]

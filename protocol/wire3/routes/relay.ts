@@ -53,6 +53,7 @@ export const relayRoutes = {
       'bad_envelope',
       'bad_exp',
       'expired',
+      'home_unreachable',
       'kid_stale',
       'mailbox_full',
       'rate_limited',
@@ -107,7 +108,7 @@ export const relayRoutes = {
       items: z.array(z.strictObject({ state: statusState, dack: bytesText(DACK_BYTES).optional() })),
     }),
     itemCode: 'bad_status_query',
-    codes: codes('bad_status_query', 'rate_limited'),
+    codes: codes('bad_status_query', 'home_unreachable', 'rate_limited'),
     limits: { bodyBytes: 16 * KIB, items: STATUS_ITEMS_MAX },
   }),
   mailboxRevoke: route({

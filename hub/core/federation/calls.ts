@@ -1,0 +1,25 @@
+/** What this hub asks of a peer. A peer that refuses is told by its refusal; one that gives no answer as `homeUnreachable`. */
+import type { VerifiedKel } from '../../../protocol/identity/kel.ts'
+import type { DeliveryState } from '../../store/port.ts'
+import type { Sent } from '../destination.ts'
+import type { BucketAnswer, BucketAsked } from '../directory.ts'
+import type { Peer } from './peers.ts'
+
+/** `pieces` gives the bytes of the whole envelope, each time anew. */
+export type Forwarded = {
+  accessBytes: Uint8Array
+  size: number
+  pieces: () => AsyncIterable<Uint8Array>
+}
+
+export type PeerBucket = BucketAnswer
+export type StatusItem = { rid: Uint8Array; handle: Uint8Array }
+export type StatusAnswer = { state: DeliveryState['state']; dack: Uint8Array | undefined }
+
+export interface PeerCalls {
+  /** The key history that a peer shows of itself, verified. */
+  log(peer: Peer): Promise<VerifiedKel>
+  forward(peer: Peer, envelope: Forwarded): Promise<Sent>
+  bucket(peer: Peer, query: BucketAsked, signal: AbortSignal): Promise<PeerBucket>
+  status(peer: Peer, items: readonly StatusItem[]): Promise<StatusAnswer[]>
+}

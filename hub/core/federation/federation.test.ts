@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { toBase64url } from '../../../protocol/encoding/bytes.ts'
+import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
+import { incept, rotate, type VerifiedKel } from '../../../protocol/identity/kel.ts'
+import { openCore, refusedWith, type TestCore } from '../../testing/core.ts'
+import { random } from '../../testing/hub.ts'
+import { type BucketAsked, Directory } from '../directory.ts'
+import type { Mailboxes } from '../mailbox.ts'
+import { Refusal } from '../refusal.ts'
+import type { PeerBucket, PeerCalls, StatusAnswer } from './calls.ts'
+import { Federation } from './federation.ts'
+
+const NOW_MS = 1_800_000_000_000
+const HERE = '192.0.2.1'
+
+let core: TestCore
+let federation: Federation
+let seeds: { next: Uint8Array }
+let peer: VerifiedKel
+let answers: Partial<PeerCalls>
+let alerts: string[]
+beforeEach(async () => {
+  core = await openCore(NOW_MS)
+  alerts = []
+  answers = {}
+  seeds = { next: random(32) }
+  peer = incept({ seed: random(32), nextSeed: seeds.next, ts: NOW_MS - 1000 })
+  const context = { ...core.context, alert: (event: string) => void alerts.push(event) }
+  context.peers.replace([{ aid: peer.aid, url: 'https://peer.example', log: peer }])
+  const calls = new Proxy({} as PeerCalls, { get: (_, name: keyof PeerCalls) => answers[name] })
+  const mailboxes = { countQuery: async () => undefined, status: async () => [HERE_DONE] }
+  const directory = new Directory(context)
+  federation = new Federation(context, { directory, mailboxes: mailboxes as unknown as Mailboxes, calls })
+})
+afterEach(() => core.close())
+
+const HERE_DONE: StatusAnswer = { state: 'done', dack: undefined }
+const h = (first: number): Uint8Array => Uint8Array.from({ length: 32 }, (_, i) => (i === 0 ? first : 7))
+const page = (hashes: Uint8Array[], more: Partial<PeerBucket> = {}): PeerBucket => ({
+  bitsMax: 0,
+  entries: hashes.map(hash => ({ h: hash, box: random(8) })),
+  next: undefined,
+  ...more,
+})
+const whole: BucketAsked = { prefix: '', bits: 0, afterH: undefined }
+const unreachable = () => Promise.reject(new Refusal('homeUnreachable'))
+
+describe('a bucket', () => {
+  test('holds what peers list, and is whole where each of them answered', async () => {
+    answers.bucket = async () => page([h(1), h(2)])
+    const { entries, partial } = await federation.bucket(whole, HERE)
+    expect([entries.map(entry => entry.h[0]), partial]).toEqual([[1, 2], false])
+  })
+
+  test('is partial where a peer gives no answer', async () => {
+    answers.bucket = unreachable
+    expect(await federation.bucket(whole, HERE)).toMatchObject({ entries: [], partial: true })
+  })
+
+  test.each([
+    ['out of order', [h(2), h(1)]],
+    ['twice the same', [h(1), h(1)]],
+    ['no hashes', [random(16)]],
+    ['what was given before', [h(3)], h(3)],
+  ] as [string, Uint8Array[], Uint8Array?][])(
+    'is partial where a peer gives %s',
+    async (_, hashes, afterH) => {
+      answers.bucket = async () => page(hashes)
+      expect(await federation.bucket({ ...whole, afterH }, HERE)).toMatchObject({
+        entries: [],
+        partial: true,
+      })
+    },
+  )
+
+  test('of a peer that serves wider ones is asked for as it serves them, and only what fits is given on', async () => {
+    const asked: BucketAsked[] = []
+    core.context.store.counts = async () => ({ agents: 64, onlineAgents: 0, reviews: 0, ratings: 0 })
+    const narrow = { prefix: bucketPrefixText(h(0x80), 1), bits: 1, afterH: undefined }
+    answers.bucket = async (_, query) => {
+      asked.push(query)
+      if (query.bits > 0) throw new Refusal('bucketTooNarrow', { maxBits: 0 })
+      return page([h(0x80), h(0xff)])
+    }
+    expect(await federation.bucket(narrow, HERE)).toMatchObject({ partial: true })
+    const { entries, partial } = await federation.bucket(narrow, HERE)
+    expect([entries.map(entry => entry.h[0]), partial]).toEqual([[0x80, 0xff], false])
+    const [, second] = asked
+    expect([second?.bits, second?.prefix]).toEqual([0, ''])
+    expect(toBase64url(second?.afterH ?? new Uint8Array())).toBe(
+      toBase64url(Uint8Array.from({ length: 32 }, (_, i) => (i === 0 ? 0x7f : 0xff))),
+    )
+  })
+})
+
+describe('states of envelopes', () => {
+  const item = { rid: random(16), handle: random(16) }
+
+  test('of this hub are told by it, named or not', async () => {
+    for (const via of [undefined, core.context.identity.aid])
+      expect(await federation.statusAt(via, [item], HERE)).toEqual([HERE_DONE])
+  })
+
+  test('that a peer has are asked for there', async () => {
+    answers.status = async () => [{ state: 'queued', dack: undefined }]
+    expect(await federation.statusAt(peer.aid, [item], HERE)).toEqual([{ state: 'queued', dack: undefined }])
+  })
+
+  test('of a hub that is no peer are not asked for', async () => {
+    const asked = federation.statusAt(core.context.identity.aid.replace(/.$/, 'x'), [item], HERE)
+    expect(await refusedWith(() => asked)).toBe('statusQueryMalformed')
+  })
+})
+
+describe('a peer that rotated its key', () => {
+  const known = () => core.context.peers.find(peer.aid)?.log.seq
+  const listed = () => core.context.peers.all[0] as ReturnType<typeof core.context.peers.find> & object
+  const rotated = () => rotate(peer, { seed: seeds.next, nextSeed: random(32), ts: NOW_MS })
+
+  test('is asked for its history, and known by it from then on', async () => {
+    answers.log = async () => rotated()
+    expect((await federation.under(listed(), 1)).log.seq).toBe(1)
+    expect(known()).toBe(1)
+  })
+
+  test('is not asked again and again by a signature under a key that nobody has', async () => {
+    let asked = 0
+    answers.log = async () => {
+      asked += 1
+      return peer
+    }
+    for (let n = 0; n < 5; n++) await federation.under(listed(), 9)
+    expect([asked, known()]).toEqual([1, 0])
+  })
+
+  test('and shows another history than before is told, and not followed', async () => {
+    const first = rotated()
+    core.context.peers.follow(peer.aid, first)
+    const fork = rotate(peer, { seed: seeds.next, nextSeed: random(32), ts: NOW_MS + 1 })
+    answers.log = async () => fork
+    await federation.under(listed(), 2)
+    expect([alerts, known()]).toEqual([['a peer shows a key history that contradicts the one held'], 1])
+  })
+})

@@ -1,0 +1,141 @@
+/** What this hub asks of its peers beside handing mail on, and how it counts what they ask. */
+import { compare } from '../../../protocol/encoding/bytes.ts'
+import { bucketPrefixText, bucketRange, parseBucketPrefix } from '../../../protocol/identity/directory.ts'
+import { compareKel } from '../../../protocol/identity/kel.ts'
+import type { HubContext } from '../context.ts'
+import type { BucketAnswer, BucketAsked, Directory } from '../directory.ts'
+import type { Mailboxes } from '../mailbox.ts'
+import type { Buckets } from '../ports/rates.ts'
+import { Refusal } from '../refusal.ts'
+import type { PeerBucket, PeerCalls, StatusAnswer, StatusItem } from './calls.ts'
+import { type BucketPage, mergePages } from './merged-bucket.ts'
+import type { Peer } from './peers.ts'
+
+/** Nobody waits longer for what a peer lists. */
+const BUCKET_WAIT_MS = 2000
+const ENTRIES_OF_PEER_MAX = 4096
+const HASH_BYTES = 32
+/** A signature under a key that nobody knows makes this hub ask, and not more often. */
+const ASKED_EVERY_MS = 10_000
+
+export type FederationParts = { directory: Directory; mailboxes: Mailboxes; calls: PeerCalls }
+
+export class Federation {
+  readonly #context: HubContext
+  readonly #parts: FederationParts
+  readonly #rates: Buckets
+  /** How many bits each peer serves, as it said last. */
+  readonly #bits = new Map<string, number>()
+  /** When each peer was last asked for a newer key. */
+  readonly #asked = new Map<string, number>()
+
+  constructor(context: HubContext, parts: FederationParts) {
+    this.#context = context
+    this.#parts = parts
+    this.#rates = context.memory.rates.of('peers', context.limits.peerRate)
+  }
+
+  /** Counts a request of a peer, and refuses one too many. */
+  async count({ aid }: Peer): Promise<void> {
+    const waitMs = await this.#rates.take(aid, this.#context.now())
+    if (waitMs > 0) throw new Refusal('sourceRate', { retryAfterMs: waitMs })
+  }
+
+  /** The peer under the key of this place in its history, which is asked for where it is not known yet. */
+  async under(peer: Peer, seq: number): Promise<Peer> {
+    const { now, peers, alert } = this.#context
+    const askedMs = this.#asked.get(peer.aid) ?? Number.NEGATIVE_INFINITY
+    if (seq <= peer.log.seq || now() - askedMs < ASKED_EVERY_MS) return peer
+    this.#asked.set(peer.aid, now())
+    const shown = await this.#parts.calls.log(peer).catch(() => undefined)
+    if (shown === undefined) return peer
+    const verdict = shown.aid === peer.aid ? compareKel(peer.log, shown.events).verdict : 'fork'
+    if (verdict === 'fork')
+      alert('a peer shows a key history that contradicts the one held', { peer: peer.aid })
+    if (verdict === 'extends') peers.follow(peer.aid, shown)
+    return peers.find(peer.aid) ?? peer
+  }
+
+  /** States of envelopes at this hub, or at the peer that has them. */
+  async statusAt(
+    via: string | undefined,
+    items: readonly StatusItem[],
+    asker: string,
+  ): Promise<StatusAnswer[]> {
+    const { mailboxes, calls } = this.#parts
+    if (via === undefined || via === this.#context.identity.aid) return await mailboxes.status(items, asker)
+    const peer = this.#context.peers.find(via)
+    if (peer === undefined) throw new Refusal('statusQueryMalformed')
+    await mailboxes.countQuery(items, asker)
+    return await calls.status(peer, items)
+  }
+
+  /** A bucket of this hub with those of its peers; `partial` where one of these did not answer in time. */
+  async bucket(asked: BucketAsked, address: string): Promise<BucketAnswer & { partial: boolean }> {
+    const own = await this.#parts.directory.bucket(asked, address)
+    const peers = this.#context.peers.all
+    if (peers.length === 0) return { ...own, partial: false }
+    const pages = await Promise.all(peers.map(peer => this.#pageOf(peer, asked)))
+    const answered = pages.filter(page => page !== undefined)
+    const { entries, more } = mergePages([
+      { entries: own.entries, more: own.next !== undefined },
+      ...answered,
+    ])
+    return {
+      bitsMax: own.bitsMax,
+      entries: [...entries],
+      next: more ? entries.at(-1)?.h : undefined,
+      partial: answered.length < pages.length,
+    }
+  }
+
+  /** A peer that serves wider buckets is asked for one of its own, of which the part that was asked for is taken. */
+  async #pageOf(peer: Peer, { prefix: text, bits, afterH }: BucketAsked): Promise<BucketPage | undefined> {
+    const prefix = parseBucketPrefix(text, bits)
+    const { first, last } = bucketRange(prefix, bits)
+    const served = Math.min(bits, this.#bits.get(peer.aid) ?? bits)
+    try {
+      const page = await this.#ask(peer, {
+        prefix: bucketPrefixText(first, served),
+        bits: served,
+        afterH: afterH ?? (served < bits ? before(first) : undefined),
+      })
+      this.#bits.set(peer.aid, page.bitsMax)
+      const entries = page.entries.filter(({ h }) => compare(h, first) >= 0 && compare(h, last) <= 0)
+      return { entries, more: page.next !== undefined && entries.length === page.entries.length }
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      // the next question goes by what it serves
+      if (error.code === 'bucketTooNarrow' && error.facts.maxBits !== undefined)
+        this.#bits.set(peer.aid, error.facts.maxBits)
+      return undefined
+    }
+  }
+
+  async #ask(peer: Peer, query: BucketAsked): Promise<PeerBucket> {
+    const page = await this.#parts.calls.bucket(peer, query, this.#context.timers.deadline(BUCKET_WAIT_MS))
+    if (!isInOrder(page, query.afterH)) throw new Refusal('homeUnreachable')
+    return page
+  }
+}
+
+/** What a peer says that is no page at all counts as no answer. */
+function isInOrder({ entries, next }: PeerBucket, afterH: Uint8Array | undefined): boolean {
+  const hashes = entries.map(({ h }) => h)
+  const rising = hashes.every((h, at) => {
+    const previous = hashes[at - 1] ?? afterH
+    return h.length === HASH_BYTES && (previous === undefined || compare(previous, h) < 0)
+  })
+  return rising && entries.length <= ENTRIES_OF_PEER_MAX && (next === undefined || entries.length > 0)
+}
+
+/** The hash just before one. */
+function before(h: Uint8Array): Uint8Array | undefined {
+  const previous = h.slice()
+  for (let at = previous.length - 1; at >= 0; at--) {
+    const byte = previous[at] as number
+    previous[at] = byte === 0 ? 0xff : byte - 1
+    if (byte !== 0) return previous
+  }
+  return undefined
+}

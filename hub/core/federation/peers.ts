@@ -1,0 +1,37 @@
+/** The hubs that this one is federated with, as its operator listed them. */
+import type { VerifiedKel } from '../../../protocol/identity/kel.ts'
+
+/** `log`: its key history, pinned when the operator listed it and followed since. */
+export type Peer = { readonly aid: string; readonly url: string; readonly log: VerifiedKel }
+
+export class Peers {
+  #byAid: ReadonlyMap<string, Peer> = new Map()
+  #followed: (() => void) | undefined
+
+  /** In the order of the operator's list. */
+  get all(): Peer[] {
+    return [...this.#byAid.values()]
+  }
+
+  find(aid: string): Peer | undefined {
+    return this.#byAid.get(aid)
+  }
+
+  /** Knows a peer by its longer key history from here on. */
+  follow(aid: string, log: VerifiedKel): void {
+    const peer = this.#byAid.get(aid)
+    if (peer === undefined) return
+    this.replace(this.all.map(one => (one === peer ? { ...peer, log } : one)))
+    this.#followed?.()
+  }
+
+  /** From here on called when a peer has rotated its key. */
+  onFollowed(keep: () => void): void {
+    this.#followed = keep
+  }
+
+  /** Takes a new list; whoever is not in it is no peer from here on. */
+  replace(peers: readonly Peer[]): void {
+    this.#byAid = new Map(peers.map(peer => [peer.aid, peer]))
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * Signed calls to peer hubs. Times of one signer rise strictly at each hub, so the calls to a peer leave one after
+ * another. A peer is asked for so long and no longer; nobody else waits for it.
+ */
+import { createHash } from 'node:crypto'
+import {
+  type Call,
+  call,
+  callBody,
+  callPath,
+  ForeignAnswer,
+  Refused,
+} from '../../protocol/contract/client.ts'
+import type { ReplyOf, RouteRow } from '../../protocol/contract/route.ts'
+import { sign } from '../../protocol/crypto/engine.node.ts'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { wordsOf } from '../../protocol/encoding/errors.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { decodeKel, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
+import type { Timers } from '../../protocol/timers.ts'
+import { headers, WIRE } from '../../protocol/wire3/headers.ts'
+import { fedRoutes as routes } from '../../protocol/wire3/routes/fed.ts'
+import { wire3Routes } from '../../protocol/wire3/routes.ts'
+import { signedText } from '../../protocol/wire3/signed-request.ts'
+import type { Alert } from '../core/context.ts'
+import type { Sent } from '../core/destination.ts'
+import type { BucketAsked } from '../core/directory.ts'
+import type { Forwarded, PeerBucket, PeerCalls, StatusAnswer, StatusItem } from '../core/federation/calls.ts'
+import type { Peer } from '../core/federation/peers.ts'
+import type { HubIdentity } from '../core/identity.ts'
+import { Refusal, type RefusalReason } from '../core/refusal.ts'
+
+const CALL_MS_MAX = 10_000
+/** An envelope of the largest size needs its time. */
+const FORWARD_MS_MAX = 120_000
+const RETRY_MS = 60_000
+/** What a peer refuses for the sake of the envelope is told to its sender; anything else is between the hubs. */
+const TOLD: Readonly<Record<string, RefusalReason>> = {
+  access_invalid: 'accessInvalid',
+  bad_envelope: 'envelopeMalformed',
+  bad_exp: 'expiryTooFar',
+  expired: 'expired',
+  kid_stale: 'kidStale',
+  mailbox_full: 'mailboxFull',
+  redelivery_limited: 'queuedTooOften',
+  strangers_busy: 'strangersBusy',
+  too_large_for_stranger: 'tooLargeForStranger',
+  unknown_destination: 'recipientUnknown',
+  bad_status_query: 'statusQueryMalformed',
+  bucket_too_narrow: 'bucketTooNarrow',
+}
+
+type Outside = { identity: HubIdentity; now: () => number; timers: Timers; alert: Alert }
+
+export class SignedPeerCalls implements PeerCalls {
+  readonly #outside: Outside
+  /** What runs at each peer, and the newest time that it was shown. */
+  readonly #queues = new Map<string, Promise<unknown>>()
+  readonly #lastTs = new Map<string, number>()
+
+  constructor(outside: Outside) {
+    this.#outside = outside
+  }
+
+  async log(peer: Peer): Promise<VerifiedKel> {
+    const { timers } = this.#outside
+    const asked = {
+      baseUrl: peer.url,
+      headers: { [headers.wire]: String(WIRE) },
+      signal: timers.deadline(CALL_MS_MAX),
+    }
+    const { kel } = await call(wire3Routes.hubIdentity, send, asked)
+    return verifyKel(decodeKel(fromBase64url(kel)))
+  }
+
+  async forward(peer: Peer, { accessBytes, size, pieces }: Forwarded): Promise<Sent> {
+    const row = routes.fedForward
+    const digest = digestOf(row)
+    for await (const piece of pieces()) digest.update(piece)
+    const reply = await this.#inTurn(peer, () =>
+      this.#ask(row, peer, digest.digest(), {
+        body: pieces(),
+        headers: {
+          [headers.access]: toBase64url(accessBytes),
+          'Content-Type': row.raw,
+          'Content-Length': String(size),
+        },
+        signal: this.#outside.timers.deadline(FORWARD_MS_MAX),
+      }),
+    )
+    return { status: reply.status, rid: fromBase64url(reply.rid), recipientQuiet: reply.recipient_quiet }
+  }
+
+  async bucket(peer: Peer, query: BucketAsked, signal: AbortSignal): Promise<PeerBucket> {
+    const { prefix, bits, afterH } = query
+    const body = { prefix, bits, ...present({ cursor: afterH && toBase64url(afterH) }) }
+    const reply = await this.#json(routes.fedBucket, peer, body, signal)
+    return {
+      bitsMax: reply.max_bits,
+      entries: reply.entries.map(({ h, box }) => ({ h: fromBase64url(h), box: fromBase64url(box) })),
+      next: reply.next === undefined ? undefined : fromBase64url(reply.next),
+    }
+  }
+
+  async status(peer: Peer, items: readonly StatusItem[]): Promise<StatusAnswer[]> {
+    const body = {
+      items: items.map(({ rid, handle }) => ({ rid: toBase64url(rid), handle: toBase64url(handle) })),
+    }
+    const signal = this.#outside.timers.deadline(CALL_MS_MAX)
+    const reply = await this.#json(routes.fedStatus, peer, body, signal)
+    if (reply.items.length !== items.length) throw unreachable()
+    return reply.items.map(({ state, dack }) => ({
+      state,
+      dack: dack === undefined ? undefined : fromBase64url(dack),
+    }))
+  }
+
+  async #json<R extends RouteRow>(
+    row: R,
+    peer: Peer,
+    body: unknown,
+    signal: AbortSignal,
+  ): Promise<ReplyOf<R>> {
+    const digest = digestOf(row).update(callBody(row, body)).digest()
+    return await this.#inTurn(peer, () => this.#ask(row, peer, digest, { body, headers: {}, signal }))
+  }
+
+  /** The next call to a peer begins when the one before it has ended. */
+  #inTurn<T>(peer: Peer, run: () => Promise<T>): Promise<T> {
+    const turn = (this.#queues.get(peer.aid) ?? Promise.resolve()).then(run)
+    this.#queues.set(
+      peer.aid,
+      turn.catch(() => undefined),
+    )
+    return turn
+  }
+
+  async #ask<R extends RouteRow>(
+    row: R,
+    peer: Peer,
+    digest: Uint8Array,
+    given: { body: unknown; headers: Record<string, string>; signal: AbortSignal },
+  ): Promise<ReplyOf<R>> {
+    given.signal.throwIfAborted()
+    const signed = { ...given.headers, ...this.#sign(row, peer, digest), [headers.wire]: String(WIRE) }
+    try {
+      return await call(row, send, { ...given, baseUrl: peer.url, headers: signed } as unknown as Call<R>)
+    } catch (error) {
+      throw this.#told(error, peer)
+    }
+  }
+
+  #sign(row: RouteRow, peer: Peer, digest: Uint8Array): Record<string, string> {
+    const { identity, now } = this.#outside
+    const ts = Math.max(now(), (this.#lastTs.get(peer.aid) ?? 0) + 1)
+    this.#lastTs.set(peer.aid, ts)
+    const text = signedText({ action: row.action ?? '', aid: identity.aid, hub: peer.aid, ts }, digest)
+    return {
+      [headers.aid]: identity.aid,
+      [headers.ts]: String(ts),
+      [headers.seq]: String(identity.seq),
+      [headers.signature]: toBase64url(sign(identity.seed, text)),
+    }
+  }
+
+  #told(error: unknown, peer: Peer): unknown {
+    if (!(error instanceof Refused)) return isOfPeer(error) ? this.#unusable(peer, wordsOf(error)) : error
+    const floor = error.members['floor']
+    if (typeof floor === 'number')
+      this.#lastTs.set(peer.aid, Math.max(this.#lastTs.get(peer.aid) ?? 0, floor))
+    const reason = Object.hasOwn(TOLD, error.code) ? TOLD[error.code] : undefined
+    if (reason === undefined) return this.#unusable(peer, error.message)
+    const maxBits = error.members['max_bits']
+    return new Refusal(
+      reason,
+      present({
+        retryAfterMs: error.retryAfterMs,
+        maxBits: typeof maxBits === 'number' ? maxBits : undefined,
+      }),
+    )
+  }
+
+  /** The operator learns what stands between the hubs; a sender only that the other one gave no answer. */
+  #unusable(peer: Peer, why: string): Refusal {
+    this.#outside.alert('a peer gave no usable answer', { peer: peer.url, why })
+    return unreachable()
+  }
+}
+
+const unreachable = (): Refusal => new Refusal('homeUnreachable', { retryAfterMs: RETRY_MS })
+
+/** No answer, one that is not of this interface, or one that came too late. */
+const isOfPeer = (error: unknown): boolean =>
+  error instanceof ForeignAnswer || error instanceof TypeError || error instanceof DOMException
+
+const digestOf = (row: RouteRow) =>
+  createHash('sha256').update(row.method).update('\0').update(callPath(row, {})).update('\0')
+
+/** A redirect is no answer: what was signed for one place is not shown to another. */
+const send = (request: {
+  url: string
+  method: string
+  headers: Record<string, string>
+  body?: Uint8Array | AsyncIterable<Uint8Array>
+  signal?: AbortSignal
+}): Promise<Response> => {
+  const { url, ...rest } = request
+  return fetch(url, { ...rest, redirect: 'error', duplex: 'half' } as RequestInit)
+}

@@ -1,0 +1,152 @@
+/**
+ * `federation.json` in the data directory: the hubs that the operator listed, each with the key history by which it is
+ * known. A running hub reads it again when it has changed.
+ */
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod'
+import { aidShape } from '../../protocol/contract/shapes.ts'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { Refusal, systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
+import { parseJson } from '../../protocol/encoding/json.ts'
+import { decodeKel, encodeKel, verifyKel } from '../../protocol/identity/kel.ts'
+import type { Timers } from '../../protocol/timers.ts'
+import type { Alert } from '../core/context.ts'
+import { type Peer, Peers } from '../core/federation/peers.ts'
+
+export const FEDERATION_FILE = 'federation.json'
+export const PEERS_MAX = 64
+const URL_CHARS_MAX = 256
+const LOOKED_EVERY_MS = 2000
+const PRIVATE = 0o600
+
+const fileShape = z.strictObject({
+  peers: z
+    .array(
+      z.strictObject({
+        aid: aidShape,
+        url: z.string().max(URL_CHARS_MAX).refine(isPeerUrl, 'expected an http or https URL'),
+        kel: z.string(),
+      }),
+    )
+    .max(PEERS_MAX),
+})
+
+/** The list can't be used. */
+export class PeersRefused extends Refusal<'federation'> {
+  override name = 'PeersRefused'
+}
+
+export function isPeerUrl(text: string): boolean {
+  return /^https?:\/\/[^\s\p{C}]+$/u.test(text) && URL.canParse(text)
+}
+
+export class PeerList {
+  readonly #folder: string
+  readonly #peers: Peers
+  #seen = ''
+  #stop: (() => void) | undefined
+
+  constructor(folder: string, peers: Peers) {
+    this.#folder = folder
+    this.#peers = peers
+    peers.onFollowed(() => this.#write(peers.all))
+  }
+
+  get path(): string {
+    return join(this.#folder, FEDERATION_FILE)
+  }
+
+  /** Takes the list over as it stands; throws {@link PeersRefused} where it can't be used, and keeps the one held then. */
+  load(): void {
+    this.#seen = this.#mark()
+    this.#peers.replace(this.#seen === '' ? [] : readPeers(this.path))
+  }
+
+  /** Looks after changes until it is closed; a list that can't be used is told and the one held kept. */
+  watch(timers: Timers, alert: Alert): void {
+    const timer = timers.every(LOOKED_EVERY_MS, () => {
+      if (this.#mark() === this.#seen) return
+      try {
+        this.load()
+      } catch (error) {
+        alert('the list of peers cannot be used; the one before it stays', { why: wordsOf(error) })
+      }
+    })
+    timer.unref()
+    this.#stop = () => timers.clear(timer)
+  }
+
+  close(): void {
+    this.#stop?.()
+  }
+
+  /** Lists a peer, or its new address. */
+  add(peer: Peer): void {
+    const others = this.#peers.all.filter(({ aid }) => aid !== peer.aid)
+    if (others.length >= PEERS_MAX)
+      throw new PeersRefused(
+        'federation',
+        `${PEERS_MAX} peers are listed already; take one off: svc-hub peers rm <AID>`,
+      )
+    if (others.some(({ url }) => url === peer.url))
+      throw new PeersRefused(
+        'federation',
+        `another peer is listed at ${peer.url}; take it off first: svc-hub peers rm <AID>`,
+      )
+    this.#write([...others, peer])
+  }
+
+  /** Takes a peer off the list; false where it is not on it. */
+  remove(aid: string): boolean {
+    const left = this.#peers.all.filter(peer => peer.aid !== aid)
+    if (left.length === this.#peers.all.length) return false
+    this.#write(left)
+    return true
+  }
+
+  #write(peers: readonly Peer[]): void {
+    const shown = peers.map(({ aid, url, log }) => ({ aid, url, kel: toBase64url(encodeKel(log.events)) }))
+    const next = `${this.path}.new`
+    writeFileSync(next, `${JSON.stringify({ peers: shown }, null, 2)}\n`, { mode: PRIVATE, flush: true })
+    renameSync(next, this.path)
+    this.load()
+  }
+
+  /** Changes when the file does; empty where there is none. */
+  #mark(): string {
+    try {
+      const { mtimeMs, size, ino } = statSync(this.path)
+      return `${mtimeMs} ${size} ${ino}`
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return ''
+      throw error
+    }
+  }
+}
+
+/** The list of a data directory, read; throws {@link PeersRefused} where it can't be used. */
+export function openPeers(folder: string): { peers: Peers; peerList: PeerList } {
+  const peers = new Peers()
+  const peerList = new PeerList(folder, peers)
+  peerList.load()
+  return { peers, peerList }
+}
+
+function readPeers(path: string): Peer[] {
+  try {
+    const { peers } = fileShape.parse(parseJson(readFileSync(path)))
+    return peers.map(({ aid, url, kel }) => {
+      const log = verifyKel(decodeKel(fromBase64url(kel)))
+      if (log.aid !== aid) throw new Error(`the key history of ${aid} is that of ${log.aid}`)
+      return { aid, url, log }
+    })
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : wordsOf(error)
+    throw new PeersRefused(
+      'federation',
+      `${path} cannot be used: ${why}; correct it, or take it away and list the peers anew: svc-hub peers add <url>`,
+      { cause: error },
+    )
+  }
+}

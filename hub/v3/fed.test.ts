@@ -1,0 +1,116 @@
+/** Requests of peer hubs: who may make them, and what their signatures cover (hub API §4.6, §5.1). */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
+import { headers } from '../../protocol/wire3/headers.ts'
+import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
+import { callRoute, random, registeredAgent, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
+import { sealedForStranger, sealedUnderCapability, sendHeaders, type TestEnvelope } from '../testing/mail.ts'
+import { expectRefusal } from '../testing/refusals.ts'
+import { bodyOf, type Changes, peerOf, rows, sendRow } from '../testing/routes.ts'
+
+const ofPeers = rows.filter(([, row]) => row.signedBy === 'hub')
+
+let hub: TestHub
+let agent: TestAgent
+let peer: TestAgent
+let envelope: TestEnvelope
+beforeAll(async () => {
+  hub = await startTestHub({ limits: { bucketRate: { perSecond: 100, burst: 1000 } } })
+})
+afterAll(() => hub.close())
+beforeEach(async () => {
+  agent = await registeredAgent(hub)
+  peer = peerOf(agent)
+  envelope = sealedUnderCapability(agent, agent.capability())
+})
+
+/** A request that the hub takes, but for what a test changes in it. */
+function ask(name: Wire3RouteName, changes: Changes = {}) {
+  const isMail = name === 'fedForward'
+  const given = { ...changes, headers: { ...(isMail && sendHeaders(envelope)), ...changes.headers } }
+  return sendRow(name, agent, { body: isMail ? envelope.bytes : bodyOf(name, agent), ...given })
+}
+const waiting = async () => (await agent.call('relayPoll', { limit: 10 })).json['messages']
+
+describe.each(ofPeers)('%s', name => {
+  test('answers a listed peer', async () => {
+    expect((await ask(name)).status).toBe(200)
+  })
+
+  test('answers nobody else: an agent, a stranger, a hub that was taken off the list', async () => {
+    for (const by of [agent, new TestAgent(hub)]) expectRefusal(await ask(name, { sign: { by } }), 'not_peer')
+    hub.running.hub.context.peers.replace([])
+    expectRefusal(await ask(name, { sign: { by: peer } }), 'not_peer')
+  })
+
+  test('takes no signature for another hub, another action, another body or by another key', async () => {
+    const other = new TestAgent(hub)
+    other.seed = random(32)
+    other.log = peer.log
+    const wrong: Changes[] = [
+      { sign: { hub: agent.aid } },
+      { sign: { action: 'poll' } },
+      { sign: { by: other } },
+      { sign: 'none', headers: peer.sign(`fed_${name}`, 'POST', '/', random(10)) },
+    ]
+    for (const changes of wrong) expectRefusal(await ask(name, changes), 'unauthorized')
+    expect(await waiting()).toEqual([])
+  })
+
+  test('works once for each signature, and never with a time before the last', async () => {
+    const body = name === 'fedForward' ? envelope.bytes : bodyOf(name, agent)
+    const again = { sign: { ts: peer.nextTs() }, body }
+    expect((await ask(name, again)).status).toBe(200)
+    expectRefusal(await ask(name, again), 'replayed')
+    expectRefusal(await ask(name, { sign: { ts: 1 } }), 'ts_stale')
+  })
+})
+
+describe('mail that a peer hands on', () => {
+  test('under a capability waits in the mailbox, and the same again is a duplicate', async () => {
+    const first = await ask('fedForward')
+    expect(first.json).toMatchObject({ status: 'queued', recipient_quiet: expect.any(Boolean) })
+    expect((await ask('fedForward')).json).toMatchObject({ status: 'duplicate', rid: first.json['rid'] })
+    expect(await waiting()).toHaveLength(1)
+  })
+
+  test('of a stranger needs no session here: the peer has judged it', async () => {
+    envelope = sealedForStranger(agent)
+    expect((await ask('fedForward')).json).toMatchObject({ status: 'queued' })
+    expect(await waiting()).toHaveLength(1)
+  })
+
+  test('of strangers has half of what a mailbox takes in a minute, and leaves the rest to others', async () => {
+    const { strangerPerMinute } = hub.running.hub.context.limits
+    const told = []
+    for (let n = 0; n <= strangerPerMinute / 2; n++) {
+      envelope = sealedForStranger(agent)
+      told.push((await ask('fedForward')).json['reason'])
+    }
+    expect(told.filter(reason => reason === undefined)).toHaveLength(strangerPerMinute / 2)
+    expect(told.at(-1)).toBe('strangers_busy')
+  })
+
+  test('is not taken where one byte of it differs from what was signed, large or small', async () => {
+    for (const contentBytes of [1000, 200_000]) {
+      envelope = sealedForStranger(agent, { contentBytes })
+      const other = sealedForStranger(agent, { contentBytes })
+      const signed = peer.sign('fed_forward', 'POST', '/fed/v3/forward', other.bytes)
+      expectRefusal(await ask('fedForward', { sign: 'none', headers: signed }), 'unauthorized')
+    }
+    expect(await waiting()).toEqual([])
+  })
+
+  test('needs a credential that holds, as at a send', async () => {
+    const given = { headers: { [headers.access]: '' } }
+    expectRefusal(await ask('fedForward', given), 'access_invalid')
+  })
+})
+
+test('the key histories of peers are public', async () => {
+  const { json } = await callRoute(hub, 'hubKels', undefined)
+  const [shown] = json['hubs'] as { aid: string; kel: string }[]
+  expect(shown?.aid).toBe(peer.aid)
+  expect(verifyKel(decodeKel(fromBase64url(shown?.kel ?? ''))).aid).toBe(peer.aid)
+})

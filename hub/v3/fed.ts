@@ -1,0 +1,80 @@
+/** What peers ask of this hub, and who they are (hub API §4.2, §4.6). */
+import { createHash } from 'node:crypto'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { encodeKel } from '../../protocol/identity/kel.ts'
+import { wire3Routes } from '../../protocol/wire3/routes.ts'
+import type { ByteSource } from '../core/envelope-body.ts'
+import type { Hub } from '../core/hub.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Incoming, Part } from './handler.ts'
+import { bytesOr, readAccess, sendAnswer } from './relay.ts'
+
+type Names = 'hubKels' | 'fedForward' | 'fedBucket' | 'fedStatus'
+
+export function fedHandlers(hub: Hub): Part<Names> {
+  return {
+    async hubKels() {
+      const peers = hub.context.peers.all
+      return { hubs: peers.map(({ aid, log }) => ({ aid, kel: toBase64url(encodeKel(log.events)) })) }
+    },
+    fedForward: incoming => forward(hub, incoming),
+    async fedBucket({ signer, body }) {
+      await hub.federation.count(signer)
+      const afterH = body.cursor === undefined ? undefined : fromBase64url(body.cursor)
+      const found = await hub.directory.federated({ prefix: body.prefix, bits: body.bits, afterH })
+      return {
+        max_bits: found.bitsMax,
+        entries: found.entries.map(({ h, box }) => ({ h: toBase64url(h), box: toBase64url(box) })),
+        ...present({ next: found.next === undefined ? undefined : toBase64url(found.next) }),
+      }
+    },
+    async fedStatus({ signer, body }) {
+      await hub.federation.count(signer)
+      const items = body.items.map(({ rid, handle }) => ({
+        rid: bytesOr(rid, 'statusQueryMalformed'),
+        handle: bytesOr(handle, 'statusQueryMalformed'),
+      }))
+      const states = await hub.mailboxes.status(items, signer.aid)
+      return {
+        items: states.map(({ state, dack }) => ({ state, ...present({ dack: dack && toBase64url(dack) }) })),
+      }
+    },
+  }
+}
+
+/** The signature covers the body, so it is checked when all of that is here, and before anything of it is taken. */
+async function forward(hub: Hub, incoming: Incoming<'fedForward'>) {
+  const { signer } = incoming
+  await hub.federation.count(signer)
+  const { accessBytes, access } = readAccess(incoming.headers)
+  const { source, declared } = incoming.openBody()
+  const digest = createHash('sha256').update('POST\0').update(wire3Routes.fedForward.path).update('\0')
+  const hashed: ByteSource = {
+    accept: recipient => source.accept(recipient),
+    async next() {
+      const chunk = await source.next()
+      if (chunk !== undefined) digest.update(chunk)
+      return chunk
+    },
+  }
+  try {
+    const sent = await hub.sends.send({
+      access,
+      accessBytes,
+      session: undefined,
+      from: signer.aid,
+      towards: hub.sends.towards(undefined),
+      source: hashed,
+      declared,
+      confirm: () => incoming.verifyDigest(digest.digest()),
+    })
+    return sendAnswer(sent)
+  } catch (error) {
+    throw error instanceof Refusal && error.code === 'recipientUnknown'
+      ? new Refusal('unknownDestination')
+      : error
+  } finally {
+    source.close()
+  }
+}

@@ -1,0 +1,83 @@
+/** Routes between hubs that list each other; every request is signed by the calling hub. */
+import * as z from 'zod'
+import { DACK_BYTES, ENVELOPE_BYTES_MAX, STATUS_ITEMS_MAX } from '../../contract/limits.ts'
+import { route } from '../../contract/route.ts'
+import { bytesText, count } from '../../contract/shapes.ts'
+import { ENVELOPE_TYPE } from '../headers.ts'
+import { codes } from './shapes.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+/** Routes of federation, wire-3 (Members). */
+export const fedRoutes = {
+  fedForward: route({
+    method: 'POST',
+    path: '/fed/v3/forward',
+    auth: 'signed',
+    action: 'fed_forward',
+    signedBy: 'hub',
+    raw: ENVELOPE_TYPE,
+    reply: z.strictObject({
+      status: z.enum(['queued', 'duplicate']),
+      rid: bytesText(16),
+      recipient_quiet: z.boolean(),
+    }),
+    codes: codes(
+      'access_invalid',
+      'bad_envelope',
+      'bad_exp',
+      'expired',
+      'kid_stale',
+      'mailbox_full',
+      'not_peer',
+      'rate_limited',
+      'redelivery_limited',
+      'source_rate',
+      'strangers_busy',
+      'too_large_for_stranger',
+      'unknown_destination',
+    ),
+    limits: { bodyBytes: ENVELOPE_BYTES_MAX },
+  }),
+  fedBucket: route({
+    method: 'POST',
+    path: '/fed/v3/directory:bucket',
+    auth: 'signed',
+    action: 'fed_bucket',
+    signedBy: 'hub',
+    request: z.strictObject({
+      prefix: z.string(),
+      bits: z.int().min(0).max(10),
+      cursor: bytesText(32).optional(),
+    }),
+    reply: z.strictObject({
+      max_bits: count,
+      entries: z.array(z.strictObject({ h: bytesText(32), box: z.string() })),
+      next: bytesText(32).optional(),
+    }),
+    codes: codes('bucket_too_narrow', 'not_peer', 'rate_limited', 'source_rate'),
+    limits: { bodyBytes: KIB, replyBytes: 4 * MIB },
+  }),
+  fedStatus: route({
+    method: 'POST',
+    path: '/fed/v3/relay-status',
+    auth: 'signed',
+    action: 'fed_status',
+    signedBy: 'hub',
+    request: z.strictObject({
+      items: z.array(z.strictObject({ rid: z.string(), handle: z.string() })),
+    }),
+    reply: z.strictObject({
+      items: z.array(
+        z.strictObject({
+          state: z.enum(['queued', 'done', 'unknown']),
+          dack: bytesText(DACK_BYTES).optional(),
+        }),
+      ),
+    }),
+    itemCode: 'bad_status_query',
+    codes: codes('bad_status_query', 'not_peer', 'rate_limited', 'source_rate'),
+    limits: { bodyBytes: 16 * KIB, items: STATUS_ITEMS_MAX },
+  }),
+} as const

@@ -1,0 +1,97 @@
+// project: programs
+
+/** Two hubs that list each other, and a node at each: the built programs, started as their users start them. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { World } from '../../cli/demo/world.ts'
+
+const root = new URL('../..', import.meta.url).pathname
+const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
+const LOOK_MS = 200
+const LOOKS_MAX = 150
+
+type Reply = Record<string, unknown>
+let here: World
+let there: World
+let hubs: { url: string; aid: string }[]
+let bob: string
+
+const alices = (...args: string[]): Promise<Reply> => here.svc('alice', ...args)
+const bobs = (...args: string[]): Promise<Reply> => there.svc('bob', ...args)
+
+/** Asks until the answer holds what is waited for. */
+async function until(ask: () => Promise<Reply>, holds: (reply: Reply) => boolean): Promise<Reply> {
+  for (let look = 0; ; look++) {
+    const reply = await ask()
+    if (holds(reply)) return reply
+    if (look === LOOKS_MAX) throw new Error(`waited in vain: ${JSON.stringify(reply)}`)
+    await pause(LOOK_MS)
+  }
+}
+
+beforeAll(async () => {
+  ;[here, there] = [new World(programs), new World(programs)]
+  hubs = [
+    await here.startHub({}, '127.0.0.1:0', ['--admission', 'open']),
+    await there.startHub({}, '127.0.0.1:0', ['--admission', 'open']),
+  ]
+  const [first, second] = hubs as [{ url: string; aid: string }, { url: string; aid: string }]
+  await here.hub('peers', 'add', second.url, '--yes', second.aid)
+  await there.hub('peers', 'add', first.url, '--yes', first.aid)
+  for (const [world, name, hub] of [
+    [here, 'alice', first],
+    [there, 'bob', second],
+  ] as const) {
+    await world.startNode(name)
+    await world.svc(name, 'hub-register', hub.url, '--name', name)
+    await world.svc(name, 'visibility', 'federated')
+  }
+  bob = String((await bobs('status'))['aid'])
+})
+afterAll(async () => {
+  await here?.[Symbol.asyncDispose]()
+  await there?.[Symbol.asyncDispose]()
+})
+
+test('a task and its file go from one hub to the other, the answer comes back, and both verify the receipt', async () => {
+  const file = here.dir('numbers.txt')
+  writeFileSync(file, '1234567890\n'.repeat(30_000))
+  await alices('contact', 'add', bob, 'bob')
+  const { interaction_id: id } = await alices('delegate', 'bob', 'add these up', '--attach', file)
+  await until(
+    () => bobs('inbox'),
+    reply => JSON.stringify(reply).includes(String(id)),
+  )
+  await bobs('approve', String(id))
+  await bobs('message', String(id), 'they are 37037034', '--end')
+  await until(
+    () => alices('thread', String(id)),
+    ({ state }) => state === 'end_proposed',
+  )
+  await alices('accept-end', String(id))
+  const verdict = { verdict: 'valid', counter_signed: true }
+  const verified = (ask: typeof alices) =>
+    until(
+      () => ask('verify', String(id)).catch(() => ({})),
+      reply => reply['verdict'] === 'valid' && reply['counter_signed'] === true,
+    )
+  expect(await verified(alices)).toMatchObject(verdict)
+  expect(await verified(bobs)).toMatchObject(verdict)
+  const out = there.dir('pulled')
+  await bobs('pull', String(id), '--out', out)
+  expect(readFileSync(join(out, 'numbers.txt'))).toEqual(readFileSync(file))
+})
+
+test('a hub that takes the other one off its list hands nothing on to it any more, and says who is listed', async () => {
+  const [, second] = hubs as [{ aid: string }, { aid: string; url: string }]
+  expect(await here.hub('peers', 'rm', second.aid)).toMatchObject({ peers: [] })
+  await expect(here.hub('peers', 'rm', second.aid)).rejects.toThrow('is no peer of this hub')
+  const { interaction_id: id } = await alices('delegate', 'bob', 'one more')
+  const thread = await until(
+    () => alices('thread', String(id)),
+    reply => JSON.stringify(reply).includes('the two hubs do not list each other'),
+  )
+  expect(thread['state']).toBe('queued')
+})
