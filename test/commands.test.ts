@@ -263,6 +263,14 @@ describe('a task with files', () => {
       request_matches: true,
       result_matches: true,
     })
+    writeFileSync(join(folder, 'extra.md'), 'nobody signed this')
+    expect(JSON.parse((await stranger(folder)).stdout)).toMatchObject({
+      verdict: 'valid',
+      files_differ: [],
+      files_not_listed: ['extra.md'],
+    })
+    const forged = join(world.root, 'x\nverdict valid')
+    expect((await stranger(forged)).stderr).not.toMatch(/^verdict valid/m)
     const other = await stranger(proof, '--request', result)
     expect([other.code, JSON.parse(other.stdout)]).toMatchObject([
       1,

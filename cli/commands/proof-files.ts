@@ -7,6 +7,7 @@ import { makeFolders } from '../../daemon/platform/folders.ts'
 import { contentId } from '../../protocol/crypto/hash.ts'
 import { equal, fromUtf8 } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
+import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
 import { connect } from '../client/control.ts'
@@ -24,7 +25,10 @@ type Proof = { receipt: string; kel: string; attestation?: string }
  * Writes the receipt of a task with its key history, its request and its result, to a folder of their own, or finds them
  * there; resolves to what checks them: the flags of `verify` that name them.
  */
-export async function keepProof(io: Io, input: Input): Promise<{ input: Input; files: readonly string[] }> {
+export async function keepProof(
+  io: Io,
+  input: Input,
+): Promise<{ input: Input; folder: string; files: readonly string[] }> {
   const id = input.positionals[0] as string
   const control = connect(io, input)
   const { receipt, kel, attestation } = await control.call('verify', { interaction_id: id })
@@ -46,6 +50,7 @@ export async function keepProof(io: Io, input: Input): Promise<{ input: Input; f
   if (result !== undefined) named.set('--result', [result])
   return {
     input: withProof(io, { ...input, positionals: [], flags: named }),
+    folder,
     files: [...named.values()].flat(),
   }
 }
@@ -105,6 +110,12 @@ export function withProof(io: Io, input: Input): Input {
   return { ...input, flags: given }
 }
 
+/** The folder that `--proof` names; undefined where it names a file. */
+export function proofFolder(io: Io, input: Input): string | undefined {
+  const path = resolve(io.cwd, flags(input, '--proof')[0] as string)
+  return isDirectory(path) ? path : undefined
+}
+
 /** What cannot be looked at is told where it is read. */
 function isDirectory(path: string): boolean {
   try {
@@ -120,14 +131,14 @@ function readProof(path: string): Proof {
     said = parseJson(readRegular(path, PROOF_BYTES_MAX))
   } catch (error) {
     throw new CommandFailed(
-      `${path} cannot be read: ${messageOf(error)}`,
+      `${shownLine(path)} cannot be read: ${messageOf(error)}`,
       'check the path, or give an interaction id as inbox and results list it',
     )
   }
   const { receipt, kel, attestation } = (said ?? {}) as Partial<Record<keyof Proof, unknown>>
   if (typeof receipt !== 'string' || typeof kel !== 'string')
     throw new UsageRefused(
-      `${path} holds no receipt with a key history; svc verify <id> --offline writes such a file`,
+      `${shownLine(path)} holds no receipt with a key history; svc verify <id> --offline writes such a file`,
       'svc help verify',
     )
   return {

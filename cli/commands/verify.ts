@@ -22,6 +22,7 @@ import { connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
 import { CommandFailed, type Io, messageOf, printReply, UsageRefused } from '../io.ts'
 import { chainHistory, providerLog } from './key-histories.ts'
+import type { ComparedFiles, compareFiles } from './proof-attachments.ts'
 import { bytesOf, flags, newFile } from './values.ts'
 
 /** Each way of verifying, and how it is asked for; one at a time. */
@@ -136,15 +137,16 @@ async function verifyStored(io: Io, input: Input) {
 async function verifyKept(io: Io, input: Input) {
   const { keepProof } = await import('./proof-files.ts')
   const kept = await keepProof(io, input)
-  return { ...(await verifyOffline(io, kept.input)), files: kept.files }
+  return { ...(await verifyOffline(io, kept.input, kept.folder)), files: kept.files }
 }
 
 async function verifyProof(io: Io, input: Input) {
-  const { withProof } = await import('./proof-files.ts')
-  return verifyOffline(io, withProof(io, input))
+  const { proofFolder, withProof } = await import('./proof-files.ts')
+  return verifyOffline(io, withProof(io, input), proofFolder(io, input))
 }
 
-async function verifyOffline(io: Io, input: Input) {
+/** Judges what was given, and the files of a folder where it came in one. */
+async function verifyOffline(io: Io, input: Input, folder?: string) {
   const receipt = readReceipt(flags(input, '--receipt')[0] as string)
   const given = flags(input, '--attestation').map(decodeAttestation)
   const { provider, hub } = await providerLog(io, input, receipt.body.provider)
@@ -157,11 +159,27 @@ async function verifyOffline(io: Io, input: Input) {
   const judgement = judgeShown(receipt, provider, shown, present({ hub, request, result }))
   const sides: Side[] = verifyReceipt(receipt, provider) === undefined ? [] : ['provider']
   const key = input.flags.has('--kel') ? 'the newest key of the key history that was given' : undefined
+  const files = folder === undefined ? undefined : await compareFolder(folder, { request, result })
+  const said = describe(receipt, sayJudgement(judgement, key), judgement, sides)
   return {
-    ...describe(receipt, sayJudgement(judgement, key), judgement, sides),
+    ...(files === undefined ? said : withFiles(said, files)),
     ...present({ request_matches: request && requestMatches(receipt, request) }),
     ...compareResult(result, receipt),
+    ...files,
   }
+}
+
+async function compareFolder(...given: Parameters<typeof compareFiles>): Promise<ComparedFiles> {
+  const files = await import('./proof-attachments.ts')
+  return files.compareFiles(...given)
+}
+
+/** A file that is not the one that was signed makes the whole of a folder untrue, whatever its receipt is worth. */
+function withFiles<T extends { verdict: string; says: string }>(said: T, files: ComparedFiles): T {
+  const [first] = files.files_differ
+  if (first === undefined || said.verdict === 'invalid') return said
+  const says = `The file ${first} in this folder is not the one that was signed. ${said.says}`
+  return { ...said, verdict: 'invalid', says }
 }
 
 /** What the hub that was asked signed about a receipt; the word of another one shows nothing. */

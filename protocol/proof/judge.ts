@@ -102,7 +102,7 @@ function sayInvalid(judgement: Extract<Judgement, { verdict: 'invalid' }>): stri
     return 'The provider signed this receipt over another result than the file that was given.'
   const retired = new Date(judgement.retiredAt ?? 0).toISOString()
   return judgement.why === 'no_evidence'
-    ? `Signed with a key retired at ${retired}, and nothing that was given shows that it was signed before; whoever has the old key could have made it since. Two things show it: the records of either side (verify by interaction), and the attestation of a hub, which the requester gets for a rating.`
+    ? `Signed with a key retired at ${retired}, and nothing that was given shows that it was signed before; whoever has the old key could have made it since. Two things show it: the records of either side (verify by interaction), and the attestation of a hub, which the requester gets for a rating and which counts beside the key history of that hub (--hub <url>).`
     : `Signed with a key retired at ${retired}, and the evidence of its time is later than that.`
 }
 
