@@ -24,18 +24,46 @@ const PART_CHARACTERS_MAX = 8_000
 /** Lists and quotes in each other go no deeper than a reader could follow. */
 const TOO_DEEP = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))){10}/m
 const INDENTED_TOO_FAR = /^[ \t]{40,}(?:[-*+]|\d{1,9}[.)])[ \t]/m
-const BRACKETS_MAX = 500
+/** Of each of these a reader looks for the other one of its pair, in all that follows. */
+const PAIRED = ['[', '_', '*', '~', '`', '<'] as const
+const PAIRED_MAX = 500
+/** Cells of all tables of a text: a short row has as many as the head of its table. */
+const CELLS_MAX = 5_000
+/** Texts whose blocks are kept: a screen asks again for what it shows, each time it is drawn. */
+const KEPT_MAX = 64
+
+const kept = new Map<string, readonly Block[]>()
 
 /** Text that was cleaned, as blocks. Never fails: what cannot be read as Markdown is one paragraph. */
-export const markdownOf = (text: string): Block[] => partsOf(text).flatMap(blocksOfPart)
+export function markdownOf(text: string): readonly Block[] {
+  const blocks = kept.get(text) ?? read(text)
+  kept.delete(text)
+  kept.set(text, blocks)
+  if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value as string)
+  return blocks
+}
+
+function read(text: string): Block[] {
+  let cells = 0
+  return partsOf(text).flatMap(part => {
+    cells += cellsOf(part)
+    return cells > CELLS_MAX ? [plain(part)] : blocksOfPart(part)
+  })
+}
+
+/** No table of a text has more cells than this. */
+function cellsOf(text: string): number {
+  if (!text.includes('|')) return 0
+  const lines = text.split('\n')
+  return lines.length * Math.max(...lines.map(line => line.split('|').length))
+}
 
 function blocksOfPart(text: string): Block[] {
   const isTooMuch =
     text.length > PART_CHARACTERS_MAX ||
     TOO_DEEP.test(text) ||
     INDENTED_TOO_FAR.test(text) ||
-    text.split('[').length > BRACKETS_MAX ||
-    text.split('_').length > BRACKETS_MAX
+    PAIRED.some(mark => text.split(mark).length > PAIRED_MAX)
   if (isTooMuch) return [plain(text)]
   try {
     return blocksOf(lexer(text, { gfm: true }))
@@ -146,9 +174,15 @@ function inlineOf(token: Token): Inline | Inline[] {
 
 const linkOf = (token: Tokens.Link): Inline => ({
   kind: 'link',
-  kids: inlinesOf(token),
+  kids: inlinesOf(token).flatMap(withoutLinks),
   ...addressOf(token.href),
 })
+
+/** A picture in a link is its words: one link leads to one address. */
+function withoutLinks(inline: Inline): readonly Inline[] {
+  if (inline.kind === 'link') return inline.kids
+  return 'kids' in inline ? [{ ...inline, kids: inline.kids.flatMap(withoutLinks) }] : [inline]
+}
 
 /** Names of hosts as they are asked for, so that no letter passes for another one. */
 function addressOf(written: string): { address: string; href: string | undefined } {

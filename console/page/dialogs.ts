@@ -84,7 +84,7 @@ function sureBox(app: App, dialog: Of<'sure'> & Asked): Drawn {
   return box(
     app,
     { title: dialog.title, yes: dialog.yes, run, asked: dialog, key: 'sure' },
-    h('p', {}, dialog.says),
+    h('p', { class: 'asked' }, dialog.says),
     dialog.reason !== undefined &&
       reasonField(dialog.reason, given, text => app.set({ dialog: { ...dialog, given: text } })),
   )
