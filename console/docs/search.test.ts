@@ -26,6 +26,8 @@ describe('a search', () => {
     expect(found('registring')).toEqual(['Hub'])
     expect(found('wrok')).toEqual([])
     expect(found('instal')).toEqual(['Install'])
+    // a word of four letters is taken as it is, one of five is not
+    expect([found('wark'), found('linus')]).toEqual([[], ['Install', 'Backup']])
   })
 
   test('shows the best twenty', () => {
@@ -53,5 +55,12 @@ describe('an excerpt', () => {
     expect(excerpt.length).toBeLessThanOrEqual(180 + 4)
     expect(excerpt.indexOf('w60')).toBeLessThanOrEqual(62)
     expect(excerptOf({ text, terms: ['w99'] })).toMatch(/^… w\d+ .* w99$/)
+  })
+
+  test('has up to sixty characters before the term, and 180 in all', () => {
+    const at = (place: number) => excerptOf({ text: `${'a '.repeat(60).slice(-place)}term`, terms: ['term'] })
+    expect([at(60).startsWith('…'), at(61).startsWith('…')]).toEqual([false, true])
+    const long = (length: number) => excerptOf({ text: `${'x'.repeat(length - 2)} y`, terms: [] })
+    expect([long(180), long(181)]).toEqual([`${'x'.repeat(178)} y`, `${'x'.repeat(179)} …`])
   })
 })

@@ -110,6 +110,20 @@ describe('tabs of one console', () => {
     expect(second.lost).toHaveBeenCalled()
   })
 
+  test('hear that another one reads the stream now, and miss nothing of it', async () => {
+    const node = source()
+    const first = await tab(node.events)
+    await tab(node.events)
+    const third = await tab(node.events)
+    await node.says(event('1'))
+    first.stop.abort()
+    await settled()
+    await node.says(event('2'))
+    expect(node.asked).toEqual([undefined, '1'])
+    expect(third.heard).toEqual(['open', '1', 'open', '2'])
+    expect(third.lost).toHaveBeenCalled()
+  })
+
   test('read everything anew where they have not heard all of it', async () => {
     const node = source()
     await tab(node.events)

@@ -1,6 +1,6 @@
 /** Places of the page and their addresses. */
 import { describe, expect, test } from 'vitest'
-import { addressOf, emptyDraft, filesIn, routeOf } from './ui.ts'
+import { addressOf, emptyDraft, emptyOrder, filesIn, routeOf, withPath } from './ui.ts'
 
 describe('a place of the page', () => {
   test.each([
@@ -14,6 +14,9 @@ describe('a place of the page', () => {
 
   test.each([
     ['#/inbox?q=old+report&waits=yes', { screen: 'inbox', open: undefined, q: 'old report', waits: true }],
+    ['#/inbox?archived=yes', { screen: 'inbox', open: undefined, archived: true }],
+    ['#/sent?waits=yes', { screen: 'sent', open: undefined, waits: true }],
+    ['#/inbox/paXE9xEGO_8WT1-KPH7mLA?turn=3', { screen: 'inbox', open: 'paXE9xEGO_8WT1-KPH7mLA', turn: 3 }],
     ['#/evidence?q=receipt', { screen: 'evidence', open: undefined, q: 'receipt' }],
     [
       '#/sent/paXE9xEGO_8WT1-KPH7mLA?q=%23%26%3D&turn=12',
@@ -27,6 +30,8 @@ describe('a place of the page', () => {
   test('takes no more of an address than a filter may be', () => {
     expect(routeOf(`#/inbox?q=${'x'.repeat(900)}`).q).toHaveLength(256)
     expect(routeOf('#/node?waits=yes&turn=7&t=secret')).toEqual({ screen: 'node', open: undefined })
+    expect(routeOf('#/agents?archived=yes')).toEqual({ screen: 'agents', open: undefined })
+    expect(routeOf('#/inbox?archived=no&waits=no&q=')).toEqual({ screen: 'inbox', open: undefined })
     expect(routeOf('#/inbox?turn=7')).toEqual({ screen: 'inbox', open: undefined })
   })
 
@@ -48,6 +53,18 @@ describe('a place of the page', () => {
       expect(routeOf(address)).toEqual({ screen: /[a-z]+/.exec(address)?.[0], open: undefined })
     },
   )
+})
+
+test('a place without words that are searched names none', () => {
+  expect(addressOf({ screen: 'inbox', open: undefined, q: '  ' })).toBe('#/inbox')
+})
+
+test('a new form is not on its way, and pays nothing', () => {
+  expect([emptyDraft.busy, emptyOrder.busy, emptyOrder.pay]).toEqual([false, false, false])
+})
+
+test('a file that is added to a draft comes after the others', () => {
+  expect([withPath({ files: '' }, '/a'), withPath({ files: ' /a \n' }, '/b')]).toEqual(['/a', '/a\n/b'])
 })
 
 test('files of a draft are one a line, without blanks around them', () => {
