@@ -1,6 +1,7 @@
 /** What the page that verifies makes of what it is given: every vector, and files that want to vanish or to stop it. */
 import { describe, expect, test } from 'vitest'
 import { fromHex, toBase64, toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
+import { Receipt } from '../../protocol/proof/receipt.ts'
 import { fixture } from '../../protocol/testing/agents.ts'
 import { type Item, itemsOfFile, itemsOfText } from './material.ts'
 import { type Card, cardsOf } from './verdicts.ts'
@@ -85,6 +86,29 @@ describe('what is given', () => {
       expect(kinds(await pasted(text))).toEqual(['file'])
   })
 
+  test('is found below a member of the same name, and beside members that hold nothing', async () => {
+    const reply = {
+      a: null,
+      receipt: { receipt: base64(valid.receipt) },
+      kel: [base64(receipts.providerKel)],
+    }
+    expect(kinds(await pasted(JSON.stringify(reply)))).toEqual(['receipt'])
+  })
+
+  test('as base64 of more than 400,000 characters is a file and nothing else', async () => {
+    const text = (length: number) => base64(valid.receipt).padEnd(length, ' ')
+    expect(kinds(await dropped(text(400_000)))).toEqual(['receipt', 'file'])
+    expect(kinds(await dropped(text(400_001)))).toEqual(['file'])
+  })
+
+  test('as JSON of more than 200,000 values and names is a file and nothing else', async () => {
+    // the list, the reply, and the name and value of its member are four of them
+    const text = (values: number) =>
+      JSON.stringify([{ receipt: base64(valid.receipt) }, ...Array<number>(values - 4).fill(0)])
+    expect(kinds(await dropped(text(200_000)))).toEqual(['receipt', 'file'])
+    expect(kinds(await dropped(text(200_001)))).toEqual(['file'])
+  })
+
   test('in such a number is looked at up to 256 things', async () => {
     const many = (count: number) =>
       JSON.stringify(Array.from({ length: count }, () => ({ receipt: base64(valid.receipt) })))
@@ -115,6 +139,13 @@ describe('a receipt', () => {
     const isRetired = /an earlier key/.test(reason)
     expect(card).toMatchObject(isRetired ? { tone: 'bad', word: 'invalid' } : { tone: 'good', word: 'valid' })
     expect(card?.says.includes('Drop the result file to check the content too.')).toBe(!isRetired)
+  })
+
+  test('is shown with its times, as dates', async () => {
+    const [card] = await given(valid.receipt, receipts.providerKel)
+    const { start, end } = Receipt.decode(fromHex(valid.receipt)).body
+    expect(card?.facts).toContainEqual(['started', new Date(start).toISOString()])
+    expect(card?.facts).toContainEqual(['ended', new Date(end).toISOString()])
   })
 
   test('is not checked without that history', async () => {
@@ -172,6 +203,12 @@ describe('a file', () => {
     expect(card?.facts).toContainEqual(['holds', 'a key history'])
   })
 
+  test('that holds the same twice says so', async () => {
+    const reply = [{ kel: base64(receipts.providerKel) }, { kel: base64(receipts.providerKel) }]
+    const [card] = (await cards(await dropped(JSON.stringify(reply)))).slice(-1)
+    expect(card?.facts).toContainEqual(['holds', 'a key history, 2 times'])
+  })
+
   test('that cannot be read is bad, unchecked', async () => {
     expect(await cards(await pasted(JSON.stringify({ receipt: 'AAAA' }), 'x'))).toMatchObject([
       { tone: 'bad', word: 'unreadable', title: 'x: receipt', unchecked: true },
@@ -213,6 +250,33 @@ describe('a chain', () => {
     const broken = [first.slice(0, -8), ...rest].join('\n')
     const items: Item[] = [{ kind: 'chain', name: 'x', text: broken }]
     expect(await cards(items)).toMatchObject([{ tone: 'bad', word: 'invalid', title: 'x' }])
+  })
+
+  test('that begins with an empty line is one without a first line', async () => {
+    const says = async (text: string) => (await cards([{ kind: 'chain', name: 'x', text }]))[0]?.says
+    const [good] = chains as [(typeof chains)[number]]
+    expect(await says(`\n${good.file}`)).toBe(await says(''))
+  })
+
+  test('whose owner has two key histories is not checked, and the contradiction is told first', async () => {
+    const forked = hostile.chains.find(({ kels }) => kels.length === 2)
+    const { file, kels } = forked as (typeof hostile.chains)[number]
+    const logs = (await Promise.all(kels.map(kel => pasted(base64(kel))))).flat()
+    const [first] = await cards([...logs, ...(await dropped(file))])
+    expect(first).toMatchObject({ tone: 'bad', word: 'contradiction', unchecked: true })
+  })
+
+  test('is shown with up to sixty facts, and how many more there are', async () => {
+    const { file, heads } = chains.find(one => one.heads.length > 0) as (typeof chains)[number]
+    const [head] = await pasted(JSON.stringify({ head: base64(heads[0] as string) }))
+    const facts = async (count: number) => {
+      const given = Array.from({ length: count }, () => head as Item)
+      return (await cards([...given, ...(await dropped(file))])).at(-1)?.facts ?? []
+    }
+    const few = (await facts(1)).length
+    const [all, more] = [await facts(61 - few), await facts(63 - few)]
+    expect([all.length, all.some(([name]) => name === 'more')]).toEqual([60, false])
+    expect([more.length, more.at(-1)]).toEqual([61, ['more', '2 facts that are not shown']])
   })
 
   test('without an end of its last line is the same chain', async () => {
