@@ -32,6 +32,11 @@ describe('the last fourteen days', () => {
   })
 })
 
+test('a task of a clock that is ahead counts today, and one of a day ahead nowhere', () => {
+  const today = (ms: number) => daysOf([item({ created_at: noon + ms })], noon).at(-1)?.counts.delivered
+  expect([today(hours(24) - 1), today(hours(24))]).toEqual([1, 0])
+})
+
 test.each([
   [{ side: 'received' }, 'came'],
   [{ delivery: { state: 'at_hub' } }, 'waiting'],

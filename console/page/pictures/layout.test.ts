@@ -108,6 +108,11 @@ describe('the bars of days', () => {
     expect(texts(picture)[0]).toEqual(['4', 0, 12])
   })
 
+  test('are measured by one task where no day has more', () => {
+    expect(texts(daysPicture(app({}), NOW))[0]?.[0]).toBe('1')
+    expect(texts(days(0))[0]?.[0]).toBe('1')
+  })
+
   test('are named below the line, and the legend is below that', () => {
     const picture = days(1)
     expect(texts(picture).find(([text]) => text === '22 Nov')?.[2]).toBe(164)
