@@ -16,9 +16,9 @@ describe('questions about payments', () => {
     ask: async () => void asked.push(name),
     settle: async () => void asked.push(name),
   })
-  const questions = (hub: object | undefined) =>
+  const questions = (hub: object | undefined, store: object | undefined = undefined) =>
     new HubQuestions({
-      store: undefined as never,
+      store: store as never,
       accounts: { accountOf: async () => hub as never },
       takenRefunds: part('refunds') as never,
       silent: part('silent') as never,
@@ -42,10 +42,23 @@ describe('questions about payments', () => {
   })
 
   test('go to a hub that has an account, refunds first, and to no other', async () => {
+    asked.length = 0
     await questions(undefined).ask('hub:x', signal)
     expect(asked).toEqual([])
     await questions({}).ask('hub:x', signal)
     expect(asked).toEqual(['refunds', 'silent', 'unsettled'])
+  })
+
+  test('begin with what an earlier release took for ended, once in the life of a node', () => {
+    let opened = 0
+    const run = () => {
+      opened += 1
+    }
+    const hubs = questions({}, { run })
+    hubs.reopen()
+    expect(opened).toBe(1)
+    hubs.reopen()
+    expect(opened).toBe(1)
   })
 })
 

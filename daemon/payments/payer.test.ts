@@ -79,6 +79,7 @@ describe('the turn of a payer', () => {
 
   test('gives a hub a minute for its answer', async () => {
     let asked = 0
+    deadlines.length = 0
     const hub = payer({
       ask: async () => {
         asked += 1
