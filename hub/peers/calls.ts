@@ -29,11 +29,16 @@ import type { Forwarded, PeerBucket, PeerCalls, StatusAnswer, StatusItem } from 
 import type { Peer } from '../core/federation/peers.ts'
 import type { HubIdentity } from '../core/identity.ts'
 import { Refusal, type RefusalReason } from '../core/refusal.ts'
+import { PeerBusy, Turns } from './turns.ts'
 
 const CALL_MS_MAX = 10_000
 /** An envelope of the largest size needs its time. */
 const FORWARD_MS_MAX = 120_000
 const RETRY_MS = 60_000
+/** A hub takes no time that is further ahead of its clock. */
+const FLOOR_AHEAD_MAX_MS = 5 * 60_000
+/** A peer that is away is told of once a minute. */
+const TOLD_EVERY_MS = 60_000
 /** What a peer refuses for the sake of the envelope is told to its sender; anything else is between the hubs. */
 const TOLD: Readonly<Record<string, RefusalReason>> = {
   access_invalid: 'accessInvalid',
@@ -50,12 +55,22 @@ const TOLD: Readonly<Record<string, RefusalReason>> = {
   bucket_too_narrow: 'bucketTooNarrow',
 }
 
+/** `body` gives the body anew each time; `digest`: of the whole request. */
+type Given = {
+  bytes: number
+  digest: Uint8Array
+  body: () => unknown
+  headers: Record<string, string>
+  signal: AbortSignal
+}
 type Outside = { identity: HubIdentity; now: () => number; timers: Timers; alert: Alert }
 
 export class SignedPeerCalls implements PeerCalls {
   readonly #outside: Outside
-  /** What runs at each peer, and the newest time that it was shown. */
-  readonly #queues = new Map<string, Promise<unknown>>()
+  readonly #turns = new Map<string, Turns>()
+  /** When the operator was last told of each peer. */
+  readonly #toldAt = new Map<string, number>()
+  /** The newest time that each peer was shown. */
   readonly #lastTs = new Map<string, number>()
 
   constructor(outside: Outside) {
@@ -77,17 +92,17 @@ export class SignedPeerCalls implements PeerCalls {
     const row = routes.fedForward
     const digest = digestOf(row)
     for await (const piece of pieces()) digest.update(piece)
-    const reply = await this.#inTurn(peer, () =>
-      this.#ask(row, peer, digest.digest(), {
-        body: pieces(),
-        headers: {
-          [headers.access]: toBase64url(accessBytes),
-          'Content-Type': row.raw,
-          'Content-Length': String(size),
-        },
-        signal: this.#outside.timers.deadline(FORWARD_MS_MAX),
-      }),
-    )
+    const reply = await this.#inTurn(row, peer, {
+      bytes: size,
+      digest: digest.digest(),
+      body: pieces,
+      headers: {
+        [headers.access]: toBase64url(accessBytes),
+        'Content-Type': row.raw,
+        'Content-Length': String(size),
+      },
+      signal: this.#outside.timers.deadline(FORWARD_MS_MAX),
+    })
     return { status: reply.status, rid: fromBase64url(reply.rid), recipientQuiet: reply.recipient_quiet }
   }
 
@@ -121,33 +136,44 @@ export class SignedPeerCalls implements PeerCalls {
     body: unknown,
     signal: AbortSignal,
   ): Promise<ReplyOf<R>> {
-    const digest = digestOf(row).update(callBody(row, body)).digest()
-    return await this.#inTurn(peer, () => this.#ask(row, peer, digest, { body, headers: {}, signal }))
+    const bytes = callBody(row, body)
+    const digest = digestOf(row).update(bytes).digest()
+    return await this.#inTurn(row, peer, {
+      bytes: bytes.length,
+      digest,
+      body: () => body,
+      headers: {},
+      signal,
+    })
   }
 
-  /** The next call to a peer begins when the one before it has ended. */
-  #inTurn<T>(peer: Peer, run: () => Promise<T>): Promise<T> {
-    const turn = (this.#queues.get(peer.aid) ?? Promise.resolve()).then(run)
-    this.#queues.set(
-      peer.aid,
-      turn.catch(() => undefined),
-    )
-    return turn
-  }
-
-  async #ask<R extends RouteRow>(
-    row: R,
-    peer: Peer,
-    digest: Uint8Array,
-    given: { body: unknown; headers: Record<string, string>; signal: AbortSignal },
-  ): Promise<ReplyOf<R>> {
-    given.signal.throwIfAborted()
-    const signed = { ...given.headers, ...this.#sign(row, peer, digest), [headers.wire]: String(WIRE) }
+  async #inTurn<R extends RouteRow>(row: R, peer: Peer, given: Given): Promise<ReplyOf<R>> {
+    const turns = this.#turns.get(peer.aid) ?? new Turns()
+    this.#turns.set(peer.aid, turns)
     try {
-      return await call(row, send, { ...given, baseUrl: peer.url, headers: signed } as unknown as Call<R>)
+      return await turns.take(given.bytes, given.signal, () => this.#ask(row, peer, given))
     } catch (error) {
       throw this.#told(error, peer)
     }
+  }
+
+  /** Once more above the floor of a peer that has just started. */
+  async #ask<R extends RouteRow>(row: R, peer: Peer, given: Given): Promise<ReplyOf<R>> {
+    try {
+      return await this.#askOnce(row, peer, given)
+    } catch (error) {
+      const floor = error instanceof Refused ? error.members['floor'] : undefined
+      if (typeof floor !== 'number' || floor > this.#outside.now() + FLOOR_AHEAD_MAX_MS) throw error
+      this.#lastTs.set(peer.aid, Math.max(this.#lastTs.get(peer.aid) ?? 0, floor))
+      return await this.#askOnce(row, peer, given)
+    }
+  }
+
+  async #askOnce<R extends RouteRow>(row: R, peer: Peer, given: Given): Promise<ReplyOf<R>> {
+    const { body, headers: named, signal } = given
+    const signed = { ...named, ...this.#sign(row, peer, given.digest), [headers.wire]: String(WIRE) }
+    const asked = { body: body(), baseUrl: peer.url, headers: signed, signal }
+    return await call(row, send, asked as unknown as Call<R>)
   }
 
   #sign(row: RouteRow, peer: Peer, digest: Uint8Array): Record<string, string> {
@@ -165,9 +191,6 @@ export class SignedPeerCalls implements PeerCalls {
 
   #told(error: unknown, peer: Peer): unknown {
     if (!(error instanceof Refused)) return isOfPeer(error) ? this.#unusable(peer, wordsOf(error)) : error
-    const floor = error.members['floor']
-    if (typeof floor === 'number')
-      this.#lastTs.set(peer.aid, Math.max(this.#lastTs.get(peer.aid) ?? 0, floor))
     const reason = Object.hasOwn(TOLD, error.code) ? TOLD[error.code] : undefined
     if (reason === undefined) return this.#unusable(peer, error.message)
     const maxBits = error.members['max_bits']
@@ -182,7 +205,11 @@ export class SignedPeerCalls implements PeerCalls {
 
   /** The operator learns what stands between the hubs; a sender only that the other one gave no answer. */
   #unusable(peer: Peer, why: string): Refusal {
-    this.#outside.alert('a peer gave no usable answer', { peer: peer.url, why })
+    const { alert, now } = this.#outside
+    if (now() - (this.#toldAt.get(peer.aid) ?? Number.NEGATIVE_INFINITY) >= TOLD_EVERY_MS) {
+      this.#toldAt.set(peer.aid, now())
+      alert('a peer gave no usable answer', { peer: peer.url, why })
+    }
     return unreachable()
   }
 }
@@ -191,7 +218,10 @@ const unreachable = (): Refusal => new Refusal('homeUnreachable', { retryAfterMs
 
 /** No answer, one that is not of this interface, or one that came too late. */
 const isOfPeer = (error: unknown): boolean =>
-  error instanceof ForeignAnswer || error instanceof TypeError || error instanceof DOMException
+  error instanceof ForeignAnswer ||
+  error instanceof PeerBusy ||
+  error instanceof TypeError ||
+  error instanceof DOMException
 
 const digestOf = (row: RouteRow) =>
   createHash('sha256').update(row.method).update('\0').update(callPath(row, {})).update('\0')

@@ -1,0 +1,49 @@
+/** Calls to one peer, one after another: its times have to arrive in order. */
+import { Failure } from '../../protocol/encoding/errors.ts'
+
+const MIB = 1024 * 1024
+/** What waits for a peer that is slow takes no room from others. */
+const WAITING_MAX = 32
+const WAITING_BYTES_MAX = 64 * MIB
+
+/** So much waits for this peer already that nothing more does. */
+export class PeerBusy extends Failure {
+  override name = 'PeerBusy'
+}
+
+export class Turns {
+  #last: Promise<unknown> = Promise.resolve()
+  #calls = 0
+  #bytes = 0
+
+  /** Runs once those before have ended; throws where too much waits already, and what `signal` was aborted with. */
+  async take<T>(bytes: number, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+    const isFull = this.#calls >= WAITING_MAX || this.#bytes + bytes > WAITING_BYTES_MAX
+    if (this.#calls > 0 && isFull) throw new PeerBusy('too much waits for this peer')
+    this.#calls += 1
+    this.#bytes += bytes
+    const before = this.#last
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    this.#last = before.then(() => ended)
+    try {
+      await unlessAborted(before, signal)
+      return await run()
+    } finally {
+      this.#calls -= 1
+      this.#bytes -= bytes
+      end()
+    }
+  }
+}
+
+async function unlessAborted(turn: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const giveUp = () => reject(signal.reason)
+  signal.addEventListener('abort', giveUp)
+  try {
+    await Promise.race([turn, aborted])
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+  }
+}
