@@ -1,0 +1,149 @@
+/** Signed calls to a peer, over HTTP: what it answers, and what it does not (hub API §4.6, §5.1). */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { encodeKel, incept } from '../../protocol/identity/kel.ts'
+import { systemTimers } from '../../protocol/timers.ts'
+import type { Peer } from '../core/federation/peers.ts'
+import { refusedWith } from '../testing/core.ts'
+import { random } from '../testing/hub.ts'
+import { SignedPeerCalls } from './calls.ts'
+
+type Seen = { path: string; headers: IncomingMessage['headers']; body: Buffer }
+type Answer = (response: ServerResponse) => void
+
+let server: Server
+let peer: Peer
+let seen: Seen[]
+let answers: Answer[]
+let alerts: Record<string, unknown>[]
+let now: number
+let calls: SignedPeerCalls
+beforeEach(async () => {
+  ;[seen, answers, alerts, now] = [[], [], [], 1_800_000_000_000]
+  server = createServer(async (request, response) => {
+    const pieces: Buffer[] = []
+    for await (const piece of request) pieces.push(piece as Buffer)
+    seen.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(pieces) })
+    answers.shift()?.(response)
+  }).listen(0, '127.0.0.1')
+  await new Promise<void>(done => server.once('listening', done))
+  const seed = random(32)
+  const log = incept({ seed, nextSeed: random(32), ts: now - 1000 })
+  peer = { aid: log.aid, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, log }
+  const identity = { aid: log.aid, seq: 0, seed, kel: log, kelBytes: encodeKel(log.events) }
+  const alert = (_: string, facts: Record<string, unknown>) => void alerts.push(facts)
+  calls = new SignedPeerCalls({ identity, now: () => now, timers: systemTimers, alert })
+})
+afterEach(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+const json =
+  (status: number, body: unknown): Answer =>
+  response => {
+    response.writeHead(status, { 'Content-Type': 'application/json', 'X-Svc-Wire': '3' })
+    response.end(JSON.stringify(body))
+  }
+const refusal = (reason: string, more = {}) => json(429, { reason, error: 'x; y', ...more })
+const rid = toBase64url(random(16))
+const queued = json(200, { status: 'queued', rid, recipient_quiet: false })
+const content = random(100_000)
+const forward = () =>
+  calls.forward(peer, {
+    accessBytes: random(4),
+    size: content.length,
+    async *pieces() {
+      yield content.subarray(0, 60_000)
+      yield content.subarray(60_000)
+    },
+  })
+const soon = (ms: number) => AbortSignal.timeout(ms)
+const bucket = (signal = soon(5000)) => calls.bucket(peer, { prefix: '', bits: 0, afterH: undefined }, signal)
+const times = () => seen.map(({ headers }) => Number(headers['x-svc-ts']))
+
+test('an envelope arrives whole, with its length and its credential, and the answer is the peer’s', async () => {
+  answers = [queued]
+  expect(await forward()).toMatchObject({ status: 'queued', recipientQuiet: false })
+  expect(seen[0]?.body.equals(content)).toBe(true)
+  expect(seen[0]?.headers).toMatchObject({
+    'content-length': String(content.length),
+    'content-type': 'application/vnd.svc.envelope+cbor',
+    'x-svc-access': expect.any(String),
+  })
+})
+
+test('times rise with each call, whatever the clock does', async () => {
+  answers = [queued, queued, queued]
+  await forward()
+  now -= 60_000
+  await Promise.all([forward(), forward()])
+  expect(times()).toEqual([now + 60_000, now + 60_001, now + 60_002])
+})
+
+test('a peer that has just started is asked once more, above its floor', async () => {
+  answers = [json(401, { reason: 'ts_stale', error: 'x; y', floor: now + 2000 }), queued]
+  expect(await forward()).toMatchObject({ status: 'queued' })
+  expect(times()).toEqual([now, now + 2001])
+  expect(seen[1]?.body.equals(content)).toBe(true)
+})
+
+describe('what a peer refuses', () => {
+  test.each([
+    ['access_invalid', 'accessInvalid'],
+    ['kid_stale', 'kidStale'],
+    ['strangers_busy', 'strangersBusy'],
+    ['unknown_destination', 'recipientUnknown'],
+  ])('for the sake of the envelope is told to its sender: %s', async (code, reason) => {
+    answers = [refusal(code)]
+    expect(await refusedWith(forward)).toBe(reason)
+    expect(alerts).toEqual([])
+  })
+
+  test.each(['not_peer', 'source_rate', 'unauthorized', 'internal', 'no_such_code'])(
+    'for other reasons is between the hubs, and told to the operator: %s',
+    async code => {
+      answers = [refusal(code)]
+      expect(await refusedWith(forward)).toBe('homeUnreachable')
+      expect(alerts).toEqual([{ peer: peer.url, why: 'x; y' }])
+    },
+  )
+})
+
+describe('a peer that gives no answer of this interface', () => {
+  test.each<[string, Answer]>([
+    ['a page', response => response.end('<html>')],
+    ['another shape', json(200, { status: 'queued' })],
+    ['a redirect', response => response.writeHead(307, { Location: 'http://127.0.0.1:1/' }).end()],
+    ['a cut connection', response => response.destroy()],
+    ['half of an answer', response => response.writeHead(200, { 'Content-Length': '99' }).end('{')],
+  ])('is away: %s', async (_, answer) => {
+    answers = [answer]
+    expect(await refusedWith(forward)).toBe('homeUnreachable')
+  })
+
+  test('is away after its time, and a look-up behind a slow envelope no later than its own', async () => {
+    answers = [() => undefined]
+    void forward().catch(() => undefined)
+    await vi.waitFor(() => expect(seen).toHaveLength(1))
+    const startedMs = performance.now()
+    expect(await refusedWith(() => bucket(soon(200)))).toBe('homeUnreachable')
+    expect(performance.now() - startedMs).toBeLessThan(2000)
+    expect(seen.filter(({ path }) => path.includes('bucket'))).toEqual([])
+  })
+
+  test('is told to the operator once a minute', async () => {
+    for (const [ms, count] of [
+      [0, 1],
+      [30_000, 1],
+      [30_000, 2],
+    ] as const) {
+      now += ms
+      answers = [response => response.destroy()]
+      await refusedWith(forward)
+      expect(alerts).toHaveLength(count)
+    }
+  })
+})
