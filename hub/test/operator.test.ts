@@ -171,6 +171,7 @@ const COMMANDS = {
   grant: '--reason',
   redemptions: '--since DATE',
   witness: '--once',
+  peers: '--yes',
   clock: '--data-dir DIR',
   rotate: '--json',
   stats: '--json',

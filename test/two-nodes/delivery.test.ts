@@ -1,7 +1,6 @@
 /** What a sender is told about its messages, when the hub or the recipient does what it should not. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { Carriers } from '../../daemon/carrier/carrier.ts'
 import type { Node } from '../../daemon/node.ts'
 import { sealedCarriers } from '../../daemon/sealed/open.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
@@ -205,9 +204,10 @@ describe('a message that waits', () => {
   test('goes with a time outside what the recipient takes: the sender learns it and sends it again', async () => {
     // Early in an hour, so that the expiry stays one that the hub takes.
     lab.hub.clock.advance(HOUR_MS - (lab.hub.clock.now() % HOUR_MS) + 60_000)
-    const ctx = alice.ctx as { carriers: Carriers }
-    const own = ctx.carriers
-    ctx.carriers = sealedCarriers({ ...alice.ctx, hubNow: () => alice.ctx.hubNow() + 6 * 60_000 })
+    const { carriers } = alice.ctx
+    const { over } = carriers
+    const ahead = sealedCarriers({ ...alice.ctx, hubNow: () => alice.ctx.hubNow() + 6 * 60_000 })
+    carriers.over = hub => ahead.over(hub)
     const { interaction_id: id } = await alice.handlers.delegate(
       { to: bob.aid, task: 'from the future' },
       never,
@@ -220,7 +220,7 @@ describe('a message that waits', () => {
       )
     })
     expect(await inboxIds(bob)).not.toContain(id)
-    ctx.carriers = own
+    carriers.over = over
     await until('taken', async () => {
       retryNow(alice, id)
       return (await inboxIds(bob)).includes(id)
