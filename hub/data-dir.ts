@@ -196,7 +196,7 @@ export const unusable = (directory: string, { message }: Error): StoreRefused =>
 
 /** What to do about a store that failed under a hub that served. */
 export const mendOfFailed = (directory: string): string =>
-  `look whether ${ROWS_FILE} is damaged: svc-hub doctor --data-dir ${directory}; if it is, ${RESTORE}; if not, check the disk`
+  `look whether ${ROWS_FILE} is damaged: svc-hub doctor --data-dir ${directory} – if it is, ${RESTORE} – if not, check the disk`
 
 /** What each file of a hub must allow to the user that works on it. */
 const ACCESS: Record<string, number> = {
