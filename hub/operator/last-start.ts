@@ -17,9 +17,14 @@ const shape = z.object({
 })
 export type LastStart = z.infer<typeof shape>
 
-/** Keeps what this start was given; a store without room keeps the one before. */
-export async function noteStart(store: Pick<Store, 'putSetting'>, start: LastStart): Promise<void> {
-  await store.putSetting(SETTING, JSON.stringify(start)).catch(() => undefined)
+/** Keeps what this start was given, where that is new; a store without room keeps the one before. */
+export async function noteStart(
+  store: Pick<Store, 'setting' | 'putSetting'>,
+  start: LastStart,
+): Promise<void> {
+  const text = JSON.stringify(start)
+  if ((await store.setting(SETTING)) === text) return
+  await store.putSetting(SETTING, text).catch(() => undefined)
 }
 
 /** What the last start was given; undefined where none is known. */
