@@ -50,6 +50,8 @@ export const bodies: Partial<Record<Wire3RouteName, unknown>> = {
   publishKeys: { keys, prev_seq: 1 },
   pushKel: { aid: one.aid, kel },
   directoryBucket: { prefix: '', bits: 0 },
+  fedBucket: { prefix: '', bits: 0, cursor: text(32) },
+  fedStatus: { items: [{ rid: text(16), handle: text(16) }] },
   updateProfile: { name: 'Ada', caps: ['code.review'], summary: 'Reads diffs.', readme: 'Send one file.' },
   setVisibility: { visibility: 'public' },
   deregister: {},
