@@ -49,6 +49,23 @@ export function sleep(timers: Timers, ms: number, signal?: AbortSignal): Promise
   })
 }
 
+/** Waits for a turn, and no longer than its caller does; rejects with the reason of the signal once that aborts. */
+export async function unlessAborted(turn: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) {
+    await turn
+    return
+  }
+  signal.throwIfAborted()
+  const { promise: given, reject } = Promise.withResolvers<never>()
+  const giveUp = () => reject(signal.reason)
+  signal.addEventListener('abort', giveUp)
+  try {
+    await Promise.race([turn, given])
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+  }
+}
+
 /** Waits until whatever else is ready had its turn; no clock is asked. */
 export const nextTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 

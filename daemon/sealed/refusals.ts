@@ -29,7 +29,7 @@ const CREDENTIALS_TRIED_MAX = 2
 /** How often a message is sealed anew before it counts as one that the hub can't read. */
 const GARBLED_MAX = 3
 export const AT_ANOTHER_HUB =
-  'the recipient is at another hub than this node, and the two hubs do not list each other; meet at one hub, or ask both operators to list the other hub'
+  'the recipient is at another hub than this node: it has left that hub, or the two hubs do not list each other; meet at one hub, or ask both operators to list the other hub'
 export const GONE =
   'no reachable hub knows the recipient now; it may have left its hub, and gets this once it is back'
 /** A recipient that let this node in again sends new capabilities at once; nobody who is refused waits for longer. */

@@ -12,6 +12,7 @@ import { type Config, DATA_DIR_DEFAULT } from '../config.ts'
 import { addressRangeOf } from '../core/address-ranges.ts'
 import type { AdmissionMode } from '../core/admission.ts'
 import { Agents } from '../core/agents.ts'
+import { Peers } from '../core/federation/peers.ts'
 import { rotateIdentity } from '../core/identity.ts'
 import { cachesInProcess } from '../core/in-process/caches.ts'
 import { supplyHeadsInProcess } from '../core/in-process/supply-heads.ts'
@@ -34,7 +35,7 @@ import { carryOut } from '../operator/orders.ts'
 import { RANGE_EXPECTED } from '../operator/range-orders.ts'
 import { serviceManager } from '../operator/service-manager.ts'
 import { orderRunningHub } from '../operator/socket.ts'
-import { openPeers } from '../peers/list.ts'
+import { PeerList } from '../peers/list.ts'
 import { type RunningHub, startHub } from '../serve.ts'
 import { StoreRefused } from '../store/port.ts'
 import { asCalled, EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
@@ -204,6 +205,7 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
   const { store, identity, blobs } = data
   const log = makeLog(toStderr, systemNow)
   const memory = { caches: cachesInProcess(), supply: supplyHeadsInProcess(store) }
+  const peers = new Peers()
   return {
     aid: identity.aid,
     store,
@@ -213,7 +215,8 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
     }),
     now: systemNow,
     limits,
-    ...openPeers(dataDir),
+    peers,
+    peerList: new PeerList(dataDir, peers),
     rotate: () => rotateIdentity(dataDir, identity, systemNow, systemRandom),
     issuance: async () =>
       new Issuance(

@@ -213,7 +213,7 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     summary: 'list the hubs that this one exchanges mail and directories with, list another, or end that',
     flags: [...placeFlags, 'yes'],
     positionals: 2,
-    run: ([what, who], flags) => peers([what, who], flags['yes'], configOf(flags)),
+    run: async ([what, who], flags) => peers([what, who], flags['yes'], await configForOrder(flags)),
   },
   clock: {
     usage: 'clock [accept]',

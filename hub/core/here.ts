@@ -66,13 +66,19 @@ export class AgentsHere implements DestinationKind, Destinations {
       const recipientQuiet = this.#parts.agents.isQuiet(agent)
       return { repeated: { status: 'duplicate', rid, recipientQuiet } }
     }
-    const share =
-      credential.sender && (await this.#admitStranger(offer, agent, keys, credential.sender, quota))
-    const accepted = { agent, use: credential.use, share, quota, deleteAtMs }
+    const { sender, use } = credential
+    if (sender !== undefined && offer.size > keys.body.strangers.bytes)
+      throw new Refusal('tooLargeForStranger')
+    const admit = async (): Promise<string | undefined> =>
+      sender && (await this.#admitStranger(offer, agent, keys, sender, quota))
+    // whoever only says that it is a peer takes nothing of the peer's share: its signature is known with the content
+    const isSigned = offer.from === undefined
+    const accepted = { agent, use, share: isSigned ? await admit() : undefined, quota, deleteAtMs }
     const taking: Taking = {
       recipient: agent.row.aid,
       sink: localContents(blobs, random),
-      take: content => this.#queue(offer, accepted, content),
+      take: async content =>
+        this.#queue(offer, isSigned ? accepted : { ...accepted, share: await admit() }, content),
       drop: content => this.#drop(content),
     }
     return { taking }
@@ -113,7 +119,7 @@ export class AgentsHere implements DestinationKind, Destinations {
 
   /** Limits for first contacts; returns the share under which this one is counted. */
   async #admitStranger(
-    { size, from }: Offer,
+    { from }: Offer,
     agent: Agent,
     keys: KeySet,
     sender: string,
@@ -121,7 +127,6 @@ export class AgentsHere implements DestinationKind, Destinations {
   ): Promise<string> {
     const { limits, now, memory } = this.#context
     const wished = keys.body.strangers
-    if (size > wished.bytes) throw new Refusal('tooLargeForStranger')
     const taken = await memory.shares.take({
       sender,
       mailbox: agent.row.number,

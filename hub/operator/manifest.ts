@@ -16,9 +16,10 @@ import { StoreRefused } from '../store/port.ts'
 export const MANIFEST_FILE = 'manifest.json'
 export const DATABASE_COPY = 'hub.db'
 /** Small files of a data directory that a backup takes along where they exist. */
-export const SMALL_FILES = ['identity.kel', 'identity.next', 'config.json'] as const
+export const SMALL_FILES = ['identity.kel', 'identity.next', 'config.json', 'federation.json'] as const
 const FORMAT = 'svc-hub-backup/1'
-const PATH = /^(hub\.db|identity\.kel|identity\.next|config\.json|blobs\/([0-9a-f]{2})\/\2[0-9a-f]{30})$/
+const PATH =
+  /^(hub\.db|identity\.kel|identity\.next|config\.json|federation\.json|blobs\/([0-9a-f]{2})\/\2[0-9a-f]{30})$/
 const DIGEST = /^[0-9a-f]{64}$/
 const NAME_CHARS_MAX = 4096
 const NAMES_MAX = 64

@@ -11,6 +11,8 @@ export async function peers(
   { add, remove }: OrderOf<'peers'>,
   { aid, peerList, peers: known }: OperatorContext,
 ): Promise<OrderResult> {
+  // what stands in the file counts, also where somebody has just written it
+  peerList.load()
   if (add !== undefined) {
     const log = verifyKel(decodeKel(fromBase64url(add.kel)))
     if (!isPeerUrl(add.url)) throw new StoreRefused(`${PEER_URL_EXPECTED}, got ${add.url}`)

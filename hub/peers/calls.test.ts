@@ -102,7 +102,13 @@ describe('what a peer refuses', () => {
     expect(alerts).toEqual([])
   })
 
-  test.each(['not_peer', 'source_rate', 'unauthorized', 'internal', 'no_such_code'])(
+  test('because it lists this hub no more is told to both', async () => {
+    answers = [refusal('not_peer')]
+    expect(await refusedWith(forward)).toBe('notPeer')
+    expect(alerts).toEqual([{ peer: peer.url, why: 'x; y' }])
+  })
+
+  test.each(['source_rate', 'unauthorized', 'internal', 'bad_status_query', 'no_such_code'])(
     'for other reasons is between the hubs, and told to the operator: %s',
     async code => {
       answers = [refusal(code)]
@@ -132,6 +138,13 @@ describe('a peer that gives no answer of this interface', () => {
     expect(await refusedWith(() => bucket(soon(200)))).toBe('homeUnreachable')
     expect(performance.now() - startedMs).toBeLessThan(2000)
     expect(seen.filter(({ path }) => path.includes('bucket'))).toEqual([])
+  })
+
+  test('is away where its bucket holds what is no box', async () => {
+    for (const box of ['!', 'A'.repeat(500_000)]) {
+      answers = [json(200, { max_bits: 0, entries: [{ h: toBase64url(random(32)), box }] })]
+      expect(await refusedWith(() => bucket())).toBe('homeUnreachable')
+    }
   })
 
   test('is told to the operator once a minute', async () => {

@@ -21,13 +21,14 @@ import type { Timers } from '../../protocol/timers.ts'
 import { headers, WIRE } from '../../protocol/wire3/headers.ts'
 import { fedRoutes as routes } from '../../protocol/wire3/routes/fed.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
-import { signedText } from '../../protocol/wire3/signed-request.ts'
+import { requestPrefix, signedText } from '../../protocol/wire3/signed-request.ts'
 import type { Alert } from '../core/context.ts'
 import type { Sent } from '../core/destination.ts'
 import type { BucketAsked } from '../core/directory.ts'
 import type { Forwarded, PeerBucket, PeerCalls, StatusAnswer, StatusItem } from '../core/federation/calls.ts'
 import type { Peer } from '../core/federation/peers.ts'
 import type { HubIdentity } from '../core/identity.ts'
+import { CLOCK_WINDOW_MS } from '../core/limits.ts'
 import { Refusal, type RefusalReason } from '../core/refusal.ts'
 import { PeerBusy, Turns } from './turns.ts'
 
@@ -35,8 +36,6 @@ const CALL_MS_MAX = 10_000
 /** An envelope of the largest size needs its time. */
 const FORWARD_MS_MAX = 120_000
 const RETRY_MS = 60_000
-/** A hub takes no time that is further ahead of its clock. */
-const FLOOR_AHEAD_MAX_MS = 5 * 60_000
 /** A peer that is away is told of once a minute. */
 const TOLD_EVERY_MS = 60_000
 /** What a peer refuses for the sake of the envelope is told to its sender; anything else is between the hubs. */
@@ -47,6 +46,7 @@ const TOLD: Readonly<Record<string, RefusalReason>> = {
   expired: 'expired',
   kid_stale: 'kidStale',
   mailbox_full: 'mailboxFull',
+  not_peer: 'notPeer',
   redelivery_limited: 'queuedTooOften',
   strangers_busy: 'strangersBusy',
   too_large_for_stranger: 'tooLargeForStranger',
@@ -153,7 +153,7 @@ export class SignedPeerCalls implements PeerCalls {
     try {
       return await turns.take(given.bytes, given.signal, () => this.#ask(row, peer, given))
     } catch (error) {
-      throw this.#told(error, peer)
+      throw this.#told(error, row, peer)
     }
   }
 
@@ -163,7 +163,7 @@ export class SignedPeerCalls implements PeerCalls {
       return await this.#askOnce(row, peer, given)
     } catch (error) {
       const floor = error instanceof Refused ? error.members['floor'] : undefined
-      if (typeof floor !== 'number' || floor > this.#outside.now() + FLOOR_AHEAD_MAX_MS) throw error
+      if (typeof floor !== 'number' || floor > this.#outside.now() + CLOCK_WINDOW_MS) throw error
       this.#lastTs.set(peer.aid, Math.max(this.#lastTs.get(peer.aid) ?? 0, floor))
       return await this.#askOnce(row, peer, given)
     }
@@ -189,10 +189,13 @@ export class SignedPeerCalls implements PeerCalls {
     }
   }
 
-  #told(error: unknown, peer: Peer): unknown {
+  /** A refusal counts as far as the route names its code. */
+  #told(error: unknown, row: RouteRow, peer: Peer): unknown {
     if (!(error instanceof Refused)) return isOfPeer(error) ? this.#unusable(peer, wordsOf(error)) : error
-    const reason = Object.hasOwn(TOLD, error.code) ? TOLD[error.code] : undefined
+    const isNamed = row.codes.includes(error.code) && Object.hasOwn(TOLD, error.code)
+    const reason = isNamed ? TOLD[error.code] : undefined
     if (reason === undefined) return this.#unusable(peer, error.message)
+    if (reason === 'notPeer') this.#alert(peer, error.message)
     const maxBits = error.members['max_bits']
     return new Refusal(
       reason,
@@ -205,12 +208,15 @@ export class SignedPeerCalls implements PeerCalls {
 
   /** The operator learns what stands between the hubs; a sender only that the other one gave no answer. */
   #unusable(peer: Peer, why: string): Refusal {
-    const { alert, now } = this.#outside
-    if (now() - (this.#toldAt.get(peer.aid) ?? Number.NEGATIVE_INFINITY) >= TOLD_EVERY_MS) {
-      this.#toldAt.set(peer.aid, now())
-      alert('a peer gave no usable answer', { peer: peer.url, why })
-    }
+    this.#alert(peer, why)
     return unreachable()
+  }
+
+  #alert(peer: Peer, why: string): void {
+    const { alert, now } = this.#outside
+    if (now() - (this.#toldAt.get(peer.aid) ?? Number.NEGATIVE_INFINITY) < TOLD_EVERY_MS) return
+    this.#toldAt.set(peer.aid, now())
+    alert('a peer gave no usable answer', { peer: peer.url, why })
   }
 }
 
@@ -223,8 +229,7 @@ const isOfPeer = (error: unknown): boolean =>
   error instanceof TypeError ||
   error instanceof DOMException
 
-const digestOf = (row: RouteRow) =>
-  createHash('sha256').update(row.method).update('\0').update(callPath(row, {})).update('\0')
+const digestOf = (row: RouteRow) => createHash('sha256').update(requestPrefix(row.method, callPath(row, {})))
 
 /** A redirect is no answer: what was signed for one place is not shown to another. */
 const send = (request: {

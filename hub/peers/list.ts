@@ -59,16 +59,16 @@ export class PeerList {
 
   /** Takes the list over as it stands; throws {@link PeersRefused} where it can't be used, and keeps the one held then. */
   load(): void {
-    this.#seen = this.#mark()
-    this.#peers.replace(this.#seen === '' ? [] : readPeers(this.path))
+    const seen = this.#mark()
+    this.#seen = seen
+    this.#peers.replace(seen === '' ? [] : readPeers(this.path))
   }
 
   /** Looks after changes until it is closed; a list that can't be used is told and the one held kept. */
   watch(timers: Timers, alert: Alert): void {
     const timer = timers.every(LOOKED_EVERY_MS, () => {
-      if (this.#mark() === this.#seen) return
       try {
-        this.load()
+        if (this.#mark() !== this.#seen) this.load()
       } catch (error) {
         alert('the list of peers cannot be used; the one before it stays', { why: wordsOf(error) })
       }

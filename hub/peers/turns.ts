@@ -1,5 +1,6 @@
 /** Calls to one peer, one after another: its times have to arrive in order. */
 import { Failure } from '../../protocol/encoding/errors.ts'
+import { unlessAborted } from '../../protocol/timers.ts'
 
 const MIB = 1024 * 1024
 /** What waits for a peer that is slow takes no room from others. */
@@ -33,17 +34,5 @@ export class Turns {
       this.#bytes -= bytes
       end()
     }
-  }
-}
-
-async function unlessAborted(turn: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted()
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const giveUp = () => reject(signal.reason)
-  signal.addEventListener('abort', giveUp)
-  try {
-    await Promise.race([turn, aborted])
-  } finally {
-    signal.removeEventListener('abort', giveUp)
   }
 }

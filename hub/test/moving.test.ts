@@ -56,6 +56,25 @@ describe('settings outside the data directory', () => {
     const made = json((await runHub(['backup', join(folder, 'inside'), ...at])).stdout)
     expect([made['outside'], made['notes'], made['missing']]).toEqual([undefined, undefined, 0])
   })
+
+  test('peers stand in the directory, and a hub that is put back has them', async () => {
+    const peers = '{"peers":[]}\n'
+    writeFileSync(join(directory, 'federation.json'), peers)
+    const [saved, back] = [join(folder, 'with-peers'), join(folder, 'back-with-peers')]
+    await runHub(['backup', saved, ...at])
+    expect((await runHub(['restore', saved, '--data-dir', back])).code).toBe(0)
+    expect(readFileSync(join(back, 'federation.json'), 'utf8')).toBe(peers)
+    expect(json((await runHub(['peers', '--data-dir', back])).stdout)).toMatchObject({ peers: [] })
+  })
+
+  test('a list of peers that cannot be used holds up the orders about peers alone', async () => {
+    const list = join(directory, 'federation.json')
+    writeFileSync(list, '{')
+    const asked = await runHub(['peers', ...at])
+    expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining(`${list} cannot be used`)])
+    expect((await runHub(['stats', ...at])).code).toBe(0)
+    rmSync(list)
+  })
 })
 
 describe('a store of an older schema', () => {

@@ -83,7 +83,8 @@ const forwardCases: Record<string, Case> = {
       await agent.call('relayAck', { items: [{ id: 1 }] })
       return await handedOn(world, envelope)
     }),
-  source_rate: oftenAsked('fedForward'),
+  source_rate: world =>
+    refusing(world.hub.running.hub.federation, 'count', 'sourceRate', () => handedFirst(world)),
   strangers_busy: world => under(world, { strangerPerMinute: 0 }, () => handedFirst(world)),
   too_large_for_stranger: world => handedFirst(world, { contentBytes: 400 * KIB }),
   unknown_destination: world => handedOn(world, sealedForStranger(new TestAgent(world.hub))),

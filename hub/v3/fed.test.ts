@@ -1,5 +1,5 @@
 /** Requests of peer hubs: who may make them, and what their signatures cover (hub API §4.6, §5.1). */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
@@ -100,6 +100,21 @@ describe('mail that a peer hands on', () => {
       expectRefusal(await ask('fedForward', { sign: 'none', headers: signed }), 'unauthorized')
     }
     expect(await waiting()).toEqual([])
+  })
+
+  test('by somebody who only says that it is the peer takes nothing of what the peer may use', async () => {
+    const { context, federation } = hub.running.hub
+    const counted = vi.spyOn(federation, 'count')
+    const forger = new TestAgent(hub)
+    forger.log = peer.log
+    for (let n = 0; n <= context.limits.strangerPerMinute / 2; n++) {
+      envelope = sealedForStranger(agent)
+      expectRefusal(await ask('fedForward', { sign: { by: forger } }), 'unauthorized')
+    }
+    expect(counted).not.toHaveBeenCalled()
+    counted.mockRestore()
+    envelope = sealedForStranger(agent)
+    expect((await ask('fedForward')).json).toMatchObject({ status: 'queued' })
   })
 
   test('needs a credential that holds, as at a send', async () => {

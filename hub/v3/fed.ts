@@ -4,6 +4,7 @@ import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
+import { requestPrefix } from '../../protocol/wire3/signed-request.ts'
 import type { ByteSource } from '../core/envelope-body.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -46,10 +47,10 @@ export function fedHandlers(hub: Hub): Part<Names> {
 /** The signature covers the body, so it is checked when all of that is here, and before anything of it is taken. */
 async function forward(hub: Hub, incoming: Incoming<'fedForward'>) {
   const { signer } = incoming
-  await hub.federation.count(signer)
   const { accessBytes, access } = readAccess(incoming.headers)
   const { source, declared } = incoming.openBody()
-  const digest = createHash('sha256').update('POST\0').update(wire3Routes.fedForward.path).update('\0')
+  const { method, path } = wire3Routes.fedForward
+  const digest = createHash('sha256').update(requestPrefix(method, path))
   const hashed: ByteSource = {
     accept: recipient => source.accept(recipient),
     async next() {
@@ -67,7 +68,10 @@ async function forward(hub: Hub, incoming: Incoming<'fedForward'>) {
       towards: hub.sends.towards(undefined),
       source: hashed,
       declared,
-      confirm: () => incoming.verifyDigest(digest.digest()),
+      async confirm() {
+        await incoming.verifyDigest(digest.digest())
+        await hub.federation.count(signer)
+      },
     })
     return sendAnswer(sent)
   } catch (error) {

@@ -18,7 +18,8 @@ export const BUCKET_BITS_MAX = 10
 export const BOX_SALT_BYTES = 32
 const BOX_STEP_BYTES = 4096
 const BUCKET_AGENTS_MIN = 32
-const BOX_BYTES_MAX = 320 * 1024
+/** Bytes of a box at most, objects §13. */
+export const BOX_BYTES_MAX = 320 * 1024
 const NONCE = new Uint8Array(12)
 const ONE = Uint8Array.of(1)
 

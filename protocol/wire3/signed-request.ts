@@ -21,9 +21,14 @@ export type SignedRequest = {
   body: Uint8Array
 }
 
-/** SHA-256 of method ‖ 00 ‖ path with query ‖ 00 ‖ body. */
+/** What the digest of a request covers before its body: method ‖ 00 ‖ path with query ‖ 00. */
+export function requestPrefix(method: string, path: string): Uint8Array {
+  return concat(utf8(method), ZERO, utf8(path), ZERO)
+}
+
+/** SHA-256 of {@link requestPrefix} and the body. */
 export function requestDigest(method: string, path: string, body: Uint8Array): Uint8Array {
-  return sha256(concat(utf8(method), ZERO, utf8(path), ZERO, body))
+  return sha256(concat(requestPrefix(method, path), body))
 }
 
 /** `svc-relay/v2/<action>/<aid>/<hub_aid>/<ts>/<digest>` as bytes. */

@@ -16,6 +16,7 @@ import {
 import type { ReplyOf, RouteRow } from '../../../protocol/contract/route.ts'
 import { fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { decodeKel, encodeKel, verifyKel } from '../../../protocol/identity/kel.ts'
+import { unlessAborted } from '../../../protocol/timers.ts'
 import { codes } from '../../../protocol/wire3/codes.ts'
 import { headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
@@ -352,22 +353,5 @@ export class Wire3Calls {
     const offset = date - seenAt
     if (held === undefined || offset > held || held - offset > DATES_APART_MS)
       this.#hubDate = { date, seenAt }
-  }
-}
-
-/** Waits for the turn, and no longer than its caller does. */
-async function unlessAborted(turn: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) {
-    await turn
-    return
-  }
-  signal.throwIfAborted()
-  const { promise: given, reject } = Promise.withResolvers<never>()
-  const giveUp = () => reject(signal.reason)
-  signal.addEventListener('abort', giveUp)
-  try {
-    await Promise.race([turn, given])
-  } finally {
-    signal.removeEventListener('abort', giveUp)
   }
 }

@@ -2,7 +2,6 @@
  * Agents of peers as destinations. Their own hub judges whom they let in; this one judges the session of a first
  * contact, which nobody else knows, and keeps nothing: without an answer the sender's node tries again.
  */
-import { toHex } from '../../../protocol/encoding/bytes.ts'
 import type { BlobReader } from '../../store/blob-port.ts'
 import type { HubContext } from '../context.ts'
 import type { Destination, DestinationKind, Destinations, Offer, Sent, Taking } from '../destination.ts'
@@ -73,6 +72,9 @@ export class AgentsAtPeers implements DestinationKind {
     try {
       const sent = await this.#calls.forward(peer, { accessBytes, size, pieces })
       return { ...sent, viaHub: peer.aid }
+    } catch (error) {
+      // two hubs of which one does not list the other are none for each other
+      throw isNotPeer(error) ? new Refusal('recipientUnknown') : error
     } finally {
       if (file !== undefined) await this.#context.blobs.remove([file])
     }
@@ -80,10 +82,12 @@ export class AgentsAtPeers implements DestinationKind {
 
   async *#pieces(file: string): AsyncGenerator<Uint8Array> {
     const reader = await this.#context.blobs.open(file)
-    if (reader === undefined) throw new Error(`the spool ${toHex(Buffer.from(file))} is gone`)
+    if (reader === undefined) throw new Error(`the spool ${file} is gone`)
     yield* piecesOf(reader)
   }
 }
+
+const isNotPeer = (error: unknown): boolean => error instanceof Refusal && error.code === 'notPeer'
 
 async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
   yield content
@@ -96,7 +100,6 @@ async function* piecesOf(reader: BlobReader): AsyncGenerator<Uint8Array> {
       const read = await reader.fill(piece)
       if (read === 0) return
       yield piece.subarray(0, read)
-      if (read < PIECE_BYTES) return
     }
   } finally {
     await reader.close()

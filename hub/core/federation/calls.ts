@@ -1,4 +1,7 @@
-/** What this hub asks of a peer. A peer that refuses is told by its refusal; one that gives no answer as `homeUnreachable`. */
+/**
+ * What this hub asks of a peer. A peer that refuses is told by its refusal, as far as the route names its code; one that
+ * gives no answer as `homeUnreachable`.
+ */
 import type { VerifiedKel } from '../../../protocol/identity/kel.ts'
 import type { DeliveryState } from '../../store/port.ts'
 import type { Sent } from '../destination.ts'

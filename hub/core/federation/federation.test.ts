@@ -106,6 +106,12 @@ describe('states of envelopes', () => {
     expect(await federation.statusAt(peer.aid, [item], HERE)).toEqual([{ state: 'queued', dack: undefined }])
   })
 
+  test('that a peer no longer tells this hub wait, as where it is away', async () => {
+    answers.status = () => Promise.reject(new Refusal('notPeer'))
+    const asked = federation.statusAt(peer.aid, [item], HERE)
+    expect(await refusedWith(() => asked)).toBe('homeUnreachable')
+  })
+
   test('of a hub that is no peer are not asked for', async () => {
     const asked = federation.statusAt(core.context.identity.aid.replace(/.$/, 'x'), [item], HERE)
     expect(await refusedWith(() => asked)).toBe('statusQueryMalformed')

@@ -67,7 +67,11 @@ export class Federation {
     const peer = this.#context.peers.find(via)
     if (peer === undefined) throw new Refusal('statusQueryMalformed')
     await mailboxes.countQuery(items, asker)
-    return await calls.status(peer, items)
+    try {
+      return await calls.status(peer, items)
+    } catch (error) {
+      throw error instanceof Refusal && error.code === 'notPeer' ? new Refusal('homeUnreachable') : error
+    }
   }
 
   /** A bucket of this hub with those of its peers; `partial` where one of these did not answer in time. */

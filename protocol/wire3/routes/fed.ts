@@ -2,7 +2,8 @@
 import * as z from 'zod'
 import { DACK_BYTES, ENVELOPE_BYTES_MAX, STATUS_ITEMS_MAX } from '../../contract/limits.ts'
 import { route } from '../../contract/route.ts'
-import { bytesText, count } from '../../contract/shapes.ts'
+import { blobText, bytesText, count } from '../../contract/shapes.ts'
+import { BOX_BYTES_MAX, BUCKET_BITS_MAX } from '../../identity/directory.ts'
 import { ENVELOPE_TYPE } from '../headers.ts'
 import { codes } from './shapes.ts'
 
@@ -48,12 +49,12 @@ export const fedRoutes = {
     signedBy: 'hub',
     request: z.strictObject({
       prefix: z.string(),
-      bits: z.int().min(0).max(10),
+      bits: z.int().min(0).max(BUCKET_BITS_MAX),
       cursor: bytesText(32).optional(),
     }),
     reply: z.strictObject({
       max_bits: count,
-      entries: z.array(z.strictObject({ h: bytesText(32), box: z.string() })),
+      entries: z.array(z.strictObject({ h: bytesText(32), box: blobText(BOX_BYTES_MAX) })),
       next: bytesText(32).optional(),
     }),
     codes: codes('bucket_too_narrow', 'not_peer', 'rate_limited', 'source_rate'),
