@@ -18,6 +18,11 @@ test.each([
   expect(size(markdownOf(text))).toBeLessThan(60_000)
 })
 
+test('lines without end are letters', () => {
+  for (const text of ['|\n'.repeat(100_000), '|'.repeat(200_000)])
+    expect(markdownOf(text)).toEqual([{ kind: 'paragraph', kids: [{ kind: 'text', text }] }])
+})
+
 test('a table that a person wrote is one', () => {
   expect(markdownOf(table(12, 60))).toMatchObject([{ kind: 'table' }])
 })

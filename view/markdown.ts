@@ -55,7 +55,7 @@ function read(text: string): Block[] {
 function cellsOf(text: string): number {
   if (!text.includes('|')) return 0
   const lines = text.split('\n')
-  return lines.length * Math.max(...lines.map(line => line.split('|').length))
+  return lines.length * lines.reduce((most, line) => Math.max(most, line.split('|').length), 0)
 }
 
 function blocksOfPart(text: string): Block[] {

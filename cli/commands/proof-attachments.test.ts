@@ -41,6 +41,26 @@ test('a file with the name of a listed one and other content differs, and one th
   })
 })
 
+test('the signed one under another name does not hide what lies under its own, nor do a thousand others', () => {
+  write('summary.md', 'pay somebody else')
+  write('aside.bin', 'summary')
+  for (let n = 0; n < 1000; n++) write(`a${n}`, '')
+  expect(compareFiles(folder, signed())).toMatchObject({
+    files_differ: ['summary.md'],
+    files_missing: ['report.md'],
+  })
+})
+
+test('two files that were listed under one name are both known by it', () => {
+  write('a.txt', 'one')
+  write('a-2.txt', 'two')
+  const result = documentBytes({ text: '', attachments: [listed('a.txt', 'one'), listed('a.txt', 'two')] })
+  expect(compareFiles(folder, { request: undefined, result })).toEqual({
+    ...none,
+    files_match: expect.arrayContaining(['a.txt', 'a-2.txt']),
+  })
+})
+
 test('what nobody listed is named, and nothing but a file is read', () => {
   write('invoice.md', 'x')
   mkdirSync(join(folder, 'inner'))

@@ -18,7 +18,9 @@ export type ComparedFiles = {
   files_missing: string[]
   files_not_listed: string[]
 }
+/** `name`: under which it is saved. */
 type Listed = { name: string; cid: string }
+const DOCUMENTS: readonly string[] = Object.values(documentNames)
 
 /** Compares the files of a folder with what the two documents in it list. */
 export function compareFiles(
@@ -26,21 +28,24 @@ export function compareFiles(
   { request, result }: { request: Uint8Array | undefined; result: Uint8Array | undefined },
 ): ComparedFiles {
   const listed = [...listedIn(parseRequestDocument, request), ...listedIn(parseResultDocument, result)]
-  const documents: readonly string[] = Object.values(documentNames)
-  const found = fs
-    .readdirSync(folder)
-    .filter(name => !documents.includes(name))
+  const names = [...new Set(listed.map(({ name }) => name))]
+  const all = fs.readdirSync(folder).filter(name => !DOCUMENTS.includes(name))
+  // however many files lie there, those that people look for by name are among them
+  const found = all
+    .toSorted((a, b) => Number(names.includes(b)) - Number(names.includes(a)))
     .slice(0, FILES_MAX)
   const cids = new Map(found.map(name => [name, contentOf(join(folder, name))]))
+  const isListed = (file: string) => listed.some(({ cid }) => cid === cids.get(file))
+  const differing = names.filter(
+    name => cids.has(name) && !listed.some(one => one.name === name && one.cid === cids.get(name)),
+  )
   const here = new Set(cids.values())
-  const matching = found.filter(name => listed.some(({ cid }) => cid === cids.get(name)))
-  const gone = listed.filter(({ cid }) => !here.has(cid)).map(({ name }) => attachmentFileName(name))
-  const differing = gone.filter(name => found.includes(name))
+  const missing = names.filter(name => listed.some(one => one.name === name && !here.has(one.cid)))
   return {
-    files_match: matching,
+    files_match: found.filter(name => isListed(name) && !differing.includes(name)),
     files_differ: differing,
-    files_missing: gone.filter(name => !differing.includes(name)),
-    files_not_listed: found.filter(name => !matching.includes(name) && !differing.includes(name)),
+    files_missing: missing.filter(name => !differing.includes(name)),
+    files_not_listed: found.filter(name => !isListed(name) && !differing.includes(name)),
   }
 }
 
@@ -48,8 +53,8 @@ export function compareFiles(
 function listedIn(parse: (bytes: Uint8Array) => object, bytes: Uint8Array | undefined): readonly Listed[] {
   if (bytes === undefined) return []
   try {
-    const { attachments } = parse(bytes) as { attachments?: readonly Listed[] }
-    return attachments ?? []
+    const { attachments = [] } = parse(bytes) as { attachments?: readonly Listed[] }
+    return attachments.map(({ name, cid }) => ({ name: attachmentFileName(name), cid }))
   } catch (error) {
     if (error instanceof Malformed) return []
     throw error
