@@ -4,9 +4,9 @@ import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
 import { systemTimers } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
+import { isHubUrl } from '../core/hub-url.ts'
 import type { Order } from '../operator/order-shapes.ts'
 import { PEER_URL_EXPECTED } from '../operator/peer-orders.ts'
-import { isPeerUrl } from '../peers/list.ts'
 import { StoreRefused } from '../store/port.ts'
 import { aidOf, order, UsageError } from './commands.ts'
 
@@ -32,7 +32,7 @@ export async function peers(
 
 /** Asks the other hub who it is. Its AID is the fingerprint of its first key: both operators compare it. */
 async function listing(url: string | undefined, confirmed: string | boolean | undefined): Promise<Order> {
-  if (url === undefined || !isPeerUrl(url)) throw new UsageError(PEER_URL_EXPECTED)
+  if (url === undefined || !isHubUrl(url)) throw new UsageError(PEER_URL_EXPECTED)
   const { OtherHub } = await import('../witness/other-hub.ts')
   const log = await new OtherHub(url, systemTimers).log()
   await confirm(log.aid, url, confirmed)

@@ -2,10 +2,11 @@
 import { present } from '../../protocol/encoding/present.ts'
 import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
+import { isHubUrl } from '../core/hub-url.ts'
 import { partsOf, refuseUnusable } from '../data-dir.ts'
 import { whenFree } from '../directory-lock.ts'
 import type { Order } from '../operator/order-shapes.ts'
-import { isWitnessUrl, WITNESS_URL_EXPECTED } from '../operator/witness-orders.ts'
+import { WITNESS_URL_EXPECTED } from '../operator/witness-orders.ts'
 import { print } from '../terminal.ts'
 import { aidOf, noHub, openOffline, order, UsageError } from './commands.ts'
 import { ended, takeEndings } from './signals.ts'
@@ -20,7 +21,7 @@ export async function witness(
     if (isOnce) throw new UsageError('--once goes with run')
     return await order(witnessOrder(what, who, url), config)
   }
-  if (who === undefined || !isWitnessUrl(who)) throw new UsageError('expected the URL of the hub to watch')
+  if (who === undefined || !isHubUrl(who)) throw new UsageError('expected the URL of the hub to watch')
   if (url !== undefined) throw new UsageError(`unexpected argument: ${url}`)
   takeEndings()
   const { runWitness } = await import('../witness/run.ts')
@@ -29,7 +30,7 @@ export async function witness(
 
 /** Takes the supply chain of a stopped hub back from a witness. */
 export async function returnChain(url: string, config: Config): Promise<number> {
-  if (!isWitnessUrl(url)) throw new UsageError(WITNESS_URL_EXPECTED)
+  if (!isHubUrl(url)) throw new UsageError(WITNESS_URL_EXPECTED)
   const { OtherHub } = await import('../witness/other-hub.ts')
   const { takeBack } = await import('../witness/take-back.ts')
   const parts = partsOf(config.dataDir)
@@ -49,7 +50,7 @@ function witnessOrder(what: string | undefined, aid: string | undefined, url?: s
   if (extra !== undefined) throw new UsageError(`unexpected argument: ${extra}`)
   if (what === 'rm') return { command: 'witness', remove: aidOf(aid) }
   if (what === 'add') {
-    if (url !== undefined && !isWitnessUrl(url)) throw new UsageError(WITNESS_URL_EXPECTED)
+    if (url !== undefined && !isHubUrl(url)) throw new UsageError(WITNESS_URL_EXPECTED)
     return { command: 'witness', add: aidOf(aid), ...present({ url }) }
   }
   if (what !== undefined && what !== 'ls') throw new UsageError(`expected ls, add, rm or run, got ${what}`)

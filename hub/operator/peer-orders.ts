@@ -1,7 +1,7 @@
 /** Orders about the hubs that this one is federated with. */
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
-import { isPeerUrl } from '../peers/list.ts'
+import { isHubUrl } from '../core/hub-url.ts'
 import { StoreRefused } from '../store/port.ts'
 import type { OperatorContext, OrderOf, OrderResult } from './order-shapes.ts'
 
@@ -15,7 +15,7 @@ export async function peers(
   peerList.load()
   if (add !== undefined) {
     const log = verifyKel(decodeKel(fromBase64url(add.kel)))
-    if (!isPeerUrl(add.url)) throw new StoreRefused(`${PEER_URL_EXPECTED}, got ${add.url}`)
+    if (!isHubUrl(add.url)) throw new StoreRefused(`${PEER_URL_EXPECTED}, got ${add.url}`)
     if (log.aid === aid) throw new StoreRefused(`${add.url} is this hub itself; name another one`)
     peerList.add({ aid: log.aid, url: add.url, log })
   }

@@ -1,15 +1,12 @@
 /** Orders about witnesses of the supply chain: who may be one, and what each has seen. */
 import { present } from '../../protocol/encoding/present.ts'
+import { isHubUrl } from '../core/hub-url.ts'
 import { type ChainHeld, type ChainStore, chainHeld, heldSentence } from '../core/supply/held.ts'
 import { WITNESSES_MAX } from '../core/supply/witnesses.ts'
 import { StoreRefused } from '../store/port.ts'
 import type { OperatorContext, OrderOf, OrderResult } from './order-shapes.ts'
 
 export const WITNESS_URL_EXPECTED = 'expected the URL of a witness, such as https://hub.example'
-
-export function isWitnessUrl(text: string): boolean {
-  return /^https?:\/\/[^\s\p{C}]+$/u.test(text) && URL.canParse(text)
-}
 
 export async function witnesses(
   { add, url, remove }: OrderOf<'witness'>,
@@ -25,7 +22,7 @@ export async function witnesses(
 }
 
 async function name(aid: string, url: string | undefined, context: OperatorContext): Promise<void> {
-  if (url !== undefined && !isWitnessUrl(url)) throw new StoreRefused(`${WITNESS_URL_EXPECTED}, got ${url}`)
+  if (url !== undefined && !isHubUrl(url)) throw new StoreRefused(`${WITNESS_URL_EXPECTED}, got ${url}`)
   if (aid === context.aid)
     throw new StoreRefused(`${aid} is this hub, which cannot watch itself; name somebody else`)
   if ((await context.agents.findRegistered(aid)) !== undefined)

@@ -13,6 +13,7 @@ import { decodeKel, encodeKel, verifyKel } from '../../protocol/identity/kel.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import type { Alert } from '../core/context.ts'
 import { type Peer, Peers } from '../core/federation/peers.ts'
+import { isHubUrl } from '../core/hub-url.ts'
 
 export const FEDERATION_FILE = 'federation.json'
 export const PEERS_MAX = 64
@@ -25,7 +26,7 @@ const fileShape = z.strictObject({
     .array(
       z.strictObject({
         aid: aidShape,
-        url: z.string().max(URL_CHARS_MAX).refine(isPeerUrl, 'expected an http or https URL'),
+        url: z.string().max(URL_CHARS_MAX).refine(isHubUrl, 'expected an http or https URL'),
         kel: z.string(),
       }),
     )
@@ -35,10 +36,6 @@ const fileShape = z.strictObject({
 /** The list can't be used. */
 export class PeersRefused extends Refusal<'federation'> {
   override name = 'PeersRefused'
-}
-
-export function isPeerUrl(text: string): boolean {
-  return /^https?:\/\/[^\s\p{C}]+$/u.test(text) && URL.canParse(text)
 }
 
 export class PeerList {
