@@ -23,8 +23,8 @@ function insertTask(store: ReturnType<typeof openStore>, i: number, own: string)
   const at = 1_780_000_000_000 + i
   const state = ['ended', 'open', 'declined', 'pending'][i % 4] as string
   store.run(
-    `INSERT INTO interactions (key, id, delegator, peer, side, state, wire, preview, request_cid, started_at, updated_at, deadline_at, numbered, held_to)
-     VALUES (?, ?, ?, ?, 'received', ?, 3, ?, 'bafkrei', ?, ?, ?, 0, 1)`,
+    `INSERT INTO interactions (key, id, delegator, peer, side, state, way, preview, request_cid, started_at, updated_at, deadline_at, numbered, held_to)
+     VALUES (?, ?, ?, ?, 'received', ?, 'sealed', ?, 'bafkrei', ?, ?, ?, 0, 1)`,
     i + 1_000,
     id,
     peer,
