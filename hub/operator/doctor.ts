@@ -24,6 +24,7 @@ import {
   checkSignatures,
   type GivenAddresses,
 } from './doctor-machine.ts'
+import { checkPeers } from './doctor-peers.ts'
 import { checkStore, checkSupply } from './doctor-store.ts'
 import { type LastStart, startAgain } from './last-start.ts'
 import type { RunningState } from './order-shapes.ts'
@@ -125,6 +126,7 @@ async function examineHub(config: Config, given: GivenAddresses, isKnown: boolea
         ? await checkNetwork(config, running, { aid, clockBehind, last })
         : []),
       ...(running === undefined ? [] : checkGiven(given, running)),
+      ...(await checkPeers(dataDir, aid)),
     ]
   } finally {
     lock?.release()

@@ -36,6 +36,14 @@ const fileShape = z.strictObject({
 /** The list can't be used. */
 export class PeersRefused extends Refusal<'federation'> {
   override name = 'PeersRefused'
+  /** What is so, and what to do next. */
+  readonly found: string
+  readonly next: string
+  constructor(found: string, next: string, options?: ErrorOptions) {
+    super('federation', `${found}; ${next}`, options)
+    this.found = found
+    this.next = next
+  }
 }
 
 export class PeerList {
@@ -82,14 +90,11 @@ export class PeerList {
   add(peer: Peer): void {
     const others = this.#peers.all.filter(({ aid }) => aid !== peer.aid)
     if (others.length >= PEERS_MAX)
-      throw new PeersRefused(
-        'federation',
-        `${PEERS_MAX} peers are listed already; take one off: svc-hub peers rm <AID>`,
-      )
+      throw new PeersRefused(`${PEERS_MAX} peers are listed already`, 'take one off: svc-hub peers rm <AID>')
     if (others.some(({ url }) => url === peer.url))
       throw new PeersRefused(
-        'federation',
-        `another peer is listed at ${peer.url}; take it off first: svc-hub peers rm <AID>`,
+        `another peer is listed at ${peer.url}`,
+        'take it off first: svc-hub peers rm <AID>',
       )
     this.#write([...others, peer])
   }
@@ -141,8 +146,8 @@ function readPeers(path: string): Peer[] {
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : wordsOf(error)
     throw new PeersRefused(
-      'federation',
-      `${path} cannot be used: ${why}; correct it, or take it away and list the peers anew: svc-hub peers add <url>`,
+      `${path} cannot be used: ${why}`,
+      'correct it, or take it away and list the peers anew: svc-hub peers add <url>',
       { cause: error },
     )
   }

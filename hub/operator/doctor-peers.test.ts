@@ -1,0 +1,88 @@
+/** The doctor asks each peer who it is, what time it has, and whether it lists this hub. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { encodeKel } from '../../protocol/identity/kel.ts'
+import { IDENTITY_FILE, NEXT_FILE, rotateIdentity } from '../core/identity.ts'
+import { random, startTestHub, type TestHub } from '../testing/hub.ts'
+import { checkPeers } from './doctor-peers.ts'
+
+const HOUR_MS = 3_600_000
+
+let here: TestHub
+let there: TestHub
+beforeEach(async () => {
+  ;[here, there] = [await startTestHub(), await startTestHub()]
+})
+afterEach(async () => {
+  await Promise.all([here.close(), there.close()])
+})
+
+const kelOf = (hub: TestHub): string => toBase64url(encodeKel(hub.running.hub.context.identity.kel.events))
+const list = async (at: TestHub, peer: TestHub, url = peer.url): Promise<unknown> =>
+  await at.running.order({ command: 'peers', add: { url, kel: kelOf(peer) } })
+const found = async (): Promise<string[]> =>
+  (await checkPeers(here.directory, here.aid)).map(({ state, found }) => `${state}: ${found}`)
+
+test('a hub without peers has nothing to say of them', async () => {
+  expect(await found()).toEqual([])
+})
+
+test('two hubs that list each other are well', async () => {
+  await Promise.all([list(here, there), list(there, here)])
+  expect(await found()).toEqual([`ok: ${there.url} is ${there.aid}, lists this hub`])
+})
+
+test('a peer that does not list this hub is named, with what its operator does', async () => {
+  await list(here, there)
+  expect(await found()).toEqual([
+    `wrong: ${there.url} does not list this hub, so neither hands mail on to the other`,
+  ])
+})
+
+test('a peer whose clock is an hour off is named with both clocks to compare', async () => {
+  await Promise.all([list(here, there), list(there, here)])
+  there.clock.advance(HOUR_MS)
+  expect((await found())[0]).toMatch(/^wrong: the clock of .* is 3\d\d\d s ahead of this machine's/)
+})
+
+test('another hub at the address of a peer is not taken for it', async () => {
+  await list(here, there, here.url)
+  expect(await found()).toEqual([`wrong: at ${here.url} another hub answers than ${there.aid}`])
+})
+
+test('a peer that is away, or answers with a page, is named with its address', async () => {
+  const server = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1')
+  await new Promise<void>(done => server.once('listening', done))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  await list(here, there, url)
+  expect((await found())[0]).toMatch(`wrong: ${url} gives no usable answer`)
+  await new Promise(done => server.close(done))
+  expect((await found())[0]).toMatch(`wrong: ${url} gives no usable answer: nothing listens there`)
+})
+
+test('a list that cannot be used is named with its file', async () => {
+  writeFileSync(join(here.directory, 'federation.json'), '{"peers": 1}')
+  expect((await found())[0]).toMatch(/^wrong: .*federation\.json cannot be used/)
+  writeFileSync(join(here.directory, 'federation.json'), '{"peers": []}')
+})
+
+test('a peer that rotated its key is followed, and one that was put back to before it is named', async () => {
+  const before = there.running.hub.context.identity
+  const files = [IDENTITY_FILE, NEXT_FILE].map(file => join(there.directory, file))
+  const kept = files.map(file => readFileSync(file))
+  await there.restart(() => void rotateIdentity(there.directory, before, Date.now, random))
+  const rotated = kelOf(there)
+  await here.running.order({ command: 'peers', add: { url: there.url, kel: toBase64url(before.kelBytes) } })
+  await list(there, here)
+  expect((await found())[0]).toMatch(/lists this hub, has rotated its key, and is followed at its next call$/)
+
+  await there.restart(() => {
+    for (const [at, file] of files.entries()) writeFileSync(file, kept[at] as Uint8Array)
+  })
+  await here.running.order({ command: 'peers', add: { url: there.url, kel: rotated } })
+  expect((await found())[0]).toMatch(/^wrong: .* shows an older key history than the one held/)
+})

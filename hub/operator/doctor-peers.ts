@@ -1,0 +1,74 @@
+/** The doctor on the hubs that this one lists: whether each answers, is who it was, has the time, and lists this hub. */
+import { connectionFault, tlsFault } from '../../protocol/encoding/errors.ts'
+import { type Finding, ok, wrong } from '../../protocol/encoding/finding.ts'
+import { systemNow, systemTimers } from '../../protocol/timers.ts'
+import type { Peer } from '../core/federation/peers.ts'
+import { CLOCK_WINDOW_MS } from '../core/limits.ts'
+import { openPeers, PeersRefused } from '../peers/list.ts'
+import { lookAtPeer, type PeerLook } from '../peers/look.ts'
+
+const CHECK = 'peers'
+const MS_PER_SECOND = 1000
+
+/** One finding a peer; none where none is listed. */
+export async function checkPeers(directory: string, aid: string | undefined): Promise<Finding[]> {
+  try {
+    return await Promise.all(openPeers(directory).peers.all.map(peer => checkPeer(peer, aid)))
+  } catch (error) {
+    if (!(error instanceof PeersRefused)) throw error
+    return [wrong(CHECK, error.found, error.next)]
+  }
+}
+
+async function checkPeer(peer: Peer, aid: string | undefined): Promise<Finding> {
+  try {
+    const look = await lookAtPeer(peer, aid ?? '', { now: systemNow, timers: systemTimers })
+    return judged(peer, look, aid !== undefined)
+  } catch (error) {
+    const fault = tlsFault(error)
+    if (fault !== undefined)
+      return wrong(
+        CHECK,
+        `there is no secure connection to ${peer.url}: ${fault}`,
+        'its operator mends the certificate, or the proxy in front',
+      )
+    return wrong(
+      CHECK,
+      `${peer.url} gives no usable answer: ${connectionFault(error)}`,
+      'ask its operator whether it runs there; a new address is listed with: svc-hub peers add <url>',
+    )
+  }
+}
+
+/** The first thing that keeps the two hubs apart. */
+function judged({ aid, url }: Peer, look: PeerLook, isAskerKnown: boolean): Finding {
+  if (look.log === 'other')
+    return wrong(CHECK, `at ${url} another hub answers than ${aid}`, 'ask its operator for the right address')
+  if (look.log === 'contradicting')
+    return wrong(
+      CHECK,
+      `${url} shows a key history that contradicts the one held`,
+      `ask its operator why; until that is clear: svc-hub peers rm ${aid}`,
+    )
+  const offMs = look.clockAheadMs ?? 0
+  if (Math.abs(offMs) > CLOCK_WINDOW_MS)
+    return wrong(
+      CHECK,
+      `the clock of ${url} is ${Math.round(Math.abs(offMs) / MS_PER_SECOND)} s ${offMs > 0 ? 'ahead of' : 'behind'} this machine's, so signed calls are refused`,
+      'compare both clocks with timedatectl, and set the wrong one',
+    )
+  if (isAskerKnown && !look.isMutual)
+    return wrong(
+      CHECK,
+      `${url} does not list this hub, so neither hands mail on to the other`,
+      'its operator lists it with: svc-hub peers add <url of this hub>',
+    )
+  if (look.log === 'shorter')
+    return wrong(
+      CHECK,
+      `${url} shows an older key history than the one held: it was restored from before a rotation`,
+      'its operator restores the newest backup',
+    )
+  const followed = look.log === 'longer' ? ', has rotated its key, and is followed at its next call' : ''
+  return ok(CHECK, `${url} is ${aid}, lists this hub${followed}`)
+}
