@@ -353,7 +353,7 @@ function showFigures(
   watched: OperatorListener,
   { config, hub, shares, clock }: { config: Config; hub: Hub; shares: Shares; clock: ClockWatch },
 ): void {
-  const { store, now, verifier } = hub.context
+  const { store, now, verifier, peers } = hub.context
   watched.trouble = async () => {
     const { broken, locked } = await store.health()
     if (broken) return 'the store failed'
@@ -376,6 +376,7 @@ function showFigures(
     credits: () => store.creditTotals(),
     isSupplyHalted: async () => (await standstill({ store })) !== undefined,
     clockBehindMs: () => clock.behindMs,
+    peers: () => peers.all.map(({ aid }) => peers.contact(aid)),
     freeBytes: () => freeBytes(config.dataDir),
   })
 }

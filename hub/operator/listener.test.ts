@@ -1,9 +1,13 @@
 /** The operator's listener on a hub that is at work. */
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { encodeKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { defaultLimits, type Limits } from '../core/limits.ts'
 import { type RunningHub, startHub } from '../serve.ts'
 import { callRoute, makeClock, type Target, TestAgent } from '../testing/hub.ts'
@@ -121,6 +125,41 @@ test('counts requests by route and status, refusals by code, mail and commits, a
     expect(text.toLowerCase()).not.toContain(name.toLowerCase())
   hub.hub.polls.endAll()
   await held
+})
+
+/** Where nothing listens any more. */
+async function goneAddress(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return `http://127.0.0.1:${port}`
+}
+
+test('a peer is counted by its place in the list, and the operator reads how it answered', async () => {
+  const { hub, target, directory } = await start(true)
+  const [away, peer] = [new TestAgent(target), await start(false)]
+  const kelOf = (log: VerifiedKel) => toBase64url(encodeKel(log.events))
+  const list = (url: string, log: VerifiedKel) =>
+    orderRunningHub(directory, { command: 'peers', add: { url, kel: kelOf(log) } })
+  await list(await goneAddress(), away.log)
+  await list(peer.hub.url, peer.hub.hub.context.identity.kel)
+  const asked = { prefix: '', bits: 0, afterH: undefined }
+  expect(await hub.hub.federation.bucket(asked, '127.0.0.9')).toMatchObject({ partial: true })
+
+  const { text } = await read(hub, '/metrics')
+  expect(text).toContain('svc_hub_peer_faulty{peer="1"} 1\n')
+  expect(text).toContain('svc_hub_peer_calls_waiting{peer="1"} 0\n')
+  expect(text).not.toContain('svc_hub_peer_answered_seconds{peer="1"}')
+  for (const name of [away.aid, peer.hub.aid, '127.0.0.1']) expect(text).not.toContain(name)
+  const { result } = (await orderRunningHub(directory, { command: 'peers' })) as { result: unknown }
+  const why = 'nothing listens there'
+  expect(result).toMatchObject({
+    peers: [
+      { aid: away.aid, answered_at: null, fault: { why: expect.stringContaining(why) }, waiting: 0 },
+      { aid: peer.hub.aid, fault: { why: expect.stringContaining('not a listed peer') } },
+    ],
+  })
 })
 
 test('says that it is starting until the hub serves', async () => {

@@ -3,6 +3,7 @@
  * address or a mailbox, because a row a correspondent would be a log of who talks to whom.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { PeerContact } from '../core/federation/peers.ts'
 import type { SurplusOf } from '../http/surplus.ts'
 import type { Totals } from '../store/ledger-port.ts'
 import type { GroupCommitted, MailTotals, StoreCounts, StoreHealth } from '../store/port.ts'
@@ -30,6 +31,8 @@ export type Sources = {
   isSupplyHalted: () => Promise<boolean>
   /** Bytes that the file system of the data directory has left. */
   clockBehindMs: () => number
+  /** How each peer answered, in the order of the operator's list. */
+  peers: () => PeerContact[]
   freeBytes: () => Promise<number>
 }
 
@@ -162,6 +165,7 @@ export class Metrics {
       () => sources.clockBehindMs() / MS_PER_SECOND,
     )
     gauge('disk_free_bytes', 'Free bytes on the file system of the data directory', sources.freeBytes)
+    this.#watchPeers(sources)
     new Gauge({
       name: 'svc_hub_signature_engine',
       help: '1 under the engine that checks signatures',
@@ -177,6 +181,32 @@ export class Metrics {
       labelNames: ['release', 'commit'],
       registers: [this.#registry],
     }).set({ release: sources.release, commit: sources.commit }, 1)
+  }
+
+  /** A peer is named by its place in the list, from 1. */
+  #watchPeers({ peers, now }: Sources): void {
+    const gauge = (name: string, help: string, of: (contact: PeerContact) => number | undefined): void => {
+      new Gauge({
+        name: `svc_hub_peer_${name}`,
+        help,
+        labelNames: ['peer'],
+        registers: [this.#registry],
+        collect() {
+          this.reset()
+          for (const [at, contact] of peers().entries()) {
+            const value = of(contact)
+            if (value !== undefined) this.set({ peer: String(at + 1) }, value)
+          }
+        },
+      })
+    }
+    gauge('calls_waiting', 'Calls to a peer that wait or run', ({ waiting }) => waiting)
+    gauge('faulty', '1 while the last call to a peer had no usable answer', ({ fault }) => (fault ? 1 : 0))
+    gauge(
+      'answered_seconds',
+      'Time since a peer answered last; absent where it has not since the start',
+      ({ answeredMs }) => (answeredMs === undefined ? undefined : (now() - answeredMs) / MS_PER_SECOND),
+    )
   }
 }
 

@@ -1,6 +1,8 @@
 /** Orders about the hubs that this one is federated with. */
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
+import type { Peer, PeerContact } from '../core/federation/peers.ts'
 import { isHubUrl } from '../core/hub-url.ts'
 import { StoreRefused } from '../store/port.ts'
 import type { OperatorContext, OrderOf, OrderResult } from './order-shapes.ts'
@@ -21,5 +23,19 @@ export async function peers(
   }
   if (remove !== undefined && !peerList.remove(remove))
     throw new StoreRefused(`${remove} is no peer of this hub; list them with: svc-hub peers ls`)
-  return { aid, peers: known.all.map(({ aid: peer, url, log }) => ({ aid: peer, url, kel_seq: log.seq })) }
+  return { aid, peers: known.all.map(peer => shown(peer, known.contact(peer.aid))) }
 }
+
+/** A hub that does not run has asked nobody. */
+function shown({ aid, url, log }: Peer, { answeredMs, fault, waiting }: PeerContact): OrderResult {
+  return {
+    aid,
+    url,
+    kel_seq: log.seq,
+    answered_at: answeredMs === undefined ? null : momentOf(answeredMs),
+    ...present({ fault: fault && { at: momentOf(fault.ms), why: fault.why } }),
+    waiting,
+  }
+}
+
+const momentOf = (ms: number): string => new Date(ms).toISOString()

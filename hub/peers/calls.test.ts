@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeKel, incept } from '../../protocol/identity/kel.ts'
 import { systemTimers } from '../../protocol/timers.ts'
-import type { Peer } from '../core/federation/peers.ts'
+import { type Peer, Peers } from '../core/federation/peers.ts'
 import { refusedWith } from '../testing/core.ts'
 import { random } from '../testing/hub.ts'
 import { SignedPeerCalls } from './calls.ts'
@@ -19,6 +19,7 @@ let seen: Seen[]
 let answers: Answer[]
 let alerts: Record<string, unknown>[]
 let now: number
+let peers: Peers
 let calls: SignedPeerCalls
 beforeEach(async () => {
   ;[seen, answers, alerts, now] = [[], [], [], 1_800_000_000_000]
@@ -34,7 +35,8 @@ beforeEach(async () => {
   peer = { aid: log.aid, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, log }
   const identity = { aid: log.aid, seq: 0, seed, kel: log, kelBytes: encodeKel(log.events) }
   const alert = (_: string, facts: Record<string, unknown>) => void alerts.push(facts)
-  calls = new SignedPeerCalls({ identity, now: () => now, timers: systemTimers, alert })
+  peers = new Peers()
+  calls = new SignedPeerCalls({ identity, peers, now: () => now, timers: systemTimers, alert })
 })
 afterEach(() => {
   server.closeAllConnections()

@@ -14,7 +14,7 @@ import {
 import type { ReplyOf, RouteRow } from '../../protocol/contract/route.ts'
 import { sign } from '../../protocol/crypto/engine.node.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
-import { wordsOf } from '../../protocol/encoding/errors.ts'
+import { connectionFault, tlsFault } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { decodeKel, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
 import type { Timers } from '../../protocol/timers.ts'
@@ -26,7 +26,7 @@ import type { Alert } from '../core/context.ts'
 import type { Sent } from '../core/destination.ts'
 import type { BucketAsked } from '../core/directory.ts'
 import type { Forwarded, PeerBucket, PeerCalls, StatusAnswer, StatusItem } from '../core/federation/calls.ts'
-import type { Peer } from '../core/federation/peers.ts'
+import type { Peer, Peers } from '../core/federation/peers.ts'
 import type { HubIdentity } from '../core/identity.ts'
 import { CLOCK_WINDOW_MS } from '../core/limits.ts'
 import { Refusal, type RefusalReason } from '../core/refusal.ts'
@@ -63,7 +63,7 @@ type Given = {
   headers: Record<string, string>
   signal: AbortSignal
 }
-type Outside = { identity: HubIdentity; now: () => number; timers: Timers; alert: Alert }
+type Outside = { identity: HubIdentity; peers: Peers; now: () => number; timers: Timers; alert: Alert }
 
 export class SignedPeerCalls implements PeerCalls {
   readonly #outside: Outside
@@ -150,10 +150,16 @@ export class SignedPeerCalls implements PeerCalls {
   async #inTurn<R extends RouteRow>(row: R, peer: Peer, given: Given): Promise<ReplyOf<R>> {
     const turns = this.#turns.get(peer.aid) ?? new Turns()
     this.#turns.set(peer.aid, turns)
+    const contact = this.#outside.peers.contact(peer.aid)
+    contact.waiting += 1
     try {
-      return await turns.take(given.bytes, given.signal, () => this.#ask(row, peer, given))
+      const reply = await turns.take(given.bytes, given.signal, () => this.#ask(row, peer, given))
+      this.#answered(peer)
+      return reply
     } catch (error) {
       throw this.#told(error, row, peer)
+    } finally {
+      contact.waiting -= 1
     }
   }
 
@@ -191,11 +197,12 @@ export class SignedPeerCalls implements PeerCalls {
 
   /** A refusal counts as far as the route names its code. */
   #told(error: unknown, row: RouteRow, peer: Peer): unknown {
-    if (!(error instanceof Refused)) return isOfPeer(error) ? this.#unusable(peer, wordsOf(error)) : error
+    if (!(error instanceof Refused)) return isOfPeer(error) ? this.#unusable(peer, faultOf(error)) : error
     const isNamed = row.codes.includes(error.code) && Object.hasOwn(TOLD, error.code)
     const reason = isNamed ? TOLD[error.code] : undefined
     if (reason === undefined) return this.#unusable(peer, error.message)
-    if (reason === 'notPeer') this.#alert(peer, error.message)
+    if (reason === 'notPeer') this.#missed(peer, error.message)
+    else this.#answered(peer)
     const maxBits = error.members['max_bits']
     return new Refusal(
       reason,
@@ -208,12 +215,19 @@ export class SignedPeerCalls implements PeerCalls {
 
   /** The operator learns what stands between the hubs; a sender only that the other one gave no answer. */
   #unusable(peer: Peer, why: string): Refusal {
-    this.#alert(peer, why)
+    this.#missed(peer, why)
     return unreachable()
   }
 
-  #alert(peer: Peer, why: string): void {
-    const { alert, now } = this.#outside
+  #answered(peer: Peer): void {
+    const contact = this.#outside.peers.contact(peer.aid)
+    contact.answeredMs = this.#outside.now()
+    contact.fault = undefined
+  }
+
+  #missed(peer: Peer, why: string): void {
+    const { alert, now, peers } = this.#outside
+    peers.contact(peer.aid).fault = { ms: now(), why }
     if (now() - (this.#toldAt.get(peer.aid) ?? Number.NEGATIVE_INFINITY) < TOLD_EVERY_MS) return
     this.#toldAt.set(peer.aid, now())
     alert('a peer gave no usable answer', { peer: peer.url, why })
@@ -221,6 +235,8 @@ export class SignedPeerCalls implements PeerCalls {
 }
 
 const unreachable = (): Refusal => new Refusal('homeUnreachable', { retryAfterMs: RETRY_MS })
+
+const faultOf = (error: unknown): string => tlsFault(error) ?? connectionFault(error)
 
 /** No answer, one that is not of this interface, or one that came too late. */
 const isOfPeer = (error: unknown): boolean =>

@@ -4,8 +4,19 @@ import type { VerifiedKel } from '../../../protocol/identity/kel.ts'
 /** `log`: its key history, pinned when the operator listed it and followed since. */
 export type Peer = { readonly aid: string; readonly url: string; readonly log: VerifiedKel }
 
+/** How a peer answered this hub since it started. */
+export type PeerContact = {
+  /** When it answered last. */
+  answeredMs: number | undefined
+  /** Why it gave no usable answer, where that came after. */
+  fault: { ms: number; why: string } | undefined
+  /** Calls to it that wait or run. */
+  waiting: number
+}
+
 export class Peers {
   #byAid: ReadonlyMap<string, Peer> = new Map()
+  readonly #contacts = new Map<string, PeerContact>()
   #followed: (() => void) | undefined
 
   /** In the order of the operator's list. */
@@ -23,6 +34,13 @@ export class Peers {
     if (peer === undefined) return
     this.replace(this.all.map(one => (one === peer ? { ...peer, log } : one)))
     this.#followed?.()
+  }
+
+  /** How this peer has answered. Changes as it does. */
+  contact(aid: string): PeerContact {
+    const held = this.#contacts.get(aid) ?? { answeredMs: undefined, fault: undefined, waiting: 0 }
+    this.#contacts.set(aid, held)
+    return held
   }
 
   /** From here on called when a peer has rotated its key. */
