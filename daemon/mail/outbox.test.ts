@@ -474,6 +474,17 @@ describe('refusals of a hub', () => {
     expect(asked()).toBe(1)
   })
 
+  test('a hub of the recipient that does not answer is named, and asked again as the own hub says', async () => {
+    refuses('home_unreachable', {}, 60_000)
+    await alice.send()
+    const home = bob.hub.identity.aid
+    expect(alice.entry()).toMatchObject({
+      lastError: `the hub of the recipient, ${home}, did not answer`,
+      refusedAs: 'home_unreachable',
+      nextAt: world.clock.ms + 60_000,
+    })
+  })
+
   test('busy strangers wait as long as the hub says, unless a capability is here by now', async () => {
     refuses('strangers_busy', {}, 900_000)
     await alice.send()

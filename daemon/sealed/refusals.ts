@@ -72,6 +72,7 @@ export class Refusals {
       ['too_large_for_stranger', ({ entry, refused }) => this.awaitCapability(entry, asRefused(refused))],
       ['strangers_busy', attempt => this.#waitAsStranger(attempt)],
       ['session_invalid', changeSession],
+      ['home_unreachable', attempt => this.#nameHome(attempt)],
     ])
   }
 
@@ -92,6 +93,16 @@ export class Refusals {
     if (changed) return again(asRefused(refused), 0)
     if (refused.code === 'recipient_unknown') return this.#awaitRecipient(attempt, looked)
     return looked.outcome === 'found' ? again(asRefused(refused)) : awaitDirectory(attempt, looked)
+  }
+
+  /** Which hub did not answer this node's own one; whoever runs it can be asked. */
+  #nameHome({ entry, refused }: RefusedAttempt): Undelivered {
+    const home = this.#parts.peers.find(entry.peer)?.log.home
+    const why =
+      home === undefined
+        ? asRefused(refused)
+        : { ...ownReason(`the hub of the recipient, ${home}, did not answer`), refusedAs: refused.code }
+    return again(why, refused.retryAfterMs)
   }
 
   /** The hub knows no such recipient. What the directory did not say ends nothing, and is no word against anybody. */
