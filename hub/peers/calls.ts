@@ -35,7 +35,8 @@ import { PeerBusy, Turns } from './turns.ts'
 const CALL_MS_MAX = 10_000
 /** An envelope of the largest size needs its time. */
 const FORWARD_MS_MAX = 120_000
-const RETRY_MS = 60_000
+/** A node that meets it again waits longer each time by itself. */
+const RETRY_MS = 10_000
 /** A peer that is away is told of once a minute. */
 const TOLD_EVERY_MS = 60_000
 /** What a peer refuses for the sake of the envelope is told to its sender; anything else is between the hubs. */

@@ -1,6 +1,7 @@
 // project: programs
 
 /** Two hubs that list each other, and a node at each: the built programs, started as their users start them. */
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,9 +14,10 @@ const LOOK_MS = 200
 const LOOKS_MAX = 150
 
 type Reply = Record<string, unknown>
+type Hub = Awaited<ReturnType<World['startHub']>>
 let here: World
 let there: World
-let hubs: { url: string; aid: string }[]
+let hubs: Hub[]
 let bob: string
 
 const alices = (...args: string[]): Promise<Reply> => here.svc('alice', ...args)
@@ -37,7 +39,7 @@ beforeAll(async () => {
     await here.startHub({}, '127.0.0.1:0', ['--admission', 'open']),
     await there.startHub({}, '127.0.0.1:0', ['--admission', 'open']),
   ]
-  const [first, second] = hubs as [{ url: string; aid: string }, { url: string; aid: string }]
+  const [first, second] = hubs as [Hub, Hub]
   await here.hub('peers', 'add', second.url, '--yes', second.aid)
   await there.hub('peers', 'add', first.url, '--yes', first.aid)
   for (const [world, name, hub] of [
@@ -84,8 +86,38 @@ test('a task and its file go from one hub to the other, the answer comes back, a
   expect(readFileSync(join(out, 'numbers.txt'))).toEqual(readFileSync(file))
 })
 
+test('while the hub of the recipient is down the thread names it, and the task arrives once it is back', async () => {
+  const second = hubs[1] as Hub
+  const ended = once(second.child, 'exit')
+  second.child.kill('SIGKILL')
+  await ended
+  const { interaction_id: id } = await alices('delegate', 'bob', 'while you are away')
+  await until(
+    () => alices('thread', String(id)),
+    reply => JSON.stringify(reply).includes(`the hub of the recipient, ${second.aid}, did not answer`),
+  )
+  const shown = async () => ((await here.hub('peers', 'ls'))['peers'] as Reply[])[0]
+  expect(await shown()).toMatchObject({ aid: second.aid, fault: { why: expect.stringContaining('listens') } })
+
+  hubs[1] = await there.startHub({}, new URL(second.url).host)
+  const states: unknown[] = []
+  await until(
+    async () => {
+      const thread = await alices('thread', String(id))
+      states.push(thread['state'])
+      return thread
+    },
+    ({ state }) => state === 'delivered',
+  )
+  expect(states).not.toContain('failed')
+  const { items } = (await bobs('inbox')) as { items: { interaction_id: string }[] }
+  expect(items.filter(({ interaction_id }) => interaction_id === id)).toHaveLength(1)
+  expect(await shown()).toMatchObject({ answered_at: expect.any(String) })
+  expect(await shown()).not.toHaveProperty('fault')
+})
+
 test('a hub that takes the other one off its list hands nothing on to it any more, and says who is listed', async () => {
-  const [, second] = hubs as [{ aid: string }, { aid: string; url: string }]
+  const [, second] = hubs as [Hub, Hub]
   expect(await here.hub('peers', 'rm', second.aid)).toMatchObject({ peers: [] })
   await expect(here.hub('peers', 'rm', second.aid)).rejects.toThrow('is no peer of this hub')
   const alice = String((await alices('status'))['aid'])
