@@ -47,9 +47,12 @@ export type Mail = {
   statuses: Map<string, number>
 }
 
-/** `sends` messages of both kinds: under capabilities from outsiders, under sessions from one who is registered. */
-export async function sendMail(hub: TestHub, sends: number): Promise<Mail> {
-  const recipients = await Promise.all(Array.from({ length: RECIPIENTS }, () => registeredAgent(hub)))
+/**
+ * `sends` messages of both kinds to agents at `home`, by way of `hub`: under capabilities from outsiders, under sessions
+ * from those who are registered at `hub`.
+ */
+export async function sendMail(hub: TestHub, sends: number, home = hub): Promise<Mail> {
+  const recipients = await Promise.all(Array.from({ length: RECIPIENTS }, () => registeredAgent(home)))
   const registered = await Promise.all(Array.from({ length: REGISTERED }, () => registeredAgent(hub)))
   const outsiders = Array.from({ length: 5 }, (_, i) => outsider(i))
   const statuses = new Map<string, number>()
@@ -57,12 +60,12 @@ export async function sendMail(hub: TestHub, sends: number): Promise<Mail> {
     const to = recipients[i % RECIPIENTS] as TestAgent
     const from = outsiders[i % outsiders.length] as Outsider
     const stranger = i % STRANGER_EVERY === 0
-    if (stranger) hub.clock.advance(SESSION_PAUSE_MS)
+    if (stranger) for (const { clock } of new Set([hub, home])) clock.advance(SESSION_PAUSE_MS)
     const session = stranger
       ? await (registered[(i / STRANGER_EVERY) % REGISTERED] as TestAgent).openSession()
       : undefined
     const large = i % LARGE_EVERY === 0
-    const status = await sendOne(hub, from, to, session, large)
+    const status = await sendOne({ hub, home }, from, to, session, large)
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
     if (i % COLLECT_EVERY === COLLECT_EVERY - 1) await Promise.all(recipients.map(collect))
   }
@@ -70,14 +73,14 @@ export async function sendMail(hub: TestHub, sends: number): Promise<Mail> {
 }
 
 async function sendOne(
-  hub: TestHub,
+  { hub, home }: { hub: TestHub; home: TestHub },
   from: Outsider,
   to: TestAgent,
   session: TestSession | undefined,
   large: boolean,
 ) {
   const credential: Credential =
-    session === undefined ? { kind: 1, granted: to.capability(), homeHub: hub.aid } : { kind: 0 }
+    session === undefined ? { kind: 1, granted: to.capability(), homeHub: home.aid } : { kind: 0 }
   const now = hub.clock.now()
   const file = concat(utf8(`content of ${from.file} `), random(large ? LARGE_BYTES : 64))
   const attachments = [{ name: from.file, mediaType: 'text/plain', size: file.length, cid: contentId(file) }]
@@ -114,6 +117,7 @@ async function sendOne(
     headers: {
       'Content-Type': ENVELOPE_TYPE,
       [headers.access]: toBase64url(access),
+      ...(home === hub ? {} : { [headers.home]: home.aid }),
       ...sessionHeaders(session, now, sealed.digest, access),
     },
     body: concat(...parts),
@@ -142,6 +146,28 @@ async function collect(agent: TestAgent): Promise<void> {
   if (messages.length > 0) await agent.call('relayAck', { items: messages.map(({ id }) => ({ id })) })
 }
 
+/** Every form in which the AID of an agent could stand. */
+export function tracesOfAids(aids: readonly string[]): Map<string, Buffer> {
+  const secrets = aids.flatMap((aid): [string, Uint8Array][] => [
+    [`AID ${aid}`, aidBytes(aid)],
+    [`hash of the AID ${aid}`, sha256(aidBytes(aid))],
+    [`hash of the text ${aid}`, sha256(utf8(aid))],
+  ])
+  return new Map(secrets.flatMap(([what, bytes]) => formsOf(what, bytes)))
+}
+
+function formsOf(what: string, bytes: Uint8Array): [string, Buffer][] {
+  const raw = Buffer.from(bytes)
+  const forms: [string, Buffer | string][] = [
+    ['bytes', raw],
+    ['hex', raw.toString('hex')],
+    ['HEX', raw.toString('hex').toUpperCase()],
+    ['base64', raw.toString('base64').replace(/=+$/, '')],
+    ['base64url', raw.toString('base64url')],
+  ]
+  return forms.map(([form, value]) => [`${what} as ${form}`, Buffer.from(value)])
+}
+
 /** Everything that would tell of an outsider, in every form in which it could stand. */
 export function traces(outsiders: readonly Outsider[]): Map<string, Buffer> {
   const found = new Map<string, Buffer>()
@@ -158,18 +184,8 @@ export function traces(outsiders: readonly Outsider[]): Map<string, Buffer> {
       ['task', utf8(task)],
       ['file name', utf8(file)],
     ]
-    for (const [what, bytes] of secrets) {
-      const raw = Buffer.from(bytes)
-      for (const [form, value] of [
-        ['bytes', raw],
-        ['hex', raw.toString('hex')],
-        ['HEX', raw.toString('hex').toUpperCase()],
-        ['base64', raw.toString('base64').replace(/=+$/, '')],
-        ['base64url', raw.toString('base64url')],
-      ] as const) {
-        found.set(`${what} of outsider ${i} as ${form}`, Buffer.from(value))
-      }
-    }
+    for (const [what, bytes] of secrets)
+      for (const [name, form] of formsOf(`${what} of outsider ${i}`, bytes)) found.set(name, form)
   }
   return found
 }

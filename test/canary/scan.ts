@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import { startTestHub } from '../../hub/testing/hub.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { aidBytes } from '../../protocol/identity/aid.ts'
-import { outsider, searchFolder, sendMail, traces } from './canary.ts'
+import { outsider, searchFolder, sendMail, traces, tracesOfAids } from './canary.ts'
 
 export async function scanAfter(sends: number): Promise<void> {
   const hub = await startTestHub()
@@ -28,8 +28,35 @@ export async function scanAfter(sends: number): Promise<void> {
   expect(found.some(place => place.includes('name of outsider 0') && place.includes('hub.db'))).toBe(true)
 
   const mail = await sendMail(hub, sends)
-  expect(mail.statuses.get('queued') ?? 0).toBe(sends)
+  expect(Object.fromEntries(mail.statuses)).toEqual({ queued: sends })
   expect(searchFolder(hub.directory, traces(mail.outsiders))).toEqual([])
   expect(mail.outsiders.filter(one => JSON.stringify(hub.alerts).includes(one.log.aid))).toEqual([])
   await hub.close()
+}
+
+/** The same by way of another hub, which keeps no more, while the home of the recipients learns nobody of there either. */
+export async function scanBothAfter(sends: number): Promise<void> {
+  const [hub, home] = await Promise.all([startTestHub(), startTestHub()])
+  for (const [at, peer] of [
+    [hub, home],
+    [home, hub],
+  ] as const) {
+    const { kelBytes } = peer.running.hub.context.identity
+    await at.running.order({ command: 'peers', add: { url: peer.url, kel: toBase64url(kelBytes) } })
+  }
+  const mail = await sendMail(hub, sends, home)
+  expect(Object.fromEntries(mail.statuses)).toEqual({ queued: sends })
+  const ofOutsiders = traces(mail.outsiders)
+  for (const { directory } of [hub, home]) expect(searchFolder(directory, ofOutsiders)).toEqual([])
+
+  const ofSenders = tracesOfAids(mail.registered.map(({ aid }) => aid))
+  expect(searchFolder(hub.directory, ofSenders).length).toBeGreaterThan(0)
+  expect(searchFolder(home.directory, ofSenders)).toEqual([])
+  const ofRecipients = tracesOfAids(mail.recipients.map(({ aid }) => aid))
+  expect(searchFolder(hub.directory, ofRecipients)).toEqual([])
+  const named = [...ofSenders, ...ofRecipients].filter(([, form]) =>
+    [hub, home].some(({ alerts }) => JSON.stringify(alerts).includes(String(form))),
+  )
+  expect(named).toEqual([])
+  await Promise.all([hub.close(), home.close()])
 }
