@@ -11,6 +11,7 @@ import { SettlementReceipt, settlementKinds } from '../../protocol/proof/payment
 import { Receipt } from '../../protocol/proof/receipt.ts'
 import { faultsOfAccounts, faultsOfPaying } from './accounts.ts'
 import {
+  faultsOfArchive,
   faultsOfFiles,
   faultsOfPushes,
   faultsOfRatings,
@@ -38,6 +39,7 @@ export function faults(world: MatrixWorld): string[] {
     ...faultsOfAccounts(world),
     ...faultsOfPaying(world),
     ...world.sides.flatMap(faultsOfFiles),
+    ...faultsOfArchive(world),
     ...faultsOfRatings(world),
     ...faultsOfPushes(world),
     ...world.sides.flatMap(faultsOfA2a),

@@ -1,10 +1,12 @@
 /** What happens meanwhile: to whoever waits, to the other side, to the hub, to the machine. */
 
+import { setArchived } from '../../daemon/control/archiving.ts'
 import type { Store } from '../../daemon/store/open.ts'
 import { isOver, isRequester } from '../../daemon/tasks/standing.ts'
 import { failWrites } from '../../daemon/testing/failing-store.ts'
 import { DAY_MS, HOUR_MS } from '../../daemon/testing/node.ts'
 import { refusedWith } from '../../daemon/testing/scripted-hub.ts'
+import { heardIn } from './outcomes.ts'
 import { isUpgraded, undoUpgrades } from './release-before.ts'
 import type { Waiting } from './row.ts'
 import type { Side } from './side.ts'
@@ -99,6 +101,25 @@ const own: Column[] = [
       await payMeanwhile(waiting.here)
       await goOn(waiting)
       await restore()
+    },
+  },
+  {
+    name: 'it is restored from a backup that was made while it ran',
+    async happen(waiting) {
+      const restore = waiting.here.backUpBeside()
+      await goOn(waiting)
+      await restore()
+    },
+  },
+  {
+    name: 'its person archives the task',
+    async happen({ here, world, id }) {
+      const interaction = here.ctx.threads.findById(id)
+      if (interaction === undefined) return IMPOSSIBLE
+      const { store, events } = here.ctx
+      const outcome = attempt(() => setArchived(store, events, interaction, true))
+      if (outcome === undefined) world.archived.set(here, { id, heard: heardIn(here, id) })
+      return outcome
     },
   },
   {

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { Answers } from '../../daemon/a2a/answers.ts'
 import { TaskViews } from '../../daemon/a2a/views.ts'
 import { type A2aPushRow, a2aEventsAfter, a2aTaskAt } from '../../daemon/store/a2a.ts'
+import { isArchived } from '../../daemon/store/interactions.ts'
 import type { PaymentRow } from '../../daemon/store/payments.ts'
+import { quoteOf } from '../../daemon/store/quotes.ts'
 import { camelRows } from '../../daemon/store/rows.ts'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import type { Side } from './side.ts'
@@ -90,4 +92,23 @@ export function stuckOutcomes(side: Side): string[] {
     ...kept.map(() => `${name}: a rating is kept for ever`),
     ...pushes.map(() => `${name}: a push is untold for ever`),
   ]
+}
+
+/** How many messages of the other side a task has. */
+export const heardIn = ({ ctx }: Side, id: string): number => {
+  const task = ctx.threads.findById(id)
+  return task === undefined ? 0 : ctx.threads.messages(task.key).filter(one => one.direction === 'in').length
+}
+
+/** What a person put away comes back with whatever is new in it, or wants a yes. */
+export function faultsOfArchive(world: MatrixWorld): string[] {
+  return [...world.archived].flatMap(([side, { id, heard }]) => {
+    const task = side.ctx.threads.findById(id)
+    if (task === undefined || !isArchived(task)) return []
+    const isNew = heardIn(side, id) > heard
+    const wantsYes =
+      (task.side === 'received' && task.state === 'pending') ||
+      quoteOf(side.ctx.store, task.key)?.state === 'open'
+    return isNew || wantsYes ? [`${side.name} keeps ${task.preview} out of sight: ${task.state}`] : []
+  })
 }

@@ -22,7 +22,10 @@ const both = (why: string) => ({ [WITHDRAWS]: why, [PROPOSES]: why })
 
 export const unknown = both('it does not know the task yet')
 export const unsent = { ...unknown, [TAKES_BACK]: 'it has given none yet' }
+const ARCHIVES = 'its person archives the task'
 export const priced = both('to it the task ended with its price')
+/** A price that its own person decides about. */
+export const undecided = { ...priced, [ARCHIVES]: 'it waits for the yes of that person' }
 export const over = both('both have ended the task')
 
 export function delegate(world: MatrixWorld, { to, text = 'a task', ...more }: Delegated): string {

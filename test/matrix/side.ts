@@ -253,6 +253,16 @@ export class Side {
     await this.restart(dir => {
       kept = keptFolder(dir)
     })
+    return this.#putBack(kept)
+  }
+
+  /** The same while the node goes on: what is committed is in the copy. */
+  backUpBeside(): () => Promise<void> {
+    const kept = keptFolder(this.node.dir).filter(({ path }) => !/^run(\/|$)/.test(path))
+    return this.#putBack(kept)
+  }
+
+  #putBack(kept: KeptFolder): () => Promise<void> {
     const madeAt = this.ctx.now()
     const saidBefore = this.world.said.length
     return () => {

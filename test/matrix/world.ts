@@ -67,6 +67,8 @@ export class MatrixWorld extends TestWorld {
   /** What a person asks for once more, since no answer came. */
   again: (() => Promise<unknown>) | undefined
   outside: Outside | undefined
+  /** A task that its person put away, and how many messages of the other side it had then. */
+  readonly archived = new Map<Side, { id: string; heard: number }>()
   granted = 0
   isHubRestored = false
   alice!: Side

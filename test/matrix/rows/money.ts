@@ -1,7 +1,7 @@
 /** Prices, payments and what is given back, each without its answer. */
 import { paymentOf } from '../../../daemon/store/payments.ts'
 import { quoteOf } from '../../../daemon/store/quotes.ts'
-import { delegate, joined, priced, type Row, stage, tell, unknown, type Waiting } from '../row.ts'
+import { delegate, joined, priced, type Row, stage, tell, undecided, unknown, type Waiting } from '../row.ts'
 import type { Side } from '../side.ts'
 import { type MatrixWorld, PRICE } from '../world.ts'
 
@@ -89,7 +89,7 @@ export const money: Row[] = [
   { name: 'a price that a rule pays', cannot: priced, begin: ruled },
   {
     name: 'a quote that nobody has answered',
-    cannot: priced,
+    cannot: undecided,
     async begin(world) {
       const id = await taskQuoted(world)
       if (quoteOf(world.alice.ctx.store, world.alice.node.thread(id).key)?.state !== 'open')

@@ -5,7 +5,7 @@ import { paymentOf } from '../../../daemon/store/payments.ts'
 import { quoteOf } from '../../../daemon/store/quotes.ts'
 import type { JsonValue } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
-import { delegate, joined, priced, type Row, stage, tell, unsent, type Waiting } from '../row.ts'
+import { delegate, joined, type Row, stage, tell, undecided, unsent, type Waiting } from '../row.ts'
 import { COUNT } from '../side.ts'
 import { type MatrixWorld, PRICE } from '../world.ts'
 
@@ -131,7 +131,7 @@ export const agents: Row[] = [
   },
   {
     name: 'a price that a client of A2A was told',
-    cannot: priced,
+    cannot: undecided,
     async begin(world) {
       const id = await clientAsked(world)
       if (toldState(world) !== 'TASK_STATE_AUTH_REQUIRED')
