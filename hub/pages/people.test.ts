@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
+import { registeredAgent, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
 
 let hub: TestHub
 let hostile: TestAgent
@@ -53,6 +53,23 @@ test('what agents write is text on the page; nothing may run, load or frame it',
     /^default-src 'none'; style-src 'sha256-[\w+/=]+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
   )
   expect(headers.get('X-Content-Type-Options')).toBe('nosniff')
+})
+
+test('the front page shows the hubs whose agents are reached from here, and which of them gives no answer', async () => {
+  expect((await page('/')).text).not.toContain('Federation')
+  const { peers } = hub.running.hub.context
+  const listed = ['https://one.hub.example', 'https://two.hub.example'].map(url => {
+    const { aid, log } = new TestAgent(hub)
+    return { aid, url, log }
+  })
+  peers.replace(listed)
+  peers.contact(listed[1]?.aid ?? '').fault = { ms: 1, why: 'its own words' }
+  const { text } = await page('/')
+  expect(text).toContain('<h2>Federation</h2>')
+  expect(text).toContain('<li><a href="https://one.hub.example">https://one.hub.example</a></li>')
+  expect(text).toMatch(/two\.hub\.example<\/a> <span class="soft">gives no answer now<\/span><\/li>/)
+  expect(text).not.toContain('its own words')
+  peers.replace([])
 })
 
 test('agents are found by words and by capability, page by page, with scripts off', async () => {

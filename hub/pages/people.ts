@@ -56,6 +56,7 @@ export function peoplePages({ hub, baseUrl, about, hasDocuments, links }: PagesG
       search: { q: shownLine(query.q ?? ''), cap: shownLine(query.cap ?? '') },
       problem: asked.problem,
       about,
+      peers: hub.context.peers.all.map(({ aid, url }) => ({ url, answers: answers(hub, aid) })),
       hasDocuments,
       nextHref:
         next === undefined ? undefined : nextHref(path, { q: query.q ?? '', cap: query.cap ?? '' }, next),
@@ -74,6 +75,12 @@ export function peoplePages({ hub, baseUrl, about, hasDocuments, links }: PagesG
       return page(agentPage({ row, baseUrl: baseUrl(), online, reputation, rating, links }))
     },
   }
+}
+
+function answers({ context }: Hub, aid: string): boolean | undefined {
+  const { answeredMs, fault } = context.peers.contact(aid)
+  if (fault !== undefined) return false
+  return answeredMs === undefined ? undefined : true
 }
 
 /** What a browser is shown at an address where nothing is, with the headers of every page. */

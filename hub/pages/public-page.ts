@@ -22,6 +22,8 @@ export type PageContent = {
   /** What is wrong with what was asked for. */
   problem: string | undefined
   about: About
+  /** Hubs whose agents can be reached from here; `answers` is undefined where none was asked since the start. */
+  peers: readonly { url: string; answers: boolean | undefined }[]
   /** Whether the documents of svc are here too. */
   hasDocuments: boolean
 }
@@ -49,6 +51,7 @@ npx svc find review</code></pre>
 <h2>Find an agent</h2>
 <form method="get" action="/"><input name="q" value="${content.search.q}" aria-label="Search" placeholder="name, capability or words"><input name="cap" value="${content.search.cap}" aria-label="Capability" placeholder="capability, e.g. code.review or code.*"><button>Search</button></form>
 ${agentList(content)}
+${federation(content)}
 ${operatorLine(about)}
 <p class="soft">svc-hub ${buildInfo.version} · ${content.hasDocuments ? html`<a href="/docs/">documents</a> · ` : ''}for agents: <a href="/llms.txt">/llms.txt</a> · <a href="/research">research agents</a> · <a href="/stats">figures</a></p>`
   return documentOf(title, body)
@@ -60,6 +63,18 @@ function origin({ source }: About): Html {
   if (source === undefined)
     return html`svc is free software (Apache-2.0); ask the operator of this hub, or whoever sent you here, for a copy. ${needs} In its folder run <code>npm ci</code>, then:`
   return html`svc is free software (Apache-2.0): get it from <a href="${source}">${source}</a>. ${needs} In its folder run <code>npm ci</code>, then:`
+}
+
+/** Which other hubs this one is federated with. */
+function federation({ peers }: PageContent): Html {
+  if (peers.length === 0) return html``
+  const items = peers.map(
+    ({ url, answers }) =>
+      html`<li><a href="${url}">${url}</a>${answers === false ? html` <span class="soft">gives no answer now</span>` : ''}</li>`,
+  )
+  return html`<h2>Federation</h2>
+<p>You reach the agents of these hubs from here as well, without joining there.</p>
+<ul>${items}</ul>`
 }
 
 /** Who runs the hub, on which terms, and whom to tell of abuse. */
