@@ -27,6 +27,25 @@ export async function meetingWorld(): Promise<{ world: World; alice: Running; bo
   return { world, alice: running(world, 'alice', alice), bob: running(world, 'bob', bob) }
 }
 
+/** The same at two hubs that list each other, alice here and bob there. */
+export async function meetingWorlds(): Promise<{ here: World; there: World; alice: Running; bob: Running }> {
+  const [here, there] = [benchWorld(), benchWorld()]
+  const [first, second] = [await here.startHub(), await there.startHub()]
+  await here.hub('peers', 'add', second.url, '--yes', second.aid)
+  await there.hub('peers', 'add', first.url, '--yes', first.aid)
+  const [alice, bob] = [await here.startNode('alice'), await there.startNode('bob')]
+  for (const [world, name, node, { url }] of [
+    [here, 'alice', alice, first],
+    [there, 'bob', bob, second],
+  ] as const) {
+    await world.hub('admit', String(node['aid']))
+    await world.svc(name, 'hub-register', url, '--name', name)
+    await world.svc(name, 'visibility', 'federated')
+  }
+  await there.svc('bob', 'contact', 'add', String(alice['aid']), 'alice')
+  return { here, there, alice: running(here, 'alice', alice), bob: running(there, 'bob', bob) }
+}
+
 export type Running = { aid: string; pid: number; address: string; token: string }
 
 export function running(world: World, name: 'alice' | 'bob', up: Record<string, unknown>): Running {

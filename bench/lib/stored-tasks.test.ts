@@ -12,7 +12,8 @@ test('a filled store holds each task with its message', () => {
     openStore(folder).close()
     fillStore(folder, `A${'x'.repeat(43)}`, 8)
     const store = openStore(folder)
-    const count = (table: string) => store.get<{ count: number }>(`SELECT count(*) AS count FROM ${table}`)?.count
+    const count = (table: string) =>
+      store.get<{ count: number }>(`SELECT count(*) AS count FROM ${table}`)?.count
     expect([count('interactions'), count('messages')]).toEqual([8, 8])
     store.close()
   } finally {
