@@ -30,6 +30,8 @@ export const bytesText = (length: number, error?: string) =>
   base64url(n => n === length, `${length} bytes`, error)
 /** base64url of at most `bytesMax` bytes. */
 export const blobText = (bytesMax: number) => base64url(n => n <= bytesMax, `at most ${bytesMax} bytes`)
+/** Text of a form that only its reader judges; `form` names it in the documents. */
+export const textOf = (form: string) => z.string().meta({ description: form })
 /** AID as text, 44 characters of base64url (objects §4). */
 export const aidShape = z
   .string()

@@ -4,7 +4,16 @@
  */
 import * as z from 'zod'
 import { route } from '../../contract/route.ts'
-import { aidShape, blobText, bytesText, count, lineShape, millis, textShape } from '../../contract/shapes.ts'
+import {
+  aidShape,
+  blobText,
+  bytesText,
+  count,
+  lineShape,
+  millis,
+  textOf,
+  textShape,
+} from '../../contract/shapes.ts'
 import { AUTHORIZATION_BYTES_MAX, HOLD_ORDER_BYTES_MAX, REFERENCE_BYTES_MAX } from '../../proof/payment.ts'
 import { END_EXTENSION } from '../../proof/quote.ts'
 import { codes, credits, supplyRecord as record, whole } from './shapes.ts'
@@ -74,7 +83,7 @@ const verifyReply = z.union([
 
 const settled = {
   success: z.literal(true),
-  transaction: z.string(),
+  transaction: textOf('CID'),
   network: z.string(),
   payer: aidShape,
   amount: z.string(),
@@ -100,7 +109,7 @@ const settleWithEndReply = z.union([
 const orderRequest = z.strictObject({ order: blobText(2 * HOLD_ORDER_BYTES_MAX) })
 
 const redemption = z.strictObject({
-  auth_id: z.string(),
+  auth_id: textOf('CID'),
   aid: aidShape,
   amount: credits,
   reference: z.string(),

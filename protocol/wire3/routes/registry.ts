@@ -11,6 +11,7 @@ import {
   lineShape,
   millis,
   plainShape,
+  textOf,
   visibilityShape,
 } from '../../contract/shapes.ts'
 import { KEL_BYTES_MAX } from '../../identity/kel.ts'
@@ -155,7 +156,7 @@ export const registryRoutes = {
     request: z.strictObject({ prefix: blobText(32), bits: count, cursor: bytesText(32).optional() }),
     reply: z.strictObject({
       max_bits: count,
-      entries: z.array(z.strictObject({ h: bytesText(32), box: z.string() })),
+      entries: z.array(z.strictObject({ h: bytesText(32), box: textOf('a box as base64url') })),
       next: bytesText(32).optional(),
       partial: z.boolean().optional(),
     }),

@@ -9,7 +9,7 @@ import {
   STATUS_ITEMS_MAX,
 } from '../../contract/limits.ts'
 import { route } from '../../contract/route.ts'
-import { aidShape, blobText, bytesText, count, millis } from '../../contract/shapes.ts'
+import { aidShape, blobText, bytesText, count, millis, textOf } from '../../contract/shapes.ts'
 import { ENCRYPTION_KEY_BYTES } from '../../identity/keyset.ts'
 import { ENVELOPE_TYPE } from '../headers.ts'
 import { codes, notice } from './shapes.ts'
@@ -21,7 +21,11 @@ const POLL_REPLY_BYTES_MAX = Math.ceil(ENVELOPE_BYTES_MAX / 3) * 4 + 1024 * KIB
 /** The item, its three members and their names. */
 const VALUES_OF_ACK_ITEM = 7
 
-const statusItem = z.strictObject({ rid: z.string(), handle: z.string(), via_hub: aidShape.optional() })
+const statusItem = z.strictObject({
+  rid: textOf('16 bytes as base64url'),
+  handle: textOf('16 bytes as base64url'),
+  via_hub: aidShape.optional(),
+})
 const statusState = z.enum(['queued', 'done', 'unknown'])
 
 /** Routes of mail, wire-3 (Members); times are Unix milliseconds. */
@@ -76,7 +80,9 @@ export const relayRoutes = {
       after_id: count.optional(),
     }),
     reply: z.strictObject({
-      messages: z.array(z.strictObject({ id: count, envelope: z.string(), accepted_at: millis })),
+      messages: z.array(
+        z.strictObject({ id: count, envelope: textOf('an envelope as base64url'), accepted_at: millis }),
+      ),
       more: z.boolean(),
       key_state_notice: notice.optional(),
       key_state_notice_error: z.string().optional(),
@@ -91,7 +97,11 @@ export const relayRoutes = {
     action: 'ack',
     request: z.strictObject({
       items: z.array(
-        z.strictObject({ id: count, handle: z.string().optional(), dack: z.string().optional() }),
+        z.strictObject({
+          id: count,
+          handle: textOf('16 bytes as base64url').optional(),
+          dack: textOf('540 bytes as base64url').optional(),
+        }),
       ),
     }),
     reply: z.strictObject({ acked: count, stored: count }),

@@ -1,7 +1,7 @@
 /** Routes of a hub's supply (hub API §4.4, §6): its signed chain, the epoch of each day, and what its witnesses say. */
 import * as z from 'zod'
 import { route } from '../../contract/route.ts'
-import { aidShape, blobText, bytesText, count, millis, textShape } from '../../contract/shapes.ts'
+import { aidShape, blobText, bytesText, count, millis, textOf, textShape } from '../../contract/shapes.ts'
 import { WITNESS_BYTES_MAX } from '../../proof/witness.ts'
 import { codes, credits, LISTING_WEIGHT, supplyRecord as record, whole } from './shapes.ts'
 
@@ -42,7 +42,7 @@ export const supplyRoutes = {
       ledger_hw: count,
       chain_hw: count,
       seq: count,
-      id: z.string(),
+      id: textOf('CID'),
       record,
     }),
     codes: codes('rate_limited'),
@@ -56,12 +56,12 @@ export const supplyRoutes = {
       limit: whole(4).optional().describe(`whole number 1 to ${ISSUANCE_LIMIT_MAX}, as text`),
     }),
     reply: z.strictObject({
-      chain_did: z.string(),
+      chain_did: textOf('DID of a chain'),
       entries: z.array(
         z.strictObject({
           seq: count,
-          id: z.string(),
-          prev_id: z.string(),
+          id: textOf('CID'),
+          prev_id: textOf('CID'),
           kind: z.string(),
           at: millis,
           aid: aidShape.optional(),
@@ -71,7 +71,7 @@ export const supplyRoutes = {
         }),
       ),
       head_seq: count,
-      head_id: z.string(),
+      head_id: textOf('CID'),
       next: z.string().optional(),
     }),
     codes: codes('rate_limited'),
@@ -80,7 +80,7 @@ export const supplyRoutes = {
     method: 'GET',
     path: '/x402/issuance/head',
     auth: 'none',
-    reply: z.strictObject({ chain_did: z.string(), seq: count, head_id: z.string() }),
+    reply: z.strictObject({ chain_did: textOf('DID of a chain'), seq: count, head_id: textOf('CID') }),
     codes: codes('rate_limited'),
   }),
   checkpoint: route({
@@ -109,7 +109,7 @@ export const supplyRoutes = {
     own: true,
     query: z.strictObject({ old: whole(16).optional(), size: sizeOfTree }),
     reply: z.strictObject({
-      chain_did: z.string(),
+      chain_did: textOf('DID of a chain'),
       old: count,
       size: count,
       proof: hashes.describe('base64url: that the tree of `old` records is where that of `size` began'),
@@ -124,10 +124,10 @@ export const supplyRoutes = {
     own: true,
     query: z.strictObject({ seq: whole(16).optional(), size: sizeOfTree }),
     reply: z.strictObject({
-      chain_did: z.string(),
+      chain_did: textOf('DID of a chain'),
       seq: count,
       size: count,
-      id: z.string(),
+      id: textOf('CID'),
       proof: hashes.describe('base64url: that record `seq` stands in the tree of `size` records'),
     }),
     codes: codes('rate_limited'),
@@ -138,12 +138,12 @@ export const supplyRoutes = {
     path: '/x402/witnesses',
     auth: 'none',
     reply: z.strictObject({
-      chain_did: z.string(),
+      chain_did: textOf('DID of a chain'),
       attestations: z.array(
         z.strictObject({
           witness: aidShape,
           seq: count,
-          head_id: z.string(),
+          head_id: textOf('CID'),
           observed_at: millis,
           attestation: blobText(WITNESS_BYTES_MAX),
           kel: blobText(WITNESS_KEL_BYTES_MAX).optional(),
@@ -171,7 +171,7 @@ export const supplyRoutes = {
     own: true,
     query: z.strictObject({ from: whole(16).optional(), limit: whole(4).optional() }),
     reply: z.strictObject({
-      chain_did: z.string(),
+      chain_did: textOf('DID of a chain'),
       from: count,
       records: z.array(record),
       length: count,
