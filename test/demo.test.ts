@@ -6,6 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { federationSteps } from '../cli/demo/federation-steps.ts'
 import { paySteps } from '../cli/demo/pay-steps.ts'
 import { steps } from '../cli/demo/steps.ts'
 
@@ -32,6 +33,7 @@ function runDemo(folder: string, ...args: string[]): Promise<{ code: number; out
 test.each([
   ['the demo', [], steps, 9],
   ['the demo in which one agent pays the other', ['--pay'], paySteps, 12],
+  ['the demo with three hubs', ['--hubs', '3'], federationSteps, 12],
 ] as const)(
   '%s runs all its steps, prints one object, and leaves neither process nor file behind',
   {

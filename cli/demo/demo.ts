@@ -1,7 +1,8 @@
 /** `svc demo`: the main job on this machine, step by step, each step checked; then it stays up to be looked at. */
 
-import type { Run } from '../command.ts'
+import type { Input, Run } from '../command.ts'
 import { type Io, printReply, UsageRefused } from '../io.ts'
+import { federationSteps } from './federation-steps.ts'
 import { paySteps } from './pay-steps.ts'
 import { openBoth, requireTmux } from './side-by-side.ts'
 import type { Facts, Step } from './step.ts'
@@ -13,7 +14,7 @@ type StepResult = { name: string; ok: boolean; ms: number; detail: string }
 export const demo: Run = async (io, input) => {
   const json = input.flags.has('--json')
   const spoil = input.flags.get('--break')?.[0]
-  const chosen = input.flags.has('--pay') ? paySteps : steps
+  const chosen = chosenSteps(input.flags)
   if (spoil !== undefined && !chosen.some(step => step.name === spoil))
     throw new UsageRefused(
       `expected a step of this demo for --break: ${chosen.map(({ name }) => name).join(', ')}`,
@@ -25,7 +26,13 @@ export const demo: Run = async (io, input) => {
   await using world = new World(builtPrograms(), 'svc-demo-')
   const facts = {} as Facts
   try {
-    const outcomes = await runSteps(io, world, facts, { steps: chosen, json, spoil, stopped: stopped.signal })
+    const outcomes = await runSteps(io, world, facts, {
+      steps: chosen,
+      hubs: chosen === federationSteps ? 'three hubs' : 'a private hub',
+      json,
+      spoil,
+      stopped: stopped.signal,
+    })
     const ok = outcomes.length === chosen.length && outcomes.every(outcome => outcome.ok)
     if (json) printReply(io, { ok, interaction: facts.interaction, steps: outcomes })
     else if (ok && isBoth) await openBoth(world, stopped.signal)
@@ -36,12 +43,24 @@ export const demo: Run = async (io, input) => {
   }
 }
 
-type Options = { steps: readonly Step[]; json: boolean; spoil: string | undefined; stopped: AbortSignal }
+function chosenSteps(flags: Input['flags']): readonly Step[] {
+  if (!flags.has('--hubs')) return flags.has('--pay') ? paySteps : steps
+  if (flags.has('--pay')) throw new UsageRefused('expected --hubs or --pay, not both')
+  return federationSteps
+}
+
+type Options = {
+  steps: readonly Step[]
+  hubs: string
+  json: boolean
+  spoil: string | undefined
+  stopped: AbortSignal
+}
 
 async function runSteps(io: Io, world: World, facts: Facts, options: Options): Promise<StepResult[]> {
   const outcomes: StepResult[] = []
   if (!options.json)
-    io.out('svc demo: a private hub and two nodes on this machine (nothing leaves loopback)\n\n')
+    io.out(`svc demo: ${options.hubs} and two nodes on this machine (nothing leaves loopback)\n\n`)
   for (const [i, step] of options.steps.entries()) {
     if (options.stopped.aborted) break
     const started = performance.now()

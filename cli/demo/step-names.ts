@@ -34,7 +34,28 @@ export const payStepNames = [
   'chains',
 ] as const
 
-export type StepName = (typeof stepNames)[number] | (typeof payStepNames)[number]
+/** Those of the demo with three hubs. */
+export const federationStepNames = [
+  'hubs',
+  'peers',
+  'alice',
+  'bob',
+  'join',
+  'delegate',
+  'forwarded',
+  'reply',
+  'end',
+  'verify',
+  'away',
+  'back',
+] as const
 
-/** Of both demos, each once. */
-export const allStepNames: readonly StepName[] = [...new Set([...stepNames, ...payStepNames])]
+export type StepName =
+  | (typeof stepNames)[number]
+  | (typeof payStepNames)[number]
+  | (typeof federationStepNames)[number]
+
+/** Of all demos, each once. */
+export const allStepNames: readonly StepName[] = [
+  ...new Set([...stepNames, ...payStepNames, ...federationStepNames]),
+]

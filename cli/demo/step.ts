@@ -1,5 +1,5 @@
 /** What the steps of a demo are made of: what they hand on, and the comparison on which each stands. */
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { StepName } from './step-names.ts'
@@ -33,11 +33,15 @@ export function same(what: string, found: unknown, expected: unknown): void {
     throw new Error(`${what}: found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`)
 }
 
-export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
-  for (const deadline = Date.now() + WAIT_MS; ; await pause(POLL_MS)) {
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | undefined>,
+  waitMs = WAIT_MS,
+): Promise<T> {
+  for (const deadline = Date.now() + waitMs; ; await pause(POLL_MS)) {
     const found = await look()
     if (found !== undefined) return found
-    if (Date.now() > deadline) throw new Error(`${what} did not happen within ${WAIT_MS / 1000} s`)
+    if (Date.now() > deadline) throw new Error(`${what} did not happen within ${waitMs / 1000} s`)
   }
 }
 
@@ -74,4 +78,16 @@ export async function refusesAlteredChain(world: World, aid: string): Promise<vo
   const env = { ...world.env('bob'), SVC_HOME: copy }
   const ran = await world.run(world.programs.svc, ['daemon'], env)
   same('exit code of a node with an altered chain', ran.code, 1)
+}
+
+function filesBelow(dir: string): string[] {
+  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .map(name => join(dir, name))
+    .filter(path => statSync(path, { throwIfNoEntry: false })?.isFile())
+}
+
+/** How many files a folder has, and those that hold these bytes. */
+export function filesWith(dir: string, needle: Buffer): { searched: number; found: string[] } {
+  const files = filesBelow(dir)
+  return { searched: files.length, found: files.filter(path => readFileSync(path).includes(needle)) }
 }

@@ -4,11 +4,11 @@
  */
 
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
 import { shellWord } from '../../protocol/shell.ts'
 import {
   type Facts,
+  filesWith,
   getJson,
   refusesAlteredChain,
   rewriteRecord,
@@ -22,7 +22,7 @@ import { stepNames } from './step-names.ts'
 import type { World } from './world.ts'
 
 export const TASK = 'Count the words of this line: the quick brown fox jumps over the lazy dog.'
-const CAPABILITY = 'text.count'
+export const CAPABILITY = 'text.count'
 const bytesIn = (text: string) => Buffer.from(text)
 
 /** The answer of the program that bob's node runs: it reads the prompt and says what it found there. */
@@ -62,7 +62,7 @@ export const alice: Step = {
 
 const answerer = (world: World): string => `${shellWord(world.node)} ${shellWord(world.dir('answer.mjs'))}`
 
-const bob: Step = {
+export const bob: Step = {
   name: 'bob',
   title: 'a node for bob, whose auto-reply answers',
   async run(world, facts, spoiled) {
@@ -117,7 +117,7 @@ const find: Step = {
   },
 }
 
-const delegate: Step = {
+export const delegate: Step = {
   name: 'delegate',
   title: 'task_delegate: one sealed task',
   async run(world, facts, spoiled) {
@@ -136,15 +136,6 @@ const delegate: Step = {
   },
 }
 
-function filesBelow(dir: string): string[] {
-  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .map(name => join(dir, name))
-    .filter(path => statSync(path, { throwIfNoEntry: false })?.isFile())
-}
-
-const holds = (dir: string, needle: Buffer) =>
-  filesBelow(dir).filter(path => readFileSync(path).includes(needle))
-
 const sealed: Step = {
   name: 'sealed',
   title: 'the hub carried it and cannot read it',
@@ -153,13 +144,17 @@ const sealed: Step = {
     if (spoiled) writeFileSync(world.dir('hub', 'planted.txt'), TASK)
     const canary = world.dir('hub', 'canary.tmp')
     writeFileSync(canary, `canary ${TASK}`)
-    same('files with a planted canary', holds(world.dir('hub'), bytesIn(`canary ${TASK}`)).length, 1)
+    same(
+      'files with a planted canary',
+      filesWith(world.dir('hub'), bytesIn(`canary ${TASK}`)).found.length,
+      1,
+    )
     writeFileSync(canary, '')
-    same('files of the hub with the text', holds(world.dir('hub'), needle).length, 0)
-    const inStores =
-      holds(world.dir('alice'), needle).length > 0 && holds(world.dir('bob'), needle).length > 0
+    const { searched, found } = filesWith(world.dir('hub'), needle)
+    same('files of the hub with the text', found.length, 0)
+    const inStores = ['alice', 'bob'].every(name => filesWith(world.dir(name), needle).found.length > 0)
     same('both nodes hold the text', inStores, true)
-    return `${filesBelow(world.dir('hub')).length} files of the hub searched: no word of it`
+    return `${searched} files of the hub searched: no word of it`
   },
 }
 
@@ -171,7 +166,7 @@ type Thread = {
 const threadOf = async (facts: Facts) =>
   (await facts.tools.callTool('task_inbox', { interaction_id: facts.interaction })) as Thread
 
-const reply: Step = {
+export const reply: Step = {
   name: 'reply',
   title: "bob's agent answers by itself",
   async run(world, facts, spoiled) {
@@ -189,7 +184,7 @@ const reply: Step = {
   },
 }
 
-const end: Step = {
+export const end: Step = {
   name: 'end',
   title: 'task_end: both end, a receipt signed by both',
   async run(world, facts, spoiled) {
@@ -207,7 +202,7 @@ const end: Step = {
   },
 }
 
-const verify: Step = {
+export const verify: Step = {
   name: 'verify',
   title: 'the receipt verified offline, with the result file',
   async run(world, facts, spoiled) {

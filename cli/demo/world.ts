@@ -15,6 +15,8 @@ const STOP_WAIT_MS = 3_000
 
 export type Ran = { code: number; stdout: string; stderr: string }
 
+export type StartedHub = { url: string; aid: string; child: ChildProcess; printed: string }
+
 export type Programs = { svc: string; hub: string }
 
 /** The built programs: this one, and the hub beside it, in the checkout or as a package that was installed with it. */
@@ -89,8 +91,17 @@ export class World implements AsyncDisposable {
     return JSON.parse(ran.stdout) as Record<string, unknown>
   }
 
-  async hub(...args: string[]): Promise<Record<string, unknown>> {
-    const ran = await this.run(this.programs.hub, [...args, '--data-dir', this.dir('hub')], this.env('alice'))
+  hub(...args: string[]): Promise<Record<string, unknown>> {
+    return this.hubAt('hub', ...args)
+  }
+
+  /** One `svc-hub` command of the hub whose data directory has this name. */
+  async hubAt(folder: string, ...args: string[]): Promise<Record<string, unknown>> {
+    const ran = await this.run(
+      this.programs.hub,
+      [...args, '--data-dir', this.dir(folder)],
+      this.env('alice'),
+    )
     if (ran.code !== 0) throw new Error(`svc-hub ${args[0]}: ${ran.stderr.trim()}`)
     return JSON.parse(ran.stdout) as Record<string, unknown>
   }
@@ -100,8 +111,9 @@ export class World implements AsyncDisposable {
     more: Record<string, string> = {},
     listen = '127.0.0.1:0',
     flags: readonly string[] = [],
-  ): Promise<{ url: string; aid: string; child: ChildProcess; printed: string }> {
-    const args = [this.programs.hub, 'serve', '--listen', listen, '--data-dir', this.dir('hub'), ...flags]
+    folder = 'hub',
+  ): Promise<StartedHub> {
+    const args = [this.programs.hub, 'serve', '--listen', listen, '--data-dir', this.dir(folder), ...flags]
     const env = this.env('alice', more)
     const child = spawn(this.node, args, { env, stdio: ['ignore', 'pipe', 'ignore'] })
     this.#children.push(child)

@@ -12,6 +12,12 @@ export const otherCommands: readonly CommandRow[] = [
     summary: 'the main job on this machine: a hub, two nodes, one task, its proof',
     flags: [
       on('--pay', 'one agent pays the other: price, hold, work, what was taken or given back'),
+      takes(
+        '--hubs',
+        'N',
+        'three hubs that list each other: a task from one to the next, one of them killed',
+        ['3'],
+      ),
       on('--tui', 'then both inboxes beside each other, where tmux is installed'),
       on('--json', 'print one object instead of lines'),
       takes(

@@ -1,0 +1,173 @@
+/** The steps of the demo with three hubs, of different operators: each compares what it read on another side. */
+
+import { filesWith, getJson, type Step, same, short, until } from './step.ts'
+import { federationStepNames } from './step-names.ts'
+import { alice, bob, CAPABILITY, delegate, end, reply, verify } from './steps.ts'
+import type { StartedHub, World } from './world.ts'
+
+const FOLDERS = ['hub', 'hub2', 'hub3'] as const
+const [ALICES, BOBS] = FOLDERS
+const LATE = 'Count the words of this line: better late than never.'
+/** A hub that gave no answer is asked again after ten seconds, and a hub takes a moment to start. */
+const BACK_WAIT_MS = 60_000
+
+/** What the steps of this demo hand on beside the others. */
+type Federation = { hubs: Map<string, StartedHub>; late: string }
+const own = new WeakMap<World, Federation>()
+function federationOf(world: World): Federation {
+  const held = own.get(world) ?? { hubs: new Map(), late: '' }
+  own.set(world, held)
+  return held
+}
+
+function hubOf(world: World, folder: string): StartedHub {
+  const found = federationOf(world).hubs.get(folder)
+  if (found === undefined) throw new Error(`the hub in ${folder} was not started`)
+  return found
+}
+
+const hubs: Step = {
+  name: 'hubs',
+  title: 'three hubs, each of another operator',
+  async run(world, facts, spoiled) {
+    const { hubs } = federationOf(world)
+    for (const folder of FOLDERS) {
+      const started = await world.startHub({}, '127.0.0.1:0', [], folder)
+      hubs.set(folder, started)
+      if (spoiled) started.child.kill('SIGKILL')
+      const identity = await getJson(`${started.url}/hub/identity`)
+      same('hub AID over HTTP', identity['aid'], started.aid)
+    }
+    facts.hubUrl = hubOf(world, BOBS).url
+    return [...hubs.values()].map(({ url }) => url).join(', ')
+  },
+}
+
+const peers: Step = {
+  name: 'peers',
+  title: 'each operator lists the two others, by their AIDs',
+  async run(world, _facts, spoiled) {
+    for (const at of FOLDERS)
+      for (const other of FOLDERS) {
+        const { url, aid } = hubOf(world, other)
+        if (at !== other && !(spoiled && at === BOBS))
+          await world.hubAt(at, 'peers', 'add', url, '--yes', aid)
+      }
+    for (const at of FOLDERS) {
+      const { hubs } = (await getJson(`${hubOf(world, at).url}/hub/kels`)) as { hubs: { aid: string }[] }
+      const expected = FOLDERS.filter(other => other !== at).map(other => hubOf(world, other).aid)
+      same(`hubs that ${at} lists`, hubs.map(({ aid }) => aid).join(), expected.join())
+    }
+    return 'an AID that its operator confirmed is pinned with its key history'
+  },
+}
+
+const join: Step = {
+  name: 'join',
+  title: 'alice joins the first hub, bob the second',
+  async run(world, facts, spoiled) {
+    await world.hubAt(ALICES, 'admit', facts.alice)
+    if (!spoiled) await world.hubAt(BOBS, 'admit', facts.bob)
+    await world.svc('alice', 'hub-register', hubOf(world, ALICES).url, '--name', 'alice')
+    await world.svc('bob', 'hub-register', hubOf(world, BOBS).url, '--name', 'bob', '--caps', CAPABILITY)
+    for (const name of ['alice', 'bob'] as const) await world.svc(name, 'visibility', 'federated')
+    await world.svc('bob', 'contact', 'add', facts.alice, 'alice')
+    await world.svc('alice', 'contact', 'add', facts.bob, 'bob')
+    const registered = async (folder: string) =>
+      (await getJson(`${hubOf(world, folder).url}/agents/${facts.bob}/kel`))['registered'] === true
+    same('bob is registered at the second hub', await registered(BOBS), true)
+    same('bob is registered at the first hub', await registered(ALICES), false)
+    facts.tools = await (await import('./tool-client.ts')).startToolClient(
+      world.node,
+      [world.programs.svc, 'mcp'],
+      world.env('alice'),
+    )
+    return `alice at ${hubOf(world, ALICES).url}, bob at ${hubOf(world, BOBS).url}`
+  },
+}
+
+const forwarded: Step = {
+  name: 'forwarded',
+  title: 'no hub can read it, and the first one forgot for whom it was',
+  async run(world, facts, spoiled) {
+    const text = Buffer.from('quick brown fox')
+    const recipient = Buffer.from(facts.bob, 'base64url')
+    if (spoiled) await world.hubAt(ALICES, 'admit', facts.bob)
+    let searched = 0
+    for (const folder of FOLDERS) {
+      const files = filesWith(world.dir(folder), text)
+      same(`files of ${folder} with the text`, files.found.length, 0)
+      searched += files.searched
+    }
+    const named = [recipient, Buffer.from(facts.bob)].flatMap(
+      needle => filesWith(world.dir(ALICES), needle).found,
+    )
+    same('files of the first hub that name bob', named.length, 0)
+    same(
+      'files of the second hub that name bob',
+      filesWith(world.dir(BOBS), recipient).found.length > 0,
+      true,
+    )
+    return `${searched} files of three hubs searched`
+  },
+}
+
+const away: Step = {
+  name: 'away',
+  title: "bob's hub is killed; alice's task waits and names it",
+  async run(world, _facts, spoiled) {
+    const hub = hubOf(world, BOBS)
+    if (!spoiled) {
+      const ended = new Promise(resolve => hub.child.once('exit', resolve))
+      hub.child.kill('SIGKILL')
+      await ended
+    }
+    const { interaction_id } = await world.svc('alice', 'delegate', 'bob', LATE)
+    federationOf(world).late = String(interaction_id)
+    await until('the reason in the thread', async () => {
+      const thread = JSON.stringify(await world.svc('alice', 'thread', String(interaction_id)))
+      return thread.includes(`${hub.aid}, did not answer`) ? thread : undefined
+    })
+    return `the thread says that ${short(hub.aid)} did not answer; nothing is lost`
+  },
+}
+
+const back: Step = {
+  name: 'back',
+  title: 'the hub starts again, and the task arrives once',
+  async run(world, _facts, spoiled) {
+    const { hubs, late } = federationOf(world)
+    const before = hubOf(world, BOBS)
+    if (!spoiled) hubs.set(BOBS, await world.startHub({}, new URL(before.url).host, [], BOBS))
+    const arrived = await until(
+      "the task in bob's inbox",
+      async () => {
+        const { items } = (await world.svc('bob', 'inbox')) as { items: { interaction_id: string }[] }
+        const found = items.filter(item => item.interaction_id === late)
+        return found.length > 0 ? found : undefined
+      },
+      spoiled ? undefined : BACK_WAIT_MS,
+    )
+    same('how often it arrived', arrived.length, 1)
+    const { turns } = (await world.svc('bob', 'thread', late)) as { turns: { text: string }[] }
+    same('the task as bob holds it', turns[0]?.text, LATE)
+    return 'word for word, by itself'
+  },
+}
+
+const byName: Readonly<Record<(typeof federationStepNames)[number], Step>> = {
+  hubs,
+  peers,
+  alice,
+  bob,
+  join,
+  delegate,
+  forwarded,
+  reply,
+  end,
+  verify,
+  away,
+  back,
+}
+
+export const federationSteps: readonly Step[] = federationStepNames.map(name => byName[name])
