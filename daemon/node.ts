@@ -7,6 +7,7 @@ import type { OperationInput } from '../protocol/control/operations.ts'
 import { systemNow, systemTimers, type Timers } from '../protocol/timers.ts'
 import { A2aInterface } from './a2a/interface.ts'
 import { A2aSettings } from './a2a/settings.ts'
+import { carriersOf } from './carriers.ts'
 import type { Context, Ground } from './context.ts'
 import { ControlAddress } from './control/address.ts'
 import { AttachmentLinks } from './control/attachments.ts'
@@ -48,7 +49,7 @@ import { systemRandom } from './platform/random.ts'
 import type { Timings } from './platform/timings.ts'
 import type { Wakers } from './platform/waker.ts'
 import { watchFile } from './platform/watched-file.ts'
-import { openTopUps, sealedCarriers } from './sealed/open.ts'
+import { openTopUps } from './sealed/open.ts'
 import { hubRow } from './store/hubs.ts'
 import { storePath } from './store/open.ts'
 import { openAutoReply, openCalls, openReviewUploads, taskParts } from './tasks/open.ts'
@@ -121,7 +122,7 @@ function aboveTheLine(below: Ground, publication: Publication) {
   const config = below.settings.current.modules ?? {}
   const modules = new Modules(below.settings, { ...below, config, publication })
   const topUps = openTopUps(below)
-  const ctx: Context = { ...below, topUps, modules, carriers: sealedCarriers(below) }
+  const ctx: Context = { ...below, topUps, modules, carriers: carriersOf(below) }
   return { ctx, topUps, modules }
 }
 

@@ -533,6 +533,10 @@ export const rooms: Record<string, Room> = {
       'daemon/context.ts',
     ],
   },
+  'daemon/carriers.ts': {
+    purpose: 'the carriers of this build, by the wire of the hubs whose mail they bring',
+    uses: ['daemon/hubs', 'daemon/carrier', 'daemon/context.ts', 'daemon/sealed'],
+  },
   'daemon/mail': {
     purpose: 'messages in and out, whatever carries them',
     uses: [
@@ -661,6 +665,7 @@ export const rooms: Record<string, Room> = {
       'daemon/ground.ts',
       'daemon/tasks',
       'daemon/sealed',
+      'daemon/carriers.ts',
       'daemon/mail',
       'daemon/membership',
       'daemon/control',

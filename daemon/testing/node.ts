@@ -7,12 +7,13 @@ import pino from 'pino'
 import { seeded } from '../../protocol/testing/agents.ts'
 import { systemTimers, type Timers } from '../../protocol/timers.ts'
 import type { Carriers } from '../carrier/carrier.ts'
+import { carriersOf } from '../carriers.ts'
 import type { Context, Ground, Served } from '../context.ts'
 import { openGround } from '../ground.ts'
 import type { Settings } from '../home/settings.ts'
 import { type MailParts, mailParts, openRelay } from '../mail/open.ts'
 import { keyStateOf } from '../membership/open.ts'
-import { openTopUps, sealedCarriers } from '../sealed/open.ts'
+import { openTopUps } from '../sealed/open.ts'
 import { doubtNumbers } from '../store/interactions.ts'
 import { openStore, openStoreAlone, type Store } from '../store/open.ts'
 import { dueEntries, type OutboxEntry, outboxEntry } from '../store/outbox.ts'
@@ -248,7 +249,7 @@ export class TestWorld implements AsyncDisposable {
 
   /** What carries the mail of a node. */
   protected carriersOf(below: Ground): Carriers {
-    return sealedCarriers(below)
+    return carriersOf(below)
   }
 
   #ground(
