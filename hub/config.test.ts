@@ -202,6 +202,11 @@ test('a folder, and a file that is not there, are refused as such, with what to 
   )
 })
 
+test('a hub serves the wire that is named, wherever that is, and this release its own where none is', () => {
+  const read = [readConfig({}, {}), readConfig({ wire: '3' }, {}), fromFile({ wire: 3 })]
+  expect(read.map(({ wires }) => wires)).toEqual([[3], [3], [3]])
+})
+
 test('a wire that is not served is refused with those that are, wherever it is given', () => {
   expect(refusal(() => fromFile({ wire: 2 }))).toBe(`${file}: wire has a value that is not supported; use 3`)
   expect(refusal(() => readConfig({ wire: '2' }, {}))).toMatch(/this release serves wire 3, not wire 2/)

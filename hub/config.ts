@@ -40,7 +40,8 @@ const fileShape = z.strictObject({
 
 export type Listen = { host: string; port: number }
 export type Config = {
-  wire: Wire
+  /** The wires of its listener; a request that says nothing is for the first. */
+  wires: readonly [Wire, ...Wire[]]
   listen: Listen
   baseUrl: string | undefined
   /** Address for figures and health; undefined leaves that listener off. */
@@ -85,7 +86,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
   const operatorListen = strongest('operatorListen', 'operator_listen', file.operator_listen)
   const docs = strongest('docs', 'docs', file.docs)
   const config: Config = {
-    wire: wire === undefined ? (file.wire ?? WIRES[0]) : parseWire(wire),
+    wires: [wire === undefined ? (file.wire ?? WIRES[0]) : parseWire(wire)],
     listen: parseListen(listen ?? { text: LISTEN_DEFAULT, from: 'default' }),
     baseUrl: baseUrl && parseBaseUrl(baseUrl),
     operatorListen: operatorListen && parseListen(operatorListen),
@@ -108,7 +109,7 @@ export function placeOf(flags: ConfigFlags, env: Record<string, string | undefin
 
 /** What holds in a data directory where nothing is said. */
 export const usualConfig = (dataDir: string): Config => ({
-  wire: WIRES[0],
+  wires: [WIRES[0]],
   listen: parseListen({ text: LISTEN_DEFAULT, from: 'default' }),
   baseUrl: undefined,
   dataDir: resolve(dataDir),

@@ -169,7 +169,7 @@ async function serve(
   const clock = new ClockWatch(context, lastMs, log.warn)
   let baseUrl = config.baseUrl ?? ''
   const nameFault = ownNames({ baseUrl: config.baseUrl, listen: config.listen.host })
-  const { line, shares } = openLines([config.wire], {
+  const { line, shares } = openLines(config.wires, {
     hub,
     baseUrl: () => baseUrl,
     nameFault,

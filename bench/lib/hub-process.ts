@@ -8,7 +8,7 @@ const quiet = () => undefined
 
 const running = await startHub({
   config: {
-    wire: 3,
+    wires: [3],
     listen: { host: '127.0.0.1', port: 0 },
     baseUrl: undefined,
     dataDir: directory,

@@ -7,7 +7,7 @@ import { announcement, grantOrder } from './commands.ts'
 
 const local = { host: '127.0.0.1', port: 8088 }
 const config = {
-  wire: 3 as const,
+  wires: [3] as const,
   listen: local,
   baseUrl: undefined,
   dataDir: '/data',

@@ -89,7 +89,13 @@ export async function serve(config: Config, first: FirstStart): Promise<number> 
     onFault: why => log.warn('the service manager was not told', { why }),
   })
   await manager.ready(`serves at ${running.url}`)
-  log.info('started', { version: buildInfo.version, wire: config.wire, url, aid, data_dir: config.dataDir })
+  log.info('started', {
+    version: buildInfo.version,
+    wire: config.wires[0],
+    url,
+    aid,
+    data_dir: config.dataDir,
+  })
   const { code, why } = await Promise.race([ended, broken.promise])
   log.info('stopping', { why })
   await manager.stopping()
@@ -103,7 +109,7 @@ export async function serve(config: Config, first: FirstStart): Promise<number> 
 export function announcement(config: Config, running: Announced, asked?: AdmissionMode): string[] {
   const { url, baseUrl, aid, created, admission, operatorUrl } = running
   const lines = [
-    `svc-hub ${buildInfo.version} serves wire ${config.wire} at ${url}${baseUrl === url ? '' : ` as ${baseUrl}`}`,
+    `svc-hub ${buildInfo.version} serves wire ${config.wires.join(' and ')} at ${url}${baseUrl === url ? '' : ` as ${baseUrl}`}`,
     `hub AID ${aid}`,
     `data in ${config.dataDir}`,
   ]

@@ -83,7 +83,7 @@ function set(directory: string, name: string, value: string): void {
 }
 
 const configOf = (dataDir: string, more: Partial<Config> = {}): Config => ({
-  wire: 3,
+  wires: [3],
   listen: LOCAL,
   baseUrl: undefined,
   dataDir,
@@ -221,7 +221,7 @@ describe('a stopped hub', () => {
   test('behind an address without TLS', async () => {
     const findings = await look(copy(), {
       baseUrl: 'http://hub.example',
-      wire: 3,
+      wires: [3],
       listen: { host: '0.0.0.0', port: 8088 },
     })
     expect(wrongOnes(findings)).toEqual(['base_url'])

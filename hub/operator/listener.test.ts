@@ -35,7 +35,7 @@ async function start(
   const local = { host: '127.0.0.1', port: 0 }
   const hub = await startHub({
     config: {
-      wire: 3,
+      wires: [3],
       listen: local,
       baseUrl: undefined,
       dataDir: directory,

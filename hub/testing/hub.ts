@@ -83,7 +83,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
   const note = (event: string, facts: Record<string, unknown>): void => void alerts.push({ event, facts })
   const start = async (): Promise<RunningHub> => {
     const config: Config = {
-      wire: 3,
+      wires: [3],
       listen: { host: '127.0.0.1', port: 0 },
       baseUrl: options.baseUrl,
       dataDir: directory,
