@@ -83,6 +83,31 @@ describe('a price that a lost copy has paid', () => {
     ])
   })
 
+  test('is not paid again where the hub shows no order for it, and says that', async () => {
+    const { id, archive, madeAtMs } = await paidOnce()
+    world.post.ledger.keepsAuthorizations = false
+    const again = await restored(archive, madeAtMs)
+    await world.turns(6)
+    expect(await holds()).toBe(1)
+    const view = viewOf(again, id)
+    expect(view).toMatchObject({ state: 'open', lost_payments: [{ state: 'unproven', amount: PRICE }] })
+    expect(view?.reason).toContain('(as its hub says without showing an order)')
+  })
+
+  test('is paid again by the rules where it came back', async () => {
+    const id = delegated(alice)
+    const [archive, madeAtMs] = [world.archive(alice.node), world.clock.ms]
+    await world.turns(3)
+    const lost = paidAs(alice, id) ?? ''
+    alice.node.within(() => alice.node.tasks.leaving.cancel(alice.node.thread(lost), ''))
+    await world.turns(4)
+    expect(bob.payment(lost)).toMatchObject({ state: 'ended', moved: 0 })
+    const again = await restored(archive, madeAtMs)
+    await world.turns(6)
+    expect(paidAs(again, id)).toBeDefined()
+    expect(await holds()).toBe(2)
+  })
+
   test('is paid again by a person who says so, and by no other', async () => {
     const { id, archive, madeAtMs } = await paidOnce()
     const again = await restored(archive, madeAtMs)

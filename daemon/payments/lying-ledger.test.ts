@@ -7,6 +7,7 @@ import type { AccountEntry, HubClient } from '../hubs/hub.ts'
 import { HOUR_MS, type TestNode } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { accountFault, keepCheckpoint } from './account.ts'
+import { reopenLost } from './lost-holds.ts'
 import { paymentParts } from './parts.ts'
 import { auditOf } from './x402.ts'
 
@@ -55,6 +56,20 @@ const one = (entry: AccountEntry | undefined, more: Partial<AccountEntry>): Acco
 
 test('an honest one is none', async () => {
   for (const { node } of [alice, bob]) expect(await lying(node, {})()).toBeUndefined()
+})
+
+test('one that came back from a backup is none while what it had given is ordered again', async () => {
+  const { ctx, hub } = bob.node
+  const id = await world.held(alice, bob)
+  const before = world.post.ledger.snapshot()
+  bob.node.say(id, 'violets are blue')
+  await world.turns(3)
+  const compare = () => paymentParts(ctx).comparison.compare(hub, signal())
+  keepCheckpoint(ctx.store, hubAid(), await compare())
+  world.post.ledger.restore(before)
+  world.post.ledger.always('endHold', { kind: 'lost_before' })
+  const view = await compare()
+  expect([view.again, accountFault(view)]).toEqual([true, undefined])
 })
 
 test('a second debit under a payment that was signed, of its amount or of another one', async () => {
@@ -110,6 +125,34 @@ test('a debit that is dated before a person accepted what was shown', async () =
     ...honest,
   ]
   expect(await lying(alice.node, { entries, less: 4 })()).toMatch(/^it took 4 credits by bafkreihd/)
+})
+
+test('a debit before the first comparison, unless it is dated before a person accepted what was shown', async () => {
+  const { ctx } = alice.node
+  auditOf(ctx).accept(hubAid())
+  const acceptedMs = ctx.hubNow()
+  world.pass(1000)
+  const dated = (atMs: number) =>
+    lying(alice.node, {
+      entries: honest => [
+        one(honest[0], {
+          seq: (honest[0]?.seq ?? 0) + 1,
+          atMs,
+          delta: -4,
+          transaction: 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku',
+        }),
+        ...honest,
+      ],
+      less: 4,
+    })
+  expect(await dated(acceptedMs + 1)()).toMatch(/^it took 4 credits by bafkreihd/)
+  expect(await dated(acceptedMs)()).toBeUndefined()
+})
+
+test('nothing is ordered again, and nobody is woken, where a hub has lost nothing', () => {
+  let woken = 0
+  const payments = { wake: () => void woken++ }
+  expect([reopenLost(bob.node.ctx.store, payments as never, []).size, woken]).toEqual([0, 0])
 })
 
 describe('after a restore, a signature by a key', () => {

@@ -51,6 +51,8 @@ test('of what was paid, taken, returned and redeemed each side sees its own', as
       .map(({ kind, amount }) => [kind, amount])
   expect(new Set(kindsOf(alice).map(String))).toEqual(new Set([`paid,${PRICE}`]))
   expect(new Set(kindsOf(bob).map(String))).toEqual(new Set([`received,${PRICE}`]))
+  const [{ atMs } = { atMs: 0 }] = paymentParts(alice.node.ctx).records.signedSince(world.post.log.aid, 0)
+  expect([kindsOf(alice, atMs), kindsOf(alice, atMs + 1)]).toEqual([[['paid', PRICE]], []])
   expect([kindsOf(alice, world.clock.ms + 1), kindsOf(bob, world.clock.ms + 1)]).toEqual([[], []])
   expect(paymentParts(alice.node.ctx).records.signedSince(bob.node.aid, 0)).toEqual([])
   expect([...paymentParts(alice.node.ctx).records.redeemedBefore()]).toEqual([])

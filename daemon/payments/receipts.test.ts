@@ -1,6 +1,7 @@
 /** A receipt of a hub proves its payment, or it is said why not. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { rotate } from '../../protocol/identity/kel.ts'
 import { AUTHORIZATION_LIFE_MAX_MS, Authorization, settlementKinds } from '../../protocol/proof/payment.ts'
 import { seenHeads } from '../store/supply-heads.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
@@ -78,6 +79,23 @@ describe('a receipt', () => {
         }),
       ).toBeUndefined()
   })
+})
+
+test('a receipt under a key that its hub has rotated holds where it was asked for before the new one was seen', async () => {
+  const { receipt, authorization } = await heldPayment()
+  const { ctx, hub } = bob.node
+  world.pass(1000)
+  const keys = { seed: new Uint8Array(32).fill(202), nextSeed: new Uint8Array(32).fill(204) }
+  const log = rotate(hub.identity.log, { ...keys, ts: world.clock.ms })
+  const rotated = { identity: { ...hub.identity, log }, refresh: async () => undefined }
+  const seenAt = ctx.hubNow()
+  const faultOf = (askedAtMs: number) =>
+    paymentParts(ctx).receipts.faultOf(rotated, receipt, {
+      authorization,
+      kinds: [settlementKinds.held],
+      askedAtMs,
+    })
+  expect([await faultOf(seenAt - 1), await faultOf(seenAt)]).toEqual([undefined, 'key_state'])
 })
 
 describe('a payment of which nothing was heard', () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { taskReading } from '../control/parts.ts'
 import { paymentWarnings } from '../control/payment-warnings.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
+import { paymentParts } from './parts.ts'
 import { mayLapse } from './unsettled-holds.ts'
 
 const { signal } = new AbortController()
@@ -57,6 +58,21 @@ test('a hold may have lapsed without an entry from five minutes before its end t
     false,
   ])
   expect(mayLapse(null, end)).toBe(true)
+})
+
+test('the account is read once where the hub has signed every end, and again where it has not', async () => {
+  const { ctx, hub } = alice.node
+  const id = await world.held(alice, bob)
+  await endsUntold(id, 'taken')
+  const reads = async () => {
+    world.post.ledger.asked.length = 0
+    await paymentParts(ctx).unsettled.ask(hub, signal)
+    return world.post.ledger.asked.filter(({ operation }) => operation === 'account').length
+  }
+  world.post.ledger.isOlder = true
+  expect(await reads()).toBe(2)
+  world.post.ledger.isOlder = false
+  expect(await reads()).toBe(1)
 })
 
 test('the reason why a hold is open is said once', async () => {

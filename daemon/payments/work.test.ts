@@ -5,6 +5,7 @@ import { buildEffect } from '../../protocol/proof/effect.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { paymentParts } from './parts.ts'
+import { notePrice, openPrice } from './priced-tasks.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -84,6 +85,42 @@ test('a result waits for the hub, and is told after a minute where it is silent'
   world.post.ledger.heal()
   await world.turns(3)
   expect(bob.payment(id)).toMatchObject({ state: 'ended', moved: PRICE })
+})
+
+test.each([
+  ['its requester takes the price of its start', () => alice, PRICE],
+  ['its provider takes nothing', () => bob, 0],
+])('work that fails after an end was proposed by %s', async (_, by, moved) => {
+  const { node } = by()
+  node.within(() => node.tasks.endings.propose(node.thread(id)))
+  await world.settle()
+  expect(bob.node.thread(id).state).toBe('end_proposed')
+  await work(done('FAILED'))
+  expect(bob.payment(id)).toMatchObject({ state: 'ended', moved })
+})
+
+test('work whose requester ended the task takes the price of its start', async () => {
+  const row = bob.payment(id)
+  if (row !== undefined) bob.payee.begun(row)
+  await world.end({ alice: alice.node, bob: bob.node, id })
+  await world.turns(2)
+  expect(bob.payment(id)).toMatchObject({ state: 'ended', moved: PRICE })
+})
+
+test('a stop ends the wait for the hub: nothing is told, and the order is kept', async () => {
+  world.post.ledger.always('endHold', { kind: 'hang' })
+  const answer = work(done('OK'))
+  const isAsked = () => world.post.ledger.asked.some(({ operation }) => operation === 'endHold')
+  await expect.poll(isAsked).toBe(true)
+  await bob.payee.stop()
+  expect([await answer, bob.payment(id)?.state]).toEqual([undefined, 'ending'])
+})
+
+test('words of a task that is paid for leave no price open, as a stop after the hold may have', () => {
+  const task = bob.node.thread(id)
+  bob.node.within(() => notePrice(bob.node.ctx.store, task, PRICE))
+  bob.node.say(id, 'roses are red')
+  expect(openPrice(bob.node.ctx.store, task)).toBeUndefined()
 })
 
 test('an answer in words waits a minute for the hub', () => {
