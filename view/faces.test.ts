@@ -57,6 +57,38 @@ describe('a node', () => {
     ])
   })
 
+  test.each([
+    ['that is an old copy', { old_copy: true, hub: { ...hub, state: 'stopped' as const } }],
+    ['that has ended', { deactivated: true, hub: { ...hub, state: 'offline' as const } }],
+    ['without a hub', { hub: null, hub_url: null }],
+    ['that no longer talks to its hub', { hub: { ...hub, state: 'stopped' as const } }],
+  ])('%s does not promise that mail leaves by itself', (_what, status) => {
+    const says = (outbox: number) =>
+      banners(viewOf([], { ...status, counts: { ...counts, outbox } }), NOW).find(
+        ({ kind }) => kind === 'queue',
+      )?.says
+    expect([says(1), says(2)]).toEqual(['1 message waits on this machine', '2 messages wait on this machine'])
+  })
+
+  test('that is an old copy names no step at its hub that changes nothing', () => {
+    const faces = banners(viewOf([], { old_copy: true, hub: { ...hub, state: 'stopped' } }), NOW)
+    expect(faces.map(({ next, help }) => [next, help])).toEqual([
+      ['svc status', undefined],
+      ['svc status', undefined],
+    ])
+  })
+
+  test.each(['lost', 'stopped'] as const)('that is %s says nothing of its hub, and what waits', state => {
+    const connection = { state, says: 'no node answers', since: NOW, retryAt: NOW }
+    const offline = { hub: { ...hub, state: 'offline' as const }, counts: { ...counts, outbox: 1 } }
+    const faces = (status: Parameters<typeof statusOf>[0]) =>
+      banners({ ...viewOf([], status), transfers: { sending: new Map(), received: 9 }, connection }, NOW)
+    expect(faces(offline).slice(1)).toMatchObject([
+      { kind: 'queue', says: '1 message waits on this machine' },
+    ])
+    expect(faces({ counts: { ...counts, outbox: 1 } }).slice(1)).toMatchObject([{ kind: 'queue' }])
+  })
+
   test('whose hub is not reached says when it was last heard of', () => {
     const offline = { ...hub, state: 'offline' as const, last_contact_at: NOW - 38_000 }
     expect(banners(viewOf([], { hub: offline }), NOW)[0]?.says).toBe('hub not reached; last heard of 38s ago')

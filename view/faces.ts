@@ -42,15 +42,20 @@ export type Help = {
 export type Face = { kind: FaceKind; tone: Tone; says: string; next?: string; help?: Help }
 
 const STALE_MS = 40_000
+const LOOK_AGAIN: Pick<Face, 'next' | 'help'> = {
+  next: 'svc version',
+  help: { says: 'Look at the hub again', does: { to: 'setting', id: 'hub_look' } },
+}
 
 /** What is wrong or waits now, the worst first; none while all is well. */
 export function banners(view: View, now: number): Face[] {
+  // what a node said of its hub and its mail before it went is old
+  const ofHub = isGone(view) ? [] : [...hubFaces(view, now), ...receivingFaces(view)]
   return [
     ...connectionFaces(view, now),
     ...identityFaces(view),
-    ...hubFaces(view, now),
+    ...ofHub,
     ...queueFaces(view),
-    ...receivingFaces(view),
     ...warningFaces(view),
   ]
 }
@@ -133,8 +138,8 @@ function hubFaces({ status }: View, now: number): Face[] {
       kind: 'hub_stopped',
       tone: 'bad',
       says: `no longer talks to its hub${why}`,
-      next: 'svc version',
-      help: { says: 'Look at the hub again', does: { to: 'setting', id: 'hub_look' } },
+      // an old copy asks no hub before a person has decided
+      ...(status.old_copy ? { next: 'svc status' } : LOOK_AGAIN),
     })
   else if (hub.state === 'registering') faces.push(registering(hub.pow_progress, hub.pow_left_ms))
   else if (hub.state === 'offline') faces.push(unreachable(hub, why, now))
@@ -162,16 +167,27 @@ function unreachable(hub: { last_contact_at: number | null }, why: string, now: 
   return { kind: 'hub_unreachable', tone: 'warn', says: `hub not reached${since}${why}`, next: 'svc doctor' }
 }
 
-function queueFaces({ status }: View): Face[] {
+function queueFaces(view: View): Face[] {
+  const { status } = view
   const held = status?.counts.outbox_held ?? 0
   const waiting = (status?.counts.outbox ?? 0) - held
-  if (waiting + held === 0 || status?.hub?.state === 'online') return []
+  if (waiting + held === 0 || (status?.hub?.state === 'online' && !isGone(view))) return []
+  const [goes, go] = leavesByItself(view)
+    ? [' and goes out by itself', ' and go out by themselves']
+    : ['', '']
   const says = [
-    waiting === 1 && '1 message waits on this machine and goes out by itself',
-    waiting > 1 && `${waiting} messages wait on this machine and go out by themselves`,
+    waiting === 1 && `1 message waits on this machine${goes}`,
+    waiting > 1 && `${waiting} messages wait on this machine${go}`,
     held > 0 && `${held} held back by you`,
   ]
   return [{ kind: 'queue', tone: 'wait', says: says.filter(part => part !== false).join('; ') }]
+}
+
+/** A node that is not there, has no hub, or may not sign sends nothing until a person has done something. */
+const leavesByItself = (view: View): boolean => {
+  const { hub, old_copy, deactivated } = view.status ?? {}
+  if (isGone(view) || old_copy === true || deactivated === true) return false
+  return hub != null && hub.state !== 'stopped'
 }
 
 const receivingFaces = ({ transfers: { received } }: View): Face[] =>

@@ -1,7 +1,7 @@
 /** A view that follows its node. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { Live } from './live.ts'
-import { NoStream } from './node-client.ts'
+import { NoStream, NotTheNode } from './node-client.ts'
 import { listShown, narrowing, taskItems } from './rows.ts'
 import { BOB, Clock, idOf, item, NOW, ScriptedNode, statusOf, threadOf, turn } from './testing.ts'
 
@@ -117,6 +117,21 @@ describe('a view', () => {
     node.isDown = false
     await clock.pass(60_000)
     expect(live.view.connection.state).toBe('live')
+  })
+
+  test('says who answers in the place of a node that was stopped, and what helps', async () => {
+    const node = new ScriptedNode()
+    const { live, clock } = await following(node)
+    node.events = () => {
+      throw new NotTheNode('whoever answers does not know this page', 'svc console')
+    }
+    node.emit('shutdown')
+    await clock.pass(60_000)
+    expect(live.view.connection).toMatchObject({
+      state: 'lost',
+      says: 'whoever answers does not know this page',
+      next: 'svc console',
+    })
   })
 
   test('loads everything anew where too much was missed', async () => {

@@ -8,7 +8,7 @@ import { present } from '../protocol/encoding/present.ts'
 import { beginnings, quotedFor, refusalOf, settingsAsked, wordsOf } from './asked.ts'
 import { clean, type Dirty, isClean, ROWS_ASKED_MAX, retryDelay, soiled } from './coalesce.ts'
 import { HeldView, type Surroundings } from './held-view.ts'
-import { type NodeClient, NodeGone, NoStream } from './node-client.ts'
+import { type NodeClient, NodeGone, NoStream, NotTheNode } from './node-client.ts'
 import { isSameNarrowing, type Replied } from './reduce.ts'
 import type { Narrowed, Side, View } from './state.ts'
 
@@ -378,7 +378,8 @@ export class Live {
     const since = before.state === 'lost' || before.state === 'stopped' ? before.since : this.#around.now()
     const { says, next } = refusalOf(this.#fault, this.#around.now())
     const lost = { state: 'lost' as const, says, since, retryAt, ...present({ next }) }
-    const isStopped = wasStopped || (before.state === 'stopped' && this.#fault instanceof NodeGone)
+    const nobodyAnswers = this.#fault instanceof NodeGone && !(this.#fault instanceof NotTheNode)
+    const isStopped = wasStopped || (before.state === 'stopped' && nobodyAnswers)
     const connection = isStopped ? { state: 'stopped' as const, since, retryAt } : lost
     this.#held.apply({ type: 'connection', connection }, 'soon')
   }

@@ -38,6 +38,11 @@ export class NodeGone extends Failure {
   }
 }
 
+/** Somebody answers where the node did, and has not shown that it is the node of this screen. */
+export class NotTheNode extends NodeGone {
+  override name = 'NotTheNode'
+}
+
 /** The node has no event stream. */
 export class NoStream extends Failure {
   override name = 'NoStream'

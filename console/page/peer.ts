@@ -17,7 +17,7 @@ import {
   TOO_LATE,
 } from '../../protocol/control/page-key.ts'
 import { toHex } from '../../protocol/encoding/bytes.ts'
-import { NodeGone, NodeRefused } from '../../view/node-client.ts'
+import { NodeGone, NodeRefused, NotTheNode } from '../../view/node-client.ts'
 import { gone, plainFetch } from './plain-fetch.ts'
 import { type Call, NotOpen, sealedCall } from './sealed-call.ts'
 
@@ -35,9 +35,6 @@ const CONNECTIONS = 5
 
 const unsure = () =>
   new NodeGone('the node did not say whether it took this; look before you do it again', 'svc status')
-
-/** Who answered has not shown that it is the node. */
-class NotProven extends NodeGone {}
 
 export const newAsked = (): Asked => ({
   host: location.host.toLowerCase(),
@@ -114,7 +111,7 @@ export class Peer {
     try {
       return await this.#ask()
     } catch (error) {
-      if (!(error instanceof NotProven)) throw error
+      if (!(error instanceof NotTheNode)) throw error
       // a browser takes a connection again that another program may have kept; of several at once, others are new
       const others = Array.from({ length: CONNECTIONS }, () => this.#ask())
       return await Promise.any(others).catch(() => Promise.reject(error))
@@ -132,8 +129,8 @@ export class Peer {
     const { proof: given, ...opening } = said as NodeOpening & { proof: unknown }
     if (!isOpening(opening) || !sameHex(nodeProof(key, asked, opening), String(given)))
       throw status === 401
-        ? new NotProven(`whoever answers at ${location.host} does not know this page`, 'svc console')
-        : new NotProven(`another program answers at ${location.host}, not the node`, 'svc up')
+        ? new NotTheNode(`whoever answers at ${location.host} does not know this page`, 'svc console')
+        : new NotTheNode(`another program answers at ${location.host}, not the node`, 'svc up')
     const start = performance.now()
     const time = () => {
       const passed = performance.now() - start
