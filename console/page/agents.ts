@@ -16,6 +16,7 @@ import { faceBlock } from './helping.ts'
 import { button, card, chip, counter, facts, field, isTooLong, sentence, typedIn } from './parts.ts'
 import { back } from './thread.ts'
 import { titles } from './ui.ts'
+import { stillComing } from './upload.ts'
 
 export function agentList(app: App, now: number): Drawn {
   const { agents } = app.view
@@ -209,6 +210,7 @@ function orderForm(app: App, aid: string, agent: Agent | undefined): Drawn {
   const isCall = order.capability !== ''
   const isEmpty = !isCall && order.text.trim() === '' && order.files.trim() === ''
   const isLong = isTooLong(isCall ? order.args : asTask(order.text), textBounds.task)
+  const isComing = !isCall && stillComing(app, aid) !== undefined
   const send = () => void app.delegate(aid)
   return card(
     'Hand over a task',
@@ -231,8 +233,8 @@ function orderForm(app: App, aid: string, agent: Agent | undefined): Drawn {
         { class: 'bar' },
         h(
           'button',
-          { type: 'submit', class: 'main', disabled: order.busy || isEmpty || isLong },
-          order.busy ? 'Sending …' : 'Hand it over',
+          { type: 'submit', class: 'main', disabled: order.busy || isEmpty || isLong || isComing },
+          order.busy ? 'Sending …' : isComing ? 'Waiting for its files …' : 'Hand it over',
         ),
         h('span', { class: 'hint' }, 'Sealed for this agent alone · Ctrl-Enter sends'),
       ),

@@ -26,7 +26,7 @@ import {
   type Ui,
   withPath,
 } from './ui.ts'
-import { giveAll, type Upload, type Uploading } from './upload.ts'
+import { giveAll, stillComing, type Upload, type Uploading } from './upload.ts'
 
 const SAID_FOR_MS = 8_000
 
@@ -243,7 +243,7 @@ export class App {
 
   /** What was written is not with the node yet, or a file is on its way there. */
   get isBehind(): boolean {
-    return this.#kept.isBehind || [...this.ui.uploads.values()].some(going => going.length > 0)
+    return this.#kept.isBehind || [...this.ui.uploads.keys()].some(of => stillComing(this, of) !== undefined)
   }
 
   keepDrafts(): void {
@@ -300,10 +300,17 @@ export class App {
     if (undo !== undefined) this.undo = undo
   }
 
+  /** Whether files of a draft still come; it would go without them. */
+  #awaitsFiles(of: string): boolean {
+    const names = stillComing(this, of)
+    if (names !== undefined) this.say(`not sent yet: ${names} still comes to your node; send it then`, 'warn')
+    return names !== undefined
+  }
+
   async send(id: string): Promise<void> {
     const draft = this.draftOf(id)
     const attach = filesIn(draft)
-    if (draft.busy || (draft.text.trim() === '' && attach.length === 0)) return
+    if (draft.busy || (draft.text.trim() === '' && attach.length === 0) || this.#awaitsFiles(id)) return
     const key = draft.key ?? newKey()
     this.setDraft(id, { busy: true, fault: undefined, key })
     try {
@@ -323,7 +330,7 @@ export class App {
 
   async delegate(aid: string): Promise<void> {
     const order = this.orderOf(aid)
-    if (order.busy) return
+    if (order.busy || (order.capability === '' && this.#awaitsFiles(aid))) return
     const key = order.key ?? newKey()
     this.setOrder(aid, { busy: true, fault: undefined, key })
     try {

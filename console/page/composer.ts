@@ -4,11 +4,13 @@ import type { App } from './app.ts'
 import { filesField } from './files-field.ts'
 import { type Drawn, h } from './h.ts'
 import { counter, isTooLong, typedIn } from './parts.ts'
+import { stillComing } from './upload.ts'
 
 export function composer(app: App, id: string, peer: string): Drawn {
   const draft = app.draftOf(id)
   const isEmpty = draft.text.trim() === '' && draft.files.trim() === ''
   const isLong = isTooLong(draft.text, textBounds.message)
+  const isComing = stillComing(app, id) !== undefined
   return h(
     'form',
     {
@@ -43,8 +45,8 @@ export function composer(app: App, id: string, peer: string): Drawn {
       { class: 'bar' },
       h(
         'button',
-        { type: 'submit', class: 'main', disabled: draft.busy || isEmpty || isLong },
-        draft.busy ? 'Sending …' : 'Send',
+        { type: 'submit', class: 'main', disabled: draft.busy || isEmpty || isLong || isComing },
+        draft.busy ? 'Sending …' : isComing ? 'Waiting for its files …' : 'Send',
       ),
       h(
         'span',

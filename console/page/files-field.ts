@@ -28,7 +28,7 @@ export function filesField(app: App, { of, id, draft, set }: Place): Drawn {
   const count = filesIn(draft).length
   return h(
     'details',
-    { class: 'attach', open: draft.files !== '' },
+    { class: 'attach', open: draft.files !== '' || (app.ui.uploads.get(of) ?? []).length > 0 },
     h('summary', {}, 'Attach files'),
     uploadField(app, of, path => set({ files: withPath(app.filesOf(of), path) })),
     uploaded.length > 0 &&

@@ -13,7 +13,16 @@ import { filesIn } from './ui.ts'
 
 export const FILE_BYTES_MAX = 64 * 1024 * 1024
 
-export type Uploading = { name: string; sent: number; total: number; stop: () => void }
+export type Uploading = {
+  name: string
+  sent: number
+  total: number
+  /** Calls it off; where it was not taken, removes its row. */
+  stop: () => void
+  /** Why the node did not take it; it stays in sight until a person has decided. */
+  fault?: string
+  again?: () => void
+}
 export type Upload = (
   file: File,
   onSent: (bytes: number) => void,
@@ -61,41 +70,97 @@ export function uploadField(app: App, of: string, take: (path: string) => void):
         void giveAll(app, of, files, take)
       },
     }),
-    going.map(({ name, sent, total, stop }, i) =>
-      h(
-        'p',
-        { class: 'line', key: `${i} ${name}` },
-        h('bdi', {}, fileName(name)),
-        h('progress', { max: total, value: sent, 'aria-label': `Uploading ${fileName(name)}` }),
-        h('span', { class: 'soft' }, `${percent(sent, total)} of ${size(total)}`),
-        button('Call it off', stop, { class: 'small', 'aria-label': `Call off ${fileName(name)}` }),
-      ),
-    ),
+    going.map((one, i) => (one.fault === undefined ? onItsWay(one, i) : notTaken(one, i))),
   )
+}
+
+function onItsWay({ name, sent, total, stop }: Uploading, i: number): Drawn {
+  return h(
+    'p',
+    { class: 'line', key: `${i} ${name}` },
+    h('bdi', {}, fileName(name)),
+    h('progress', { max: total, value: sent, 'aria-label': `Uploading ${fileName(name)}` }),
+    h('span', { class: 'soft' }, `${percent(sent, total)} of ${size(total)}`),
+    button('Call it off', stop, { class: 'small', 'aria-label': `Call off ${fileName(name)}` }),
+  )
+}
+
+function notTaken({ name, fault, again, stop }: Uploading, i: number): Drawn {
+  return h(
+    'p',
+    { class: 'line', key: `${i} ${name}` },
+    h('bdi', {}, fileName(name)),
+    h('span', { class: 'fault', role: 'alert' }, `Not taken: ${fault}`),
+    again !== undefined &&
+      button('Try again', again, { class: 'small', 'aria-label': `Try ${fileName(name)} again` }),
+    button('Remove', stop, { class: 'small', 'aria-label': `Remove ${fileName(name)}` }),
+  )
+}
+
+/** Files that still come, by their names; undefined where none does. What is sent now would go without them. */
+export function stillComing(app: App, of: string): string | undefined {
+  const names = (app.ui.uploads.get(of) ?? []).flatMap(one => (one.fault === undefined ? one.name : []))
+  return names.length === 0 ? undefined : names.map(name => fileName(name)).join(', ')
 }
 
 /** Gives files to the node one after the other. */
 export async function giveAll(app: App, of: string, files: readonly File[], take: (path: string) => void) {
-  for (const file of files) {
-    if (file.size > FILE_BYTES_MAX) app.say(`${fileName(file.name)} is larger than 64 MiB`, 'bad')
-    else if (filesIn(app.filesOf(of)).length >= FILES_MAX)
-      return app.say(`a message takes ${FILES_MAX} files; ${fileName(file.name)} is not among them`, 'bad')
+  if (app.filesOf(of).busy)
+    return app.say('this is being sent; attach the file to what you write next', 'warn')
+  for (const [i, file] of files.entries()) {
+    if (file.size > FILE_BYTES_MAX) leave(app, of, { file, fault: 'it is larger than 64 MiB' })
+    else if (filesIn(app.filesOf(of)).length >= FILES_MAX) return app.say(tooMany(files.slice(i)), 'bad')
     else await give(app, of, file, take)
   }
 }
 
+function tooMany([first, ...others]: readonly File[]): string {
+  const name = fileName(first?.name ?? '')
+  const which = others.length === 0 ? `${name} is` : `${name} and ${others.length} more are`
+  return `a message takes ${FILES_MAX} files; ${which} not among them`
+}
+
+type Left = { file: File; fault: string; again?: () => void }
+
+/** A row for a file that was not taken. */
+function leave(app: App, of: string, { file, fault, again }: Left): void {
+  const stop = () =>
+    app.setUploads(
+      of,
+      (app.ui.uploads.get(of) ?? []).filter(one => one !== row),
+    )
+  const retry = again && {
+    again: () => {
+      stop()
+      again()
+    },
+  }
+  const row: Uploading = { name: file.name, sent: 0, total: Math.max(1, file.size), stop, fault, ...retry }
+  app.setUploads(of, [...(app.ui.uploads.get(of) ?? []), row])
+}
+
 async function give(app: App, of: string, file: File, take: (path: string) => void): Promise<void> {
-  const without = () => (app.ui.uploads.get(of) ?? []).filter(one => one.stop !== stop)
+  const without = () => (app.ui.uploads.get(of) ?? []).filter(one => one.stop !== callOff)
   const show = (sent: number) =>
-    app.setUploads(of, [...without(), { name: file.name, sent, total: Math.max(1, file.size), stop }])
+    app.setUploads(of, [
+      ...without(),
+      { name: file.name, sent, total: Math.max(1, file.size), stop: callOff },
+    ])
+  let isOff = false
   const { done, stop } = app.upload(file, sent => show(sent))
+  const callOff = () => {
+    isOff = true
+    stop()
+  }
   show(0)
   try {
     const path = await done
     app.ui.given.set(path, file.size)
     take(path)
   } catch (error) {
-    app.say(error instanceof Error ? error.message : 'the file was not taken', 'warn')
+    const fault = error instanceof Error ? error.message : 'the file was not taken'
+    if (isOff) app.say(fault, 'warn')
+    else leave(app, of, { file, fault, again: () => void giveAll(app, of, [file], take) })
   } finally {
     app.setUploads(of, without())
   }

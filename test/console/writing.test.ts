@@ -48,11 +48,6 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
     const path = join(folder('drafts'), `${name}.json`)
     return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { text: string }) : undefined
   }
-  /** Every file below a folder, wherever the node keeps it. */
-  const uploads = () =>
-    readdirSync(folder('.'), { recursive: true, encoding: 'utf8' }).filter(path =>
-      /uploads\/[0-9a-f]{32}\/./.test(path),
-    )
 
   test('a draft is kept by the node, over a crash of the page, and nothing of it by the browser', async () => {
     const first = await open()
@@ -331,29 +326,6 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
       ...Object.fromEntries(expected),
       'part 0 (2).txt': 'another part 0',
     })
-    await context.close()
-  })
-
-  test('an upload shows how far it is and can be called off, which leaves nothing', async () => {
-    const { page, context } = await open()
-    const before = uploads()
-    const path = join(world.lab.folder, 'slow.bin')
-    writeFileSync(path, Buffer.alloc(20 * MB))
-    const devtools = await context.newCDPSession(page)
-    await devtools.send('Network.emulateNetworkConditions', {
-      offline: false,
-      latency: 0,
-      downloadThroughput: -1,
-      uploadThroughput: 400_000,
-    })
-    await page.getByText('Attach files').click()
-    await page.getByLabel(/Files from this browser/).setInputFiles(path)
-    await page.getByText('0 % of 20.0 MB').waitFor()
-    await page.getByText(/^[1-9]\d? % of 20.0 MB/).waitFor()
-    await page.getByRole('button', { name: 'Call off slow.bin' }).click()
-    await page.getByRole('status').getByText('The upload was called off').waitFor()
-    await page.getByRole('progressbar').waitFor({ state: 'detached' })
-    await until('nothing is left', () => uploads().length === before.length)
     await context.close()
   })
 
