@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { concat, equal, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
-import { KelInvalid, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import { encodeKel, KelInvalid, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import {
   Attestation,
   counterSignatureHolds,
@@ -18,6 +18,7 @@ import {
   requesterCommitment,
   verifyReceipt,
 } from '../../protocol/proof/receipt.ts'
+import type { SourceReviews, ToldReview } from '../store/peer-review-port.ts'
 import type { Reputation } from '../store/port.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { HubContext } from './context.ts'
@@ -27,6 +28,13 @@ import { Refusal } from './refusal.ts'
 
 const REVIEWER_BYTES = 16
 const REVIEWER_LABEL = 'svc-hub-reviewer/v1'
+
+/** What a peer is told in one answer; the first of it may be larger. */
+const TOLD_MAX = 100
+const TOLD_BYTES_MAX = 2 * 1024 * 1024
+
+/** `peers`: what the hubs of the operator's list attest. */
+export type FullReputation = Reputation & { peers: SourceReviews[] }
 
 export type ReviewUpload = { receipt: Uint8Array; review: Uint8Array; rsalt: Uint8Array }
 
@@ -58,7 +66,7 @@ export class Reviews {
     if (nowMs > end + limits.reviewWindowMs) throw new Refusal('reviewWindowClosed')
     if (provider === requester || end > nowMs + CLOCK_WINDOW_MS) throw new Refusal('receiptNotReviewable')
     if (await store.hasReview(provider, interactionId)) throw new Refusal('reviewExists')
-    await this.#checkSignatures(signer.log, reviewable, address)
+    const log = await this.#checkSignatures(signer.log, reviewable, address)
     const attestation = Attestation.sign(identity.seed, {
       receiptDigest: review.receiptDigest,
       reviewHash: receiptBodyHash(given.review),
@@ -74,16 +82,19 @@ export class Reviews {
       receipt: Receipt.encode(receipt),
       review: given.review,
       attestation: Attestation.encode(attestation),
+      kel: encodeKel(log.events),
+      home: log.home === identity.aid ? undefined : log.home,
     })
     if (!added) throw new Refusal('reviewExists')
     return attestation
   }
 
+  /** The key history of the provider, where both signatures hold. */
   async #checkSignatures(
     requester: VerifiedKel,
     { receipt, counter, providerKel }: ReviewableReceipt,
     address: string,
-  ): Promise<void> {
+  ): Promise<VerifiedKel> {
     const { provider, end, providerKelSeq } = receipt.body
     const log = await this.#providerLog({ aid: provider, events: providerKel, address })
     const holds =
@@ -92,6 +103,7 @@ export class Reviews {
       verifyReceipt(receipt, log) !== undefined &&
       counterSignatureHolds(counter, receipt, requester)
     if (!holds) throw new Refusal('receiptNotReviewable')
+    return log
   }
 
   /** The longest valid log of the provider: the one that came along, or the one held here. */
@@ -120,8 +132,20 @@ export class Reviews {
     return new Uint8Array(tag.subarray(0, REVIEWER_BYTES))
   }
 
-  async reputation(provider: string): Promise<Reputation> {
-    return await this.#context.store.reputation(provider)
+  async reputation(provider: string): Promise<FullReputation> {
+    const { store, peers } = this.#context
+    const hubs = peers.all.map(({ aid }) => aid)
+    const [own, sources] = await Promise.all([
+      store.reputation(provider),
+      store.peerReputation(provider, hubs),
+    ])
+    return { ...own, peers: sources }
+  }
+
+  /** What a peer is told of the reviews given here, after what it was told before. */
+  async told(peer: string, after: number): Promise<{ told: ToldReview[]; more: boolean }> {
+    const query = { peer, after, limit: TOLD_MAX, bytesMax: TOLD_BYTES_MAX }
+    return await this.#context.store.toldReviews(query)
   }
 }
 
@@ -136,7 +160,7 @@ function decode(given: ReviewUpload): { reviewable: ReviewableReceipt; review: R
 }
 
 /** Whether the key of this state had not been replaced before the task ended. */
-function inForce(log: VerifiedKel, seq: number, endMs: number): boolean {
+export function inForce(log: VerifiedKel, seq: number, endMs: number): boolean {
   const successor = log.events[seq + 1]
   return seq <= log.seq && (successor === undefined || endMs <= successor.body.ts + CLOCK_WINDOW_MS)
 }

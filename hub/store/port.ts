@@ -4,6 +4,7 @@
  */
 import { Failure, Refusal, systemCode } from '../../protocol/encoding/errors.ts'
 import type { LedgerStore } from './ledger-port.ts'
+import type { PeerReviewStore } from './peer-review-port.ts'
 import type { WitnessStore } from './witness-port.ts'
 
 /** The disk is full: sends are refused, everything that makes room goes on. */
@@ -244,6 +245,9 @@ export type StoredReview = {
   receipt: Uint8Array
   review: Uint8Array
   attestation: Uint8Array
+  /** The key history of the provider, and the hub that its last event names. */
+  kel: Uint8Array
+  home: string | undefined
 }
 
 /** `ratings` is the sum of all ratings, `mostOfOne` the number of reviews by the reviewer with the most. */
@@ -259,7 +263,7 @@ export interface LocalStore {
   giveUpReserve(): Promise<boolean>
 }
 
-export interface Store extends LedgerStore, WitnessStore {
+export interface Store extends LedgerStore, PeerReviewStore, WitnessStore {
   /** Undefined where the rows lie elsewhere. */
   readonly local: LocalStore | undefined
   /** Queues an envelope. */
@@ -311,7 +315,10 @@ export interface Store extends LedgerStore, WitnessStore {
   counts(seenSinceMs: number): Promise<StoreCounts>
 
   hasReview(provider: string, interaction: Uint8Array): Promise<boolean>
-  /** Keeps a review; false when its interaction has one. */
+  /**
+   * Keeps a review; false when its interaction has one. Peers are told of it where its provider is registered here and
+   * more than `hub-local`; of one that is not registered here, `home` alone is told.
+   */
   addReview(review: StoredReview): Promise<boolean>
   reputation(provider: string): Promise<Reputation>
 

@@ -18,7 +18,8 @@ const CREDIT_TABLES = ['ledger_account', 'ledger_transfer', 'supply_record', 'su
 const REGISTRY_TABLES = ['agent', 'account', 'directory', ...CREDIT_TABLES]
 /** Tables that tell of credits, and tables of mail and reviews, to which nothing of them may lead. */
 const LEDGER = /^(ledger|supply)_/
-const MAIL = /^(envelope|digest|digest_new|delivery|capability_use|revocation|review|mailbox)$/
+const MAIL =
+  /^(envelope|digest|digest_new|delivery|capability_use|revocation|review|told_review|peer_review|mailbox)$/
 const LARGE_CONTENT_BYTES = 70_000
 const LARGE_EVERY = 97
 /** Shorter texts are words. */

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { ledgerRules } from './contract/ledger-rules.ts'
 import { mailRules } from './contract/mail-rules.ts'
 import { operatorRules } from './contract/operator-rules.ts'
+import { peerReviewRules } from './contract/peer-review-rules.ts'
 import { registryRules } from './contract/registry-rules.ts'
 import { witnessRules } from './contract/witness-rules.ts'
 import { type Open, type Rule, World } from './contract/world.ts'
@@ -15,6 +16,7 @@ export { agentRow } from './contract/world.ts'
 export const contract = {
   mail: mailRules,
   registry: registryRules,
+  peerReviews: peerReviewRules,
   operator: operatorRules,
   ledger: ledgerRules,
   witness: witnessRules,

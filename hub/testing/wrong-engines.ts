@@ -164,6 +164,33 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
     breaks: 'finds by capability',
     changes: store => ({ listAgents: query => store.listAgents({ ...query, onlyPublic: false }) }),
   },
+  'that tells peers whatever it has': {
+    rules: 'peerReviews',
+    breaks: 'tells of an agent that is registered elsewhere its home alone',
+    changes: store => ({
+      async toldReviews(query) {
+        const [page, other] = await Promise.all([
+          store.toldReviews(query),
+          store.toldReviews({ ...query, peer: 'hub-peer' }),
+        ])
+        return page.told.length > 0 ? page : other
+      },
+    }),
+  },
+  'that reads a peer from further back': {
+    rules: 'peerReviews',
+    breaks: 'counts what is told again once',
+    changes: store => {
+      const read = new Map<string, number>()
+      return {
+        async takePeerReviews(given) {
+          read.set(given.hub, given.fedSeq)
+          return await store.takePeerReviews(given)
+        },
+        peerReviewsRead: async hub => read.get(hub) ?? (await store.peerReviewsRead(hub)),
+      }
+    },
+  },
   'whose floors fall': {
     rules: 'operator',
     breaks: 'keeps accounts, floors that only rise',

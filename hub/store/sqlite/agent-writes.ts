@@ -3,6 +3,7 @@ import type { ForkProof, PutAgent, PutAgentResult } from '../port.ts'
 import type { Database } from './database.ts'
 import { addMailbox, emptyMailbox } from './mail-writes.ts'
 import { takeSignUp } from './sign-ups.ts'
+import { retellReviews } from './told-reviews.ts'
 
 /** What an agent had published and takes back is overwritten where it stood; of mail, which is sealed, nothing is. */
 export function putAgent(db: Database, change: PutAgent): PutAgentResult {
@@ -14,10 +15,12 @@ export function putAgent(db: Database, change: PutAgent): PutAgentResult {
   }
 }
 
+type Held = { number: number; version: number; registered: number; visibility: string }
+
 function putRow(db: Database, change: PutAgent): PutAgentResult {
   const { row } = change
-  const held = db.one<{ number: number; version: number }>(
-    'SELECT number, version FROM agent WHERE aid = ?',
+  const held = db.one<Held>(
+    'SELECT number, version, registered, visibility FROM agent WHERE aid = ?',
     row.aid,
   )
   if ((held?.version ?? 0) !== row.version) return { outcome: 'conflict' }
@@ -30,6 +33,8 @@ function putRow(db: Database, change: PutAgent): PutAgentResult {
   db.run('DELETE FROM directory WHERE agent = ?', number)
   indexCaps(db, row)
   indexTerms(db, row, change.terms)
+  const before = { registered: held?.registered === 1, visibility: held?.visibility ?? '' }
+  retellReviews(db, row.aid, { before, now: row })
   if (change.entry !== undefined)
     db.run(
       'INSERT OR REPLACE INTO directory (h, agent, box) VALUES (?, ?, ?)',

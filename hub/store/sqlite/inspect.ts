@@ -8,6 +8,7 @@ import { type Database, integrityFaults, openAlone, openReader, openWriter } fro
 import { readSnapshot, readSupplyHead, readSupplyRecords } from './ledger-reads.ts'
 import { skipIds } from './mail-writes.ts'
 import { migrate, readMigrations, schemaNumber } from './migrate.ts'
+import { skipFedSeqs } from './told-reviews.ts'
 import { namedWitnesses, witnessReads } from './witness-store.ts'
 
 /** From this schema on a store has a ledger. */
@@ -86,6 +87,7 @@ export function raiseRestored(
     putSetting(db, { name: RESTORED_SETTING, value: String(given.nowMs) })
     putSetting(db, { name: AWAITED_SETTING, value: JSON.stringify(namedWitnesses(db)) })
     skipIds(db, IDS_SKIPPED)
+    skipFedSeqs(db, IDS_SKIPPED)
     db.exec('COMMIT')
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } finally {

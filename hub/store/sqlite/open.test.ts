@@ -7,11 +7,13 @@ import { systemRandom } from '../../core/random.ts'
 import { lockDirectory } from '../../directory-lock.ts'
 import { StoreRefused } from '../port.ts'
 import { openReader, openWriter } from './database.ts'
+import { raiseRestored } from './inspect.ts'
 import { migrate, readMigrations, schemaNumber } from './migrate.ts'
 import { openStore } from './open.ts'
 import { hotQueries } from './reads.ts'
 import { reviewQueries } from './review-store.ts'
 import { signUpQueries } from './sign-ups.ts'
+import { toldQueries } from './told-reviews.ts'
 
 const outside = { timers: systemTimers, random: systemRandom }
 
@@ -140,6 +142,64 @@ test('envelopes that were queued before rids said their place keep the ones they
   await store.close()
 })
 
+test('reviews from before peers were told of them are numbered in their order, where their agent is more than hub-local', async () => {
+  const directory = folder()
+  const path = join(directory, 'hub.db')
+  const database = openWriter(path)
+  migrate(database, path, { release: '0.3.0', migrations: readMigrations().slice(0, 11) })
+  const agents = [
+    ['here', 1, 'hub-local'],
+    ['seen', 1, 'federated'],
+    ['gone', 0, 'public'],
+    ['shown', 1, 'public'],
+  ] as const
+  for (const [aid, registered, visibility] of agents)
+    database.run(
+      'INSERT INTO agent (version, registered, name, caps, summary, readme, visibility, kel, before_until_ms,' +
+        " registered_day_ms, probation_until_ms, seen_hour_ms, aid) VALUES (1, ?, '', '[]', '', '', ?, x'00', 0, 0, 0, 0, ?)",
+      registered,
+      visibility,
+      aid,
+    )
+  for (const [n, provider] of ['shown', 'here', 'seen', 'gone', 'away', 'shown'].entries()) {
+    const part = Uint8Array.of(n)
+    database.run(
+      'INSERT INTO review (provider, interaction, reviewer, rating, receipt, review, attestation) VALUES (?, ?, ?, 5, ?, ?, ?)',
+      provider,
+      ...[part, part, part, part, part],
+    )
+  }
+  database.close()
+
+  const store = open(directory)
+  const { told } = await store.toldReviews({ peer: 'hub', after: 0, limit: 10, bytesMax: 1000 })
+  expect(told.map(one => [one.fedSeq, 'withdrawn' in one ? undefined : one.receipt[0]])).toEqual([
+    [1, 0],
+    [2, 2],
+    [3, 5],
+  ])
+  await store.close()
+})
+
+test('a restored store gives no number twice of what its lost days told peers, also where they told the first', async () => {
+  for (const before of [0, 2]) {
+    const directory = folder()
+    const path = join(directory, 'hub.db')
+    const database = openWriter(path)
+    migrate(database, path, { release: 'test' })
+    const tell = (db: typeof database) =>
+      db.run("INSERT INTO told_review (provider, peer, review) VALUES ('bob', '', NULL)")
+    for (let n = 0; n < before; n++) tell(database)
+    database.close()
+    raiseRestored(path, { nowMs: 1, release: 'test', clockSetting: 'clock' })
+    const restored = openWriter(path)
+    tell(restored)
+    const { last } = restored.one<{ last: number }>('SELECT max(fed_seq) AS last FROM told_review') ?? {}
+    expect(last).toBe(2 ** 32 + before + 1)
+    restored.close()
+  }
+})
+
 test('the room for a full disk is made whole again where a killed start left a part of it', async () => {
   const directory = folder()
   writeFileSync(join(directory, 'reserve'), 'a part')
@@ -150,7 +210,12 @@ test('the room for a full disk is made whole again where a killed start left a p
 test('no hot query scans a table', () => {
   const database = openWriter(join(folder(), 'hub.db'))
   migrate(database, 'unused', { release: 'test' })
-  for (const [name, sql] of Object.entries({ ...hotQueries, ...reviewQueries, ...signUpQueries })) {
+  for (const [name, sql] of Object.entries({
+    ...hotQueries,
+    ...reviewQueries,
+    ...signUpQueries,
+    ...toldQueries,
+  })) {
     const parameters = (sql.match(/\?/g) ?? []).map(() => null)
     const plan = database.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...parameters)
     const details = plan.map(step => step.detail)

@@ -13,6 +13,7 @@ import { readList } from './listings.ts'
 import { type FreeingRoom, mailOver } from './mail-store.ts'
 import { migrate } from './migrate.ts'
 import { readOverview, readOverviewOf, readRefusedRanges } from './operator-reads.ts'
+import { peerReviewsOver } from './peer-review-store.ts'
 import * as reads from './reads.ts'
 import { hasReview, readReputation } from './review-store.ts'
 import { ensureRidKey } from './rids.ts'
@@ -134,6 +135,7 @@ function storeOver(
     hasReview: async (provider, interaction) => hasReview(reader, provider, interaction),
     addReview: review => writer.write('addReview', review),
     reputation: async provider => readReputation(reader, provider),
+    ...peerReviewsOver(reader, writer),
     async keepForkProof(proof) {
       await writer.write('keepForkProof', proof)
     },

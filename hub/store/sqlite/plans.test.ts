@@ -32,6 +32,7 @@ const RARELY = new Set([
   // a start, and a restore
   'UPDATE account SET floor_ms = max(floor_ms, ?)',
   'UPDATE mailbox SET next_id = next_id + ?',
+  'UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?',
 ])
 /** What begins other statements, and is none by itself. */
 const BEGINNINGS = [/^SELECT held\.name AS held.* payee\.number = ledger_hold\.payee$/]

@@ -1,12 +1,13 @@
 /** Reviews in the database: one an interaction, counted by provider and by reviewer. */
 import type { Reputation, StoredReview } from '../port.ts'
 import type { Database } from './database.ts'
+import { tellReview } from './told-reviews.ts'
 
 /** Keeps a review; false when the interaction has one already. */
 export function addReview(db: Database, review: StoredReview): boolean {
-  const added = db.run(
-    'INSERT OR IGNORE INTO review (provider, interaction, reviewer, rating, receipt, review, attestation)' +
-      ' VALUES (?, ?, ?, ?, ?, ?, ?)',
+  const added = db.one<{ seq: number }>(
+    'INSERT INTO review (provider, interaction, reviewer, rating, receipt, review, attestation)' +
+      ' VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING seq',
     review.provider,
     review.interaction,
     review.reviewer,
@@ -15,7 +16,9 @@ export function addReview(db: Database, review: StoredReview): boolean {
     review.review,
     review.attestation,
   )
-  return added === 1
+  if (added === undefined) return false
+  tellReview(db, review, added.seq)
+  return true
 }
 
 export const reviewQueries = {

@@ -77,6 +77,8 @@ export const registryRules: readonly Rule[] = [
         receipt: bytes(8, 1),
         review: bytes(8, 2),
         attestation: bytes(8, 3),
+        kel: bytes(8, 4),
+        home: undefined,
       })
     expect([await review(1, 1, 5), await review(2, 1, 4), await review(3, 2, 1)]).toEqual([true, true, true])
     expect(await review(1, 2, 1)).toBe(false)

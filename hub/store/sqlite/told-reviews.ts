@@ -1,0 +1,121 @@
+/** What peers are told of the reviews given here. Changes run inside a transaction. */
+import type { ToldReview, ToldReviewsQuery } from '../peer-review-port.ts'
+import type { StoredReview } from '../port.ts'
+import type { Database } from './database.ts'
+
+/** Told to every peer. */
+const ALL = ''
+
+export type Standing = { registered: boolean; visibility: string }
+
+const travels = ({ registered, visibility }: Standing): boolean => registered && visibility !== 'hub-local'
+
+/** Numbers a new review, where a peer is told of it. */
+export function tellReview(db: Database, { provider, kel, home }: StoredReview, review: number): void {
+  const standing = db.one<{ registered: number; visibility: string }>(
+    'SELECT registered, visibility FROM agent WHERE aid = ?',
+    provider,
+  )
+  if (standing?.registered === 1) {
+    if (travels({ ...standing, registered: true })) tell(db, provider, ALL, review)
+  } else if (home !== undefined) {
+    db.run(
+      'INSERT INTO review_provider (aid, kel) VALUES (?, ?) ON CONFLICT (aid) DO UPDATE SET kel = excluded.kel' +
+        ' WHERE length(excluded.kel) > length(kel)',
+      provider,
+      kel,
+    )
+    tell(db, provider, home, review)
+  }
+}
+
+function tell(db: Database, provider: string, peer: string, review: number | null): void {
+  db.run('INSERT INTO told_review (provider, peer, review) VALUES (?, ?, ?)', provider, peer, review)
+}
+
+/** An agent came, left, or changed how far it is known: its reviews are told from here on, or withdrawn. */
+export function retellReviews(
+  db: Database,
+  aid: string,
+  { before, now }: { before: Standing; now: Standing },
+): void {
+  if (travels(now) === travels(before) && now.registered === before.registered) return
+  if (travels(now)) tellAll(db, aid)
+  else if (travels(before) || now.registered) withdraw(db, aid)
+}
+
+function tellAll(db: Database, aid: string): void {
+  db.run('DELETE FROM told_review WHERE provider = ?', aid)
+  db.run(
+    'INSERT INTO told_review (provider, peer, review) SELECT provider, ?, seq FROM review WHERE provider = ? ORDER BY seq',
+    ALL,
+    aid,
+  )
+}
+
+/** Whoever was told of a review learns once that it is told no more. */
+function withdraw(db: Database, aid: string): void {
+  const peers = db.all<{ peer: string }>(
+    'SELECT DISTINCT peer FROM told_review WHERE provider = ? AND review IS NOT NULL',
+    aid,
+  )
+  db.run('DELETE FROM told_review WHERE provider = ? AND review IS NOT NULL', aid)
+  for (const { peer } of peers) tell(db, aid, peer, null)
+}
+
+/** Numbers that the lost days of a hub may have given out lie below the next one by at least so much. */
+export function skipFedSeqs(db: Database, count: number): void {
+  const raised = db.run('UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?', count, 'told_review')
+  if (raised === 0) db.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', 'told_review', count)
+}
+
+export const toldQueries = {
+  // one statement, so that no number is committed between what all are told and what one is
+  after:
+    "SELECT fed_seq, provider, review FROM told_review WHERE peer = '' AND fed_seq > ?" +
+    ' UNION ALL SELECT fed_seq, provider, review FROM told_review WHERE peer = ? AND fed_seq > ?' +
+    ' ORDER BY fed_seq LIMIT ?',
+  review: 'SELECT receipt, review, attestation FROM review WHERE seq = ?',
+  registeredKel: 'SELECT kel FROM agent WHERE aid = ? AND registered = 1',
+  kelOfReview: 'SELECT kel FROM review_provider WHERE aid = ?',
+  lastKel: 'SELECT kel FROM agent WHERE aid = ?',
+} as const
+
+type Head = { fed_seq: number; provider: string; review: number | null }
+
+export function readTold(
+  db: Database,
+  { peer, after, limit, bytesMax }: ToldReviewsQuery,
+): { told: ToldReview[]; more: boolean } {
+  const heads = db.all<Head>(toldQueries.after, after, peer, after, limit + 1)
+  const told: ToldReview[] = []
+  let bytes = 0
+  for (const head of heads.slice(0, limit)) {
+    const one = toldOf(db, head)
+    bytes += sizeOf(one)
+    if (told.length > 0 && bytes > bytesMax) return { told, more: true }
+    told.push(one)
+  }
+  return { told, more: heads.length > told.length }
+}
+
+function toldOf(db: Database, { fed_seq: fedSeq, provider, review }: Head): ToldReview {
+  if (review === null) return { fedSeq, withdrawn: provider }
+  const kept = db.one<Record<'receipt' | 'review' | 'attestation', Uint8Array>>(toldQueries.review, review)
+  const kel = kelOf(db, provider)
+  // a row of an agent or of a provider is there for each that is told, and neither is ever deleted
+  if (kept === undefined || kel === undefined) throw new Error(`review ${fedSeq} is told and not there`)
+  return { fedSeq, ...kept, kel }
+}
+
+function kelOf(db: Database, provider: string): Uint8Array | undefined {
+  const { registeredKel, kelOfReview, lastKel } = toldQueries
+  for (const sql of [registeredKel, kelOfReview, lastKel]) {
+    const row = db.one<{ kel: Uint8Array }>(sql, provider)
+    if (row !== undefined) return row.kel
+  }
+  return undefined
+}
+
+const sizeOf = (one: ToldReview): number =>
+  'withdrawn' in one ? 0 : one.receipt.length + one.review.length + one.attestation.length + one.kel.length
