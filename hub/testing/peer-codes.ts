@@ -103,4 +103,5 @@ export const peerCases: Partial<Record<Wire3RouteName, Record<string, Case>>> = 
     not_peer: notPeer('fedStatus'),
     source_rate: oftenAsked('fedStatus'),
   },
+  fedReviews: { not_peer: notPeer('fedReviews'), source_rate: oftenAsked('fedReviews') },
 }

@@ -8,10 +8,11 @@ import { requestPrefix } from '../../protocol/wire3/signed-request.ts'
 import type { ByteSource } from '../core/envelope-body.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { ToldReview } from '../store/peer-review-port.ts'
 import type { Incoming, Part } from './handler.ts'
 import { bytesOr, readAccess, sendAnswer } from './relay.ts'
 
-type Names = 'hubKels' | 'fedForward' | 'fedBucket' | 'fedStatus'
+type Names = 'hubKels' | 'fedForward' | 'fedBucket' | 'fedStatus' | 'fedReviews'
 
 export function fedHandlers(hub: Hub): Part<Names> {
   return {
@@ -41,8 +42,27 @@ export function fedHandlers(hub: Hub): Part<Names> {
         items: states.map(({ state, dack }) => ({ state, ...present({ dack: dack && toBase64url(dack) }) })),
       }
     },
+    async fedReviews({ signer, query }) {
+      await hub.federation.count(signer)
+      const { told, more } = await hub.reviews.told(signer.aid, Number(query.cursor ?? 0))
+      return { reviews: told.map(shownReview), ...present({ next: more ? told.at(-1)?.fedSeq : undefined }) }
+    },
   }
 }
+
+const REVIEW_FORMAT = 1
+
+const shownReview = (one: ToldReview) =>
+  'withdrawn' in one
+    ? { aid: one.withdrawn, withdrawn: true as const, fed_seq: one.fedSeq }
+    : {
+        format: REVIEW_FORMAT as typeof REVIEW_FORMAT,
+        receipt: toBase64url(one.receipt),
+        review: toBase64url(one.review),
+        attestation: toBase64url(one.attestation),
+        provider_kel: toBase64url(one.kel),
+        fed_seq: one.fedSeq,
+      }
 
 /** The signature covers the body, so it is checked when all of that is here, and before anything of it is taken. */
 async function forward(hub: Hub, incoming: Incoming<'fedForward'>) {

@@ -2,13 +2,18 @@
 import * as z from 'zod'
 import { DACK_BYTES, ENVELOPE_BYTES_MAX, STATUS_ITEMS_MAX } from '../../contract/limits.ts'
 import { route } from '../../contract/route.ts'
-import { blobText, bytesText, count } from '../../contract/shapes.ts'
+import { aidShape, blobText, bytesText, count } from '../../contract/shapes.ts'
 import { BOX_BYTES_MAX, BUCKET_BITS_MAX } from '../../identity/directory.ts'
 import { ENVELOPE_TYPE } from '../headers.ts'
-import { codes } from './shapes.ts'
+import { attestationText, codes, kel, reviewText, whole } from './shapes.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
+
+const RECEIPT_BYTES_MAX = 65 * KIB
+/** Reviews in one answer, and the digits of their numbers. */
+const REVIEWS_MAX = 100
+const FED_SEQ_DIGITS = 16
 
 /** Routes of federation, wire-3 (Members). */
 export const fedRoutes = {
@@ -80,5 +85,33 @@ export const fedRoutes = {
     itemCode: 'bad_status_query',
     codes: codes('bad_status_query', 'not_peer', 'rate_limited', 'source_rate'),
     limits: { bodyBytes: 16 * KIB, items: STATUS_ITEMS_MAX },
+  }),
+  fedReviews: route({
+    method: 'GET',
+    path: '/fed/v3/reviews',
+    auth: 'signed',
+    action: 'fed_reviews',
+    signedBy: 'hub',
+    query: z.strictObject({ cursor: whole(FED_SEQ_DIGITS).optional() }),
+    reply: z.strictObject({
+      reviews: z
+        .array(
+          z.union([
+            z.strictObject({
+              format: z.literal(1),
+              receipt: blobText(RECEIPT_BYTES_MAX),
+              review: reviewText,
+              attestation: attestationText,
+              provider_kel: kel,
+              fed_seq: count,
+            }),
+            z.strictObject({ aid: aidShape, withdrawn: z.literal(true), fed_seq: count }),
+          ]),
+        )
+        .max(REVIEWS_MAX),
+      next: count.optional(),
+    }),
+    codes: codes('not_peer', 'rate_limited', 'source_rate'),
+    limits: { replyBytes: 4 * MIB },
   }),
 } as const

@@ -132,7 +132,7 @@ export const publicRoutes = {
       local: rating,
       peers: z.array(rating.extend({ hub: aidShape })),
       combined: rating,
-      /** Share of the reviewer with the most reviews, 0 to 1. */
+      /** Share of the largest source, a reviewer of this hub or a whole peer, 0 to 1. */
       concentration: z.number(),
       distinct_reviewers: count,
       note: z.string(),

@@ -15,11 +15,10 @@ import {
   visibilityShape,
 } from '../../contract/shapes.ts'
 import { KEL_BYTES_MAX } from '../../identity/kel.ts'
-import { codes, kel, keySetText } from './shapes.ts'
+import { attestationText, codes, kel, keySetText, reviewText } from './shapes.ts'
 
 const KIB = 1024
 const REVIEWABLE_BYTES_MAX = KEL_BYTES_MAX + 80 * KIB
-const REVIEW_BYTES_MAX = 8 * KIB
 /** A whole log as base64url, and readme and card even where each character stands as an escape. */
 const REGISTER_BYTES_MAX = 768 * KIB
 /** Most of them are of the card. */
@@ -170,10 +169,10 @@ export const registryRoutes = {
     action: 'review',
     request: z.strictObject({
       receipt: blobText(REVIEWABLE_BYTES_MAX),
-      review: blobText(REVIEW_BYTES_MAX),
+      review: reviewText,
       rsalt: bytesText(32),
     }),
-    reply: z.strictObject({ status: z.literal('accepted'), attestation: blobText(512) }),
+    reply: z.strictObject({ status: z.literal('accepted'), attestation: attestationText }),
     codes: codes(
       'rate_limited',
       'probation',

@@ -7,6 +7,8 @@ import type { Code } from '../codes.ts'
 
 const NOTICE_BYTES_MAX = 512
 const SUPPLY_RECORD_BYTES_MAX = 8 * 1024
+const REVIEW_BYTES_MAX = 8 * 1024
+const ATTESTATION_BYTES_MAX = 512
 /** Requests that a listing counts as. */
 export const LISTING_WEIGHT = 5
 
@@ -16,6 +18,10 @@ export const kel = blobText(KEL_BYTES_MAX)
 export const keySetText = blobText(KEY_SET_BYTES_MAX)
 /** A key state notice as base64url, at most 512 bytes (objects §5). */
 export const notice = blobText(NOTICE_BYTES_MAX)
+/** A review as base64url, at most 8 KiB of bytes (objects §12). */
+export const reviewText = blobText(REVIEW_BYTES_MAX)
+/** The attestation of a review as base64url, at most 512 bytes (objects §12). */
+export const attestationText = blobText(ATTESTATION_BYTES_MAX)
 /** Codes of a route, checked against the table of codes. */
 export const codes = <C extends Code[]>(...names: C): C => names
 
