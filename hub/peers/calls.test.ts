@@ -2,9 +2,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { verify } from '../../protocol/crypto/engine.node.ts'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeKel, incept } from '../../protocol/identity/kel.ts'
 import { systemTimers } from '../../protocol/timers.ts'
+import { requestDigest, signedText } from '../../protocol/wire3/signed-request.ts'
 import { type Peer, Peers } from '../core/federation/peers.ts'
 import { refusedWith } from '../testing/core.ts'
 import { random } from '../testing/hub.ts'
@@ -90,6 +92,52 @@ test('a peer that has just started is asked once more, above its floor', async (
   expect(await forward()).toMatchObject({ status: 'queued' })
   expect(times()).toEqual([now, now + 2001])
   expect(seen[1]?.body.equals(content)).toBe(true)
+})
+
+describe('reviews', () => {
+  const ended = new AbortController()
+  const reviews = (signal = ended.signal) => calls.reviews(peer, 7, signal)
+  const bytes = { receipt: random(9), review: random(8), attestation: random(7), kel: random(6) }
+  const { kel, ...others } = Object.fromEntries(
+    Object.entries(bytes).map(([name, value]) => [name, toBase64url(value)]),
+  )
+  const record = { format: 1, ...others, provider_kel: kel, fed_seq: 8 }
+
+  test('are asked for after a number, under a signature that covers it', async () => {
+    answers = [json(200, { reviews: [record, { aid: peer.aid, withdrawn: true, fed_seq: 9 }], next: 9 })]
+    expect(await reviews()).toEqual({
+      told: [
+        { fedSeq: 8, ...bytes },
+        { fedSeq: 9, withdrawn: peer.aid },
+      ],
+      more: true,
+    })
+    const { path, headers } = seen[0] as Seen
+    expect(path).toBe('/fed/v3/reviews?cursor=7')
+    const text = signedText(
+      { action: 'fed_reviews', aid: peer.aid, hub: peer.aid, ts: Number(headers['x-svc-ts']) },
+      requestDigest('GET', path, new Uint8Array()),
+    )
+    expect(verify(peer.log.publicKey, text, fromBase64url(String(headers['x-svc-sig'])))).toBe(true)
+  })
+
+  test.each<[string, unknown]>([
+    ['of another format', { reviews: [{ ...record, format: 2 }] }],
+    ['with another member', { reviews: [{ ...record, reviewer: 'somebody' }] }],
+    ['that are too many', { reviews: Array.from({ length: 101 }, () => record) }],
+    ['without a number', { reviews: [{ ...record, fed_seq: -1 }] }],
+    ['that are withdrawn and not', { reviews: [{ ...record, withdrawn: true }] }],
+  ])('%s are no answer', async (_, body) => {
+    answers = [json(200, body)]
+    expect(await refusedWith(reviews)).toBe('homeUnreachable')
+  })
+
+  test('are waited for no longer once the hub stops, which is no news', async () => {
+    const stopping = new AbortController()
+    answers = [() => stopping.abort()]
+    expect(await refusedWith(() => reviews(stopping.signal))).toBe('homeUnreachable')
+    expect(alerts).toEqual([])
+  })
 })
 
 describe('what a peer refuses', () => {

@@ -25,7 +25,14 @@ import { requestPrefix, signedText } from '../../protocol/wire3/signed-request.t
 import type { Alert } from '../core/context.ts'
 import type { Sent } from '../core/destination.ts'
 import type { BucketAsked } from '../core/directory.ts'
-import type { Forwarded, PeerBucket, PeerCalls, StatusAnswer, StatusItem } from '../core/federation/calls.ts'
+import type {
+  Forwarded,
+  PeerBucket,
+  PeerCalls,
+  ReviewPage,
+  StatusAnswer,
+  StatusItem,
+} from '../core/federation/calls.ts'
 import type { Peer, Peers } from '../core/federation/peers.ts'
 import type { HubIdentity } from '../core/identity.ts'
 import { CLOCK_WINDOW_MS } from '../core/limits.ts'
@@ -59,10 +66,13 @@ const TOLD: Readonly<Record<string, RefusalReason>> = {
 /** `body` gives the body anew each time; `digest`: of the whole request. */
 type Given = {
   bytes: number
+  query?: Record<string, string>
   digest: Uint8Array
   body: () => unknown
   headers: Record<string, string>
   signal: AbortSignal
+  /** From here on nobody waits for the answer, and that there is none is no news. */
+  ended?: AbortSignal
 }
 type Outside = { identity: HubIdentity; peers: Peers; now: () => number; timers: Timers; alert: Alert }
 
@@ -131,6 +141,21 @@ export class SignedPeerCalls implements PeerCalls {
     }))
   }
 
+  async reviews(peer: Peer, after: number, ended: AbortSignal): Promise<ReviewPage> {
+    const row = routes.fedReviews
+    const query = { cursor: String(after) }
+    const reply = await this.#inTurn(row, peer, {
+      bytes: 0,
+      query,
+      digest: digestOf(row, query).digest(),
+      body: () => undefined,
+      headers: {},
+      signal: AbortSignal.any([ended, this.#outside.timers.deadline(CALL_MS_MAX)]),
+      ended,
+    })
+    return { told: reply.reviews.map(readTold), more: reply.next !== undefined }
+  }
+
   async #json<R extends RouteRow>(
     row: R,
     peer: Peer,
@@ -158,7 +183,7 @@ export class SignedPeerCalls implements PeerCalls {
       this.#answered(peer)
       return reply
     } catch (error) {
-      throw this.#told(error, row, peer)
+      throw given.ended?.aborted === true ? unreachable() : this.#told(error, row, peer)
     } finally {
       contact.waiting -= 1
     }
@@ -177,9 +202,9 @@ export class SignedPeerCalls implements PeerCalls {
   }
 
   async #askOnce<R extends RouteRow>(row: R, peer: Peer, given: Given): Promise<ReplyOf<R>> {
-    const { body, headers: named, signal } = given
+    const { body, headers: named, signal, query } = given
     const signed = { ...named, ...this.#sign(row, peer, given.digest), [headers.wire]: String(WIRE) }
-    const asked = { body: body(), baseUrl: peer.url, headers: signed, signal }
+    const asked = { body: body(), baseUrl: peer.url, headers: signed, signal, ...present({ query }) }
     return await call(row, send, asked as unknown as Call<R>)
   }
 
@@ -246,7 +271,19 @@ const isOfPeer = (error: unknown): boolean =>
   error instanceof TypeError ||
   error instanceof DOMException
 
-const digestOf = (row: RouteRow) => createHash('sha256').update(requestPrefix(row.method, callPath(row, {})))
+const digestOf = (row: RouteRow, query: Record<string, string> = {}) =>
+  createHash('sha256').update(requestPrefix(row.method, callPath(row, { query })))
+
+function readTold(one: ReplyOf<typeof routes.fedReviews>['reviews'][number]): ReviewPage['told'][number] {
+  if ('withdrawn' in one) return { fedSeq: one.fed_seq, withdrawn: one.aid }
+  return {
+    fedSeq: one.fed_seq,
+    receipt: fromBase64url(one.receipt),
+    review: fromBase64url(one.review),
+    attestation: fromBase64url(one.attestation),
+    kel: fromBase64url(one.provider_kel),
+  }
+}
 
 /** A redirect is no answer: what was signed for one place is not shown to another. */
 const send = (request: {

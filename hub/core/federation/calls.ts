@@ -3,6 +3,7 @@
  * gives no answer as `homeUnreachable`.
  */
 import type { VerifiedKel } from '../../../protocol/identity/kel.ts'
+import type { ToldReview } from '../../store/peer-review-port.ts'
 import type { DeliveryState } from '../../store/port.ts'
 import type { Sent } from '../destination.ts'
 import type { BucketAnswer, BucketAsked } from '../directory.ts'
@@ -19,10 +20,15 @@ export type PeerBucket = BucketAnswer
 export type StatusItem = { rid: Uint8Array; handle: Uint8Array }
 export type StatusAnswer = { state: DeliveryState['state']; dack: Uint8Array | undefined }
 
+/** `more`: the peer has others to tell. */
+export type ReviewPage = { told: ToldReview[]; more: boolean }
+
 export interface PeerCalls {
   /** The key history that a peer shows of itself, verified. */
   log(peer: Peer): Promise<VerifiedKel>
   forward(peer: Peer, envelope: Forwarded): Promise<Sent>
   bucket(peer: Peer, query: BucketAsked, signal: AbortSignal): Promise<PeerBucket>
   status(peer: Peer, items: readonly StatusItem[]): Promise<StatusAnswer[]>
+  /** What a peer tells of its reviews after a number; given up once `ended` aborts. */
+  reviews(peer: Peer, after: number, ended: AbortSignal): Promise<ReviewPage>
 }

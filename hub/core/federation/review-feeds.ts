@@ -1,0 +1,159 @@
+/**
+ * Reads what peers tell of reviews, in the background: each peer where the last reading ended, one that is away ever less
+ * often. What does not hold is dropped, and told to the operator once a day.
+ */
+import type { Timer } from '../../../protocol/timers.ts'
+import type { PeerReview, ToldReview } from '../../store/peer-review-port.ts'
+import type { HubContext } from '../context.ts'
+import { DAY_MS } from '../limits.ts'
+import { Refusal } from '../refusal.ts'
+import type { PeerCalls, ReviewPage } from './calls.ts'
+import type { Peer } from './peers.ts'
+import { type ReviewCheck, WrongReview } from './review-check.ts'
+
+const MINUTE_MS = 60_000
+const LOOK_EVERY_MS = 5000
+const READ_EVERY_MS = 15_000
+const AWAY_MS_MAX = 10 * MINUTE_MS
+/** A peer that has more to tell goes on at the next look. */
+const READING_MS_MAX = 2000
+/** So many reviews of one peer are kept. */
+const REVIEWS_OF_PEER_MAX = 100_000
+
+/** What is known of a peer's reviews beside the store. `told`: when the operator heard of what, monotonic. */
+type Feed = { dueMs: number; awayMs: number; dropped: number; told: Map<string, number> }
+type Judged = { items: PeerReview[]; fedSeq: number; why: string | undefined; stopped: Refusal | undefined }
+
+export type FeedParts = { calls: PeerCalls; check: Pick<ReviewCheck, 'judge'>; max?: number }
+
+export class ReviewFeeds {
+  readonly #context: HubContext
+  readonly #calls: PeerCalls
+  readonly #check: FeedParts['check']
+  readonly #max: number
+  readonly #feeds = new Map<string, Feed>()
+  readonly #ended = new AbortController()
+  #timer: Timer | undefined
+  #reading: Promise<unknown> | undefined
+
+  constructor(context: HubContext, { calls, check, max = REVIEWS_OF_PEER_MAX }: FeedParts) {
+    this.#context = context
+    this.#calls = calls
+    this.#check = check
+    this.#max = max
+  }
+
+  /** Looks again and again until it is stopped. */
+  start(): void {
+    this.#timer = this.#context.timers.every(LOOK_EVERY_MS, () => this.#look())
+    this.#timer.unref()
+  }
+
+  async stop(): Promise<void> {
+    this.#context.timers.clear(this.#timer)
+    this.#ended.abort()
+    await this.#reading
+  }
+
+  /** Reads those that are due; while that goes on, nothing more is begun. */
+  #look(): void {
+    const { peers, memory, timers } = this.#context
+    const nowMs = timers.monotonic()
+    const due = peers.all.filter(({ aid }) => this.#feedOf(aid).dueMs <= nowMs)
+    if (this.#reading !== undefined || due.length === 0) return
+    this.#reading = memory.leader
+      .lead('peer reviews', async () => {
+        await Promise.all(due.map(peer => this.#turn(peer)))
+      })
+      .finally(() => {
+        this.#reading = undefined
+      })
+  }
+
+  #feedOf(aid: string): Feed {
+    const feed = this.#feeds.get(aid) ?? { dueMs: 0, awayMs: 0, dropped: 0, told: new Map() }
+    this.#feeds.set(aid, feed)
+    return feed
+  }
+
+  async #turn(peer: Peer): Promise<void> {
+    const { timers, random } = this.#context
+    const feed = this.#feedOf(peer.aid)
+    try {
+      const hasMore = await this.#read(peer, feed)
+      feed.awayMs = 0
+      feed.dueMs = timers.monotonic() + (hasMore ? 0 : READ_EVERY_MS)
+    } catch (error) {
+      if (this.#ended.signal.aborted) return
+      if (!(error instanceof Refusal))
+        this.#tell(peer, feed, 'reviews of a peer could not be kept', String(error))
+      feed.awayMs = Math.min(Math.max(2 * feed.awayMs, READ_EVERY_MS), AWAY_MS_MAX)
+      const spread = 1 + (random(1)[0] ?? 0) / 1024
+      feed.dueMs = timers.monotonic() + feed.awayMs * spread
+    }
+  }
+
+  /** Page by page for a while; whether the peer has more to tell. */
+  async #read(peer: Peer, feed: Feed): Promise<boolean> {
+    const { timers } = this.#context
+    const startedMs = timers.monotonic()
+    for (;;) {
+      const more = await this.#readPage(peer, feed)
+      if (!more || this.#ended.signal.aborted) return false
+      if (timers.monotonic() - startedMs >= READING_MS_MAX) return true
+    }
+  }
+
+  async #readPage(peer: Peer, feed: Feed): Promise<boolean> {
+    const { store, peers } = this.#context
+    const after = await store.peerReviewsRead(peer.aid)
+    const page = await this.#calls.reviews(peer, after, this.#ended.signal)
+    if (!isInOrder(page, after)) {
+      this.#tell(peer, feed, 'a peer tells its reviews out of order', 'its answer was not used')
+      throw new Refusal('homeUnreachable')
+    }
+    const { items, fedSeq, why, stopped } = await this.#judge(peer, page.told, after)
+    if (fedSeq > after && peers.find(peer.aid) !== undefined) {
+      const { left } = await store.takePeerReviews({ hub: peer.aid, items, fedSeq, max: this.#max })
+      if (left > 0) this.#tell(peer, feed, 'a peer tells more reviews than are kept of it', `${this.#max}`)
+    }
+    if (why !== undefined) {
+      feed.dropped += page.told.filter(({ fedSeq: seq }) => seq <= fedSeq).length - items.length
+      this.#tell(peer, feed, 'a peer tells reviews that do not hold', why, { dropped: feed.dropped })
+    }
+    if (stopped !== undefined) throw stopped
+    return page.more
+  }
+
+  /** Those that hold, up to the first that cannot be judged now. */
+  async #judge({ aid }: Peer, told: readonly ToldReview[], after: number): Promise<Judged> {
+    const judged: Judged = { items: [], fedSeq: after, why: undefined, stopped: undefined }
+    for (const one of told) {
+      // a rotation that one of them showed counts for the next
+      const peer = this.#context.peers.find(aid)
+      if (peer === undefined) return judged
+      try {
+        judged.items.push(await this.#check.judge(one, peer))
+      } catch (error) {
+        if (error instanceof Refusal) return { ...judged, stopped: error }
+        if (!(error instanceof WrongReview)) throw error
+        judged.why ??= error.message
+      }
+      judged.fedSeq = one.fedSeq
+    }
+    return judged
+  }
+
+  #tell(peer: Peer, feed: Feed, event: string, why: string, facts: Record<string, unknown> = {}): void {
+    const nowMs = this.#context.timers.monotonic()
+    if (nowMs - (feed.told.get(event) ?? Number.NEGATIVE_INFINITY) < DAY_MS) return
+    feed.told.set(event, nowMs)
+    this.#context.alert(event, { peer: peer.url, why, ...facts })
+  }
+}
+
+/** Numbers rise from the last one that was read; a page that says that there is more has something. */
+function isInOrder({ told, more }: ReviewPage, after: number): boolean {
+  const rises = told.every(({ fedSeq }, at) => fedSeq > (told[at - 1]?.fedSeq ?? after))
+  return rises && (!more || told.length > 0)
+}
