@@ -5,12 +5,29 @@ import { Attestation } from '../../protocol/proof/receipt.ts'
 import type { Hub } from '../core/hub.ts'
 import { afterAid, cursorOf } from '../core/listing.ts'
 import { Refusal } from '../core/refusal.ts'
-import { average } from '../core/reviews.ts'
+import { average, type FullReputation } from '../core/reviews.ts'
 import type { Part } from './handler.ts'
+
+type Rated = { reviews: number; ratings: number }
 
 const NODES_MAX = 1000
 const NOTE =
-  'Each review rests on a receipt that provider and requester signed. concentration is the share of the reviewer with the most reviews; many reviews of few reviewers say little.'
+  'Each review rests on a receipt that provider and requester signed. peers are the hubs that this one lists; each attests its own reviews, and does not tell how many reviewers wrote them. concentration is the share of the largest source, a reviewer here or a peer; many reviews of few sources say little. distinct_reviewers counts those of this hub.'
+
+const rated = ({ reviews, ratings }: Rated) => ({ reviews, avg_rating: average(ratings, reviews) })
+
+function figuresOf({ peers, reviewers, mostOfOne, ...own }: FullReputation) {
+  const sum = (of: (one: Rated) => number) => peers.reduce((total, one) => total + of(one), of(own))
+  const all = { reviews: sum(one => one.reviews), ratings: sum(one => one.ratings) }
+  const largest = Math.max(mostOfOne, ...peers.map(({ reviews }) => reviews))
+  return {
+    local: rated(own),
+    peers: peers.map(one => ({ hub: one.hub, ...rated(one) })),
+    combined: rated(all),
+    concentration: all.reviews === 0 ? 0 : largest / all.reviews,
+    distinct_reviewers: reviewers,
+  }
+}
 
 export function reviewHandlers(hub: Hub): Part<'uploadReview' | 'reputation' | 'graph'> {
   return {
@@ -25,18 +42,10 @@ export function reviewHandlers(hub: Hub): Part<'uploadReview' | 'reputation' | '
     },
     async reputation({ params }) {
       const aid = params['aid'] ?? ''
-      if ((await hub.agents.find(aid)) === undefined) throw new Refusal('unknownAgent')
-      const { reviews, ratings, reviewers, mostOfOne } = await hub.reviews.reputation(aid)
-      const local = { reviews, avg_rating: average(ratings, reviews) }
-      return {
-        aid,
-        local,
-        peers: [],
-        combined: local,
-        concentration: reviews === 0 ? 0 : mostOfOne / reviews,
-        distinct_reviewers: reviewers,
-        note: NOTE,
-      }
+      const own = await hub.reviews.reputation(aid)
+      const isKnown = own.peers.length > 0 || (await hub.agents.find(aid)) !== undefined
+      if (!isKnown) throw new Refusal('unknownAgent')
+      return { aid, ...figuresOf(own), note: NOTE }
     },
     async graph({ query }) {
       const { rows, next } = await hub.directory.list(afterAid(query.cursor), NODES_MAX)
