@@ -10,6 +10,7 @@ import { World } from '../../cli/demo/world.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
+const NO_PROBATION = { SVC_HUB_LIMITS: '{"probation_hours":0}' }
 const LOOK_MS = 200
 const LOOKS_MAX = 150
 
@@ -19,6 +20,7 @@ let here: World
 let there: World
 let hubs: Hub[]
 let bob: string
+let finished: string
 
 const alices = (...args: string[]): Promise<Reply> => here.svc('alice', ...args)
 const bobs = (...args: string[]): Promise<Reply> => there.svc('bob', ...args)
@@ -36,8 +38,8 @@ async function until(ask: () => Promise<Reply>, holds: (reply: Reply) => boolean
 beforeAll(async () => {
   ;[here, there] = [new World(programs), new World(programs)]
   hubs = [
-    await here.startHub({}, '127.0.0.1:0', ['--admission', 'open']),
-    await there.startHub({}, '127.0.0.1:0', ['--admission', 'open']),
+    await here.startHub(NO_PROBATION, '127.0.0.1:0', ['--admission', 'open']),
+    await there.startHub(NO_PROBATION, '127.0.0.1:0', ['--admission', 'open']),
   ]
   const [first, second] = hubs as [Hub, Hub]
   await here.hub('peers', 'add', second.url, '--yes', second.aid)
@@ -82,8 +84,26 @@ test('a task and its file go from one hub to the other, the answer comes back, a
   expect(await verified(alices)).toMatchObject(verdict)
   expect(await verified(bobs)).toMatchObject(verdict)
   const out = there.dir('pulled')
-  await bobs('pull', String(id), '--out', out)
+  finished = String(id)
+  await bobs('pull', finished, '--out', out)
   expect(readFileSync(join(out, 'numbers.txt'))).toEqual(readFileSync(file))
+})
+
+test('a review that is given at one hub counts at the other one, as attested by the first', async () => {
+  await alices('review', finished, '4', 'done well')
+  const [first, second] = hubs as [Hub, Hub]
+  const reputation = async () =>
+    (await (await fetch(`${second.url}/agents/${bob}/reputation`)).json()) as Reply
+  const seen = await until(reputation, ({ peers }) => JSON.stringify(peers) !== '[]')
+  expect(seen).toMatchObject({
+    local: { reviews: 0 },
+    peers: [{ hub: first.aid, reviews: 1, avg_rating: 4 }],
+    combined: { reviews: 1, avg_rating: 4 },
+  })
+  await there.hub('peers', 'rm', first.aid)
+  expect(await reputation()).toMatchObject({ peers: [], combined: { reviews: 0 } })
+  await there.hub('peers', 'add', first.url, '--yes', first.aid)
+  expect(await reputation()).toMatchObject({ combined: { reviews: 1 } })
 })
 
 test('while the hub of the recipient is down the thread names it, and the task arrives once it is back', async () => {
@@ -99,7 +119,7 @@ test('while the hub of the recipient is down the thread names it, and the task a
   const shown = async () => ((await here.hub('peers', 'ls'))['peers'] as Reply[])[0]
   expect(await shown()).toMatchObject({ aid: second.aid, fault: { why: expect.stringContaining('listens') } })
 
-  hubs[1] = await there.startHub({}, new URL(second.url).host)
+  hubs[1] = await there.startHub(NO_PROBATION, new URL(second.url).host)
   const states: unknown[] = []
   await until(
     async () => {
