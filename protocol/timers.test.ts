@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { TestTimers } from './testing/timers.ts'
 import { nextTurn, sleep, soon, systemTimers, type Timers } from './timers.ts'
 
+const DAYS_60_MS = 60 * 24 * 3_600_000
+
 /** Each kind of timers, and how a test lets time pass under it. */
 const kinds: [string, () => { timers: Timers; pass: (ms: number) => Promise<void> }][] = [
   [
@@ -90,4 +92,17 @@ test('under the clock of a test an hour passes at once, and what a timer begins 
   void again()
   await timers.pass(3_600_000)
   expect(at).toEqual([1000, 1_201_000, 2_401_000, 3_601_000])
+})
+
+test('a timer of sixty days does not end at once', async () => {
+  let ended = 0
+  const once = systemTimers.after(DAYS_60_MS, () => {
+    ended += 1
+  })
+  const again = systemTimers.every(DAYS_60_MS, () => {
+    ended += 1
+  })
+  await sleep(systemTimers, 30)
+  for (const timer of [once, again]) systemTimers.clear(timer)
+  expect(ended).toBe(0)
 })

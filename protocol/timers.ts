@@ -20,11 +20,14 @@ export type Timers = {
   deadline(ms: number): AbortSignal
 }
 
+/** The runtime ends a longer timer at once; nobody waits for 25 days and minds a look before. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
 /** The timers of the machine. */
 export const systemTimers: Timers = {
   monotonic: () => performance.now(),
-  after: (ms, work) => setTimeout(work, ms),
-  every: (ms, work) => setInterval(work, ms),
+  after: (ms, work) => setTimeout(work, Math.min(ms, TIMER_MS_MAX)),
+  every: (ms, work) => setInterval(work, Math.min(ms, TIMER_MS_MAX)),
   // either kind is ended by either call
   clear: timer => clearTimeout(timer as NodeJS.Timeout | undefined),
   deadline: ms => AbortSignal.timeout(ms),
