@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { ledgerRules } from './contract/ledger-rules.ts'
 import { mailRules } from './contract/mail-rules.ts'
 import { operatorRules } from './contract/operator-rules.ts'
+import { peerCardRules } from './contract/peer-card-rules.ts'
 import { peerReviewRules } from './contract/peer-review-rules.ts'
 import { registryRules } from './contract/registry-rules.ts'
 import { witnessRules } from './contract/witness-rules.ts'
@@ -16,6 +17,7 @@ export { agentRow } from './contract/world.ts'
 export const contract = {
   mail: mailRules,
   registry: registryRules,
+  peerCards: peerCardRules,
   peerReviews: peerReviewRules,
   operator: operatorRules,
   ledger: ledgerRules,

@@ -177,6 +177,23 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
       },
     }),
   },
+  'that tells an agent anew for whatever changes': {
+    rules: 'peerCards',
+    breaks: 'tells an agent anew for other keys',
+    changes: store => {
+      let writes = 0
+      return {
+        putAgent(change) {
+          writes += 1
+          return store.putAgent(change)
+        },
+        async toldCards(query) {
+          const { told, more } = await store.toldCards(query)
+          return { told: told.map(one => ({ ...one, fedSeq: one.fedSeq + writes })), more }
+        },
+      }
+    },
+  },
   'that reads a peer from further back': {
     rules: 'peerReviews',
     breaks: 'counts what is told again once',

@@ -2,8 +2,9 @@
 import type { ForkProof, PutAgent, PutAgentResult } from '../port.ts'
 import type { Database } from './database.ts'
 import { addMailbox, emptyMailbox } from './mail-writes.ts'
+import { retellCard } from './peer-card-store.ts'
 import { takeSignUp } from './sign-ups.ts'
-import { retellReviews } from './told-reviews.ts'
+import { retellReviews, travels } from './told-reviews.ts'
 
 /** What an agent had published and takes back is overwritten where it stood; of mail, which is sealed, nothing is. */
 export function putAgent(db: Database, change: PutAgent): PutAgentResult {
@@ -15,14 +16,21 @@ export function putAgent(db: Database, change: PutAgent): PutAgentResult {
   }
 }
 
-type Held = { number: number; version: number; registered: number; visibility: string }
+type Held = {
+  number: number
+  version: number
+  registered: number
+  visibility: string
+  same_keys: number
+}
+
+/** Whether kel and key set are those that it has. */
+const HELD =
+  'SELECT number, version, registered, visibility, kel = ? AND keys IS ? AS same_keys FROM agent WHERE aid = ?'
 
 function putRow(db: Database, change: PutAgent): PutAgentResult {
   const { row } = change
-  const held = db.one<Held>(
-    'SELECT number, version, registered, visibility FROM agent WHERE aid = ?',
-    row.aid,
-  )
+  const held = db.one<Held>(HELD, row.kel, row.keys ?? null, row.aid)
   if ((held?.version ?? 0) !== row.version) return { outcome: 'conflict' }
   const taken = change.signUp === undefined ? 'taken' : takeSignUp(db, change.signUp)
   if (taken !== 'taken') return { outcome: taken }
@@ -35,6 +43,8 @@ function putRow(db: Database, change: PutAgent): PutAgentResult {
   indexTerms(db, row, change.terms)
   const before = { registered: held?.registered === 1, visibility: held?.visibility ?? '' }
   retellReviews(db, row.aid, { before, now: row })
+  const isTold = travels(row) && row.keys !== undefined
+  retellCard(db, row.aid, { isTold, isSame: held?.same_keys === 1 })
   if (change.entry !== undefined)
     db.run(
       'INSERT OR REPLACE INTO directory (h, agent, box) VALUES (?, ?, ?)',

@@ -10,6 +10,7 @@ import { openReader, openWriter } from './database.ts'
 import { raiseRestored } from './inspect.ts'
 import { migrate, readMigrations, schemaNumber } from './migrate.ts'
 import { openStore } from './open.ts'
+import { cardQueries } from './peer-card-store.ts'
 import { hotQueries } from './reads.ts'
 import { reviewQueries } from './review-store.ts'
 import { signUpQueries } from './sign-ups.ts'
@@ -196,6 +197,8 @@ test('a restored store gives no number twice of what its lost days told peers, a
     tell(restored)
     const { last } = restored.one<{ last: number }>('SELECT max(fed_seq) AS last FROM told_review') ?? {}
     expect(last).toBe(2 ** 32 + before + 1)
+    restored.run("INSERT INTO told_card (aid, withdrawn) VALUES ('bob', 1)")
+    expect(restored.one('SELECT fed_seq FROM told_card')).toEqual({ fed_seq: 2 ** 32 + 1 })
     restored.close()
   }
 })
@@ -215,6 +218,7 @@ test('no hot query scans a table', () => {
     ...reviewQueries,
     ...signUpQueries,
     ...toldQueries,
+    ...cardQueries,
   })) {
     const parameters = (sql.match(/\?/g) ?? []).map(() => null)
     const plan = database.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...parameters)

@@ -13,6 +13,7 @@ import { readList } from './listings.ts'
 import { type FreeingRoom, mailOver } from './mail-store.ts'
 import { migrate } from './migrate.ts'
 import { readOverview, readOverviewOf, readRefusedRanges } from './operator-reads.ts'
+import { peerCardsOver } from './peer-card-store.ts'
 import { peerReviewsOver } from './peer-review-store.ts'
 import * as reads from './reads.ts'
 import { hasReview, readReputation } from './review-store.ts'
@@ -135,6 +136,7 @@ function storeOver(
     hasReview: async (provider, interaction) => hasReview(reader, provider, interaction),
     addReview: review => writer.write('addReview', review),
     reputation: async provider => readReputation(reader, provider),
+    ...peerCardsOver(reader, writer),
     ...peerReviewsOver(reader, writer),
     async keepForkProof(proof) {
       await writer.write('keepForkProof', proof)

@@ -8,7 +8,8 @@ const ALL = ''
 
 export type Standing = { registered: boolean; visibility: string }
 
-const travels = ({ registered, visibility }: Standing): boolean => registered && visibility !== 'hub-local'
+export const travels = ({ registered, visibility }: Standing): boolean =>
+  registered && visibility !== 'hub-local'
 
 /** Numbers a new review, where a peer is told of it. */
 export function tellReview(db: Database, { provider, kel, home }: StoredReview, review: number): void {
@@ -65,8 +66,10 @@ function withdraw(db: Database, aid: string): void {
 
 /** Numbers that the lost days of a hub may have given out lie below the next one by at least so much. */
 export function skipFedSeqs(db: Database, count: number): void {
-  const raised = db.run('UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?', count, 'told_review')
-  if (raised === 0) db.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', 'told_review', count)
+  for (const table of ['told_review', 'told_card']) {
+    const raised = db.run('UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?', count, table)
+    if (raised === 0) db.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', table, count)
+  }
 }
 
 export const toldQueries = {

@@ -1,0 +1,93 @@
+/** Cards in the database: those that peers are told, and those that they told. Changes run inside a transaction. */
+import type { PeerCard, PeerCardStore, TakePeerCards, ToldCard } from '../peer-card-port.ts'
+import type { Database } from './database.ts'
+import type { WriterClient } from './writer-client.ts'
+
+export const cardQueries = {
+  after: 'SELECT fed_seq, aid, withdrawn FROM told_card WHERE fed_seq > ? ORDER BY fed_seq LIMIT ?',
+  agent: 'SELECT kel, keys FROM agent WHERE aid = ?',
+  read: 'SELECT fed_seq, cards FROM peer_cards_read WHERE hub = ?',
+} as const
+
+/** An agent was written: peers are told where it is known to them, and changed; or that it is told no more. */
+export function retellCard(
+  db: Database,
+  aid: string,
+  { isTold, isSame }: { isTold: boolean; isSame: boolean },
+): void {
+  const held = db.one<{ withdrawn: number }>('SELECT withdrawn FROM told_card WHERE aid = ?', aid)
+  const wasTold = held?.withdrawn === 0
+  if (wasTold ? isTold && isSame : !isTold) return
+  db.run('DELETE FROM told_card WHERE aid = ?', aid)
+  db.run('INSERT INTO told_card (aid, withdrawn) VALUES (?, ?)', aid, isTold ? 0 : 1)
+}
+
+type Head = { fed_seq: number; aid: string; withdrawn: number }
+
+function readTold(
+  db: Database,
+  { after, limit, bytesMax }: { after: number; limit: number; bytesMax: number },
+): { told: ToldCard[]; more: boolean } {
+  const heads = db.all<Head>(cardQueries.after, after, limit + 1)
+  const told: ToldCard[] = []
+  let bytes = 0
+  for (const head of heads.slice(0, limit)) {
+    const one = cardOf(db, head)
+    if ('kel' in one) bytes += one.kel.length + one.keys.length
+    if (told.length > 0 && bytes > bytesMax) return { told, more: true }
+    told.push(one)
+  }
+  return { told, more: heads.length > told.length }
+}
+
+/** An agent that left between two reads is told as withdrawn; what it left under comes later. */
+function cardOf(db: Database, { fed_seq: fedSeq, aid, withdrawn }: Head): ToldCard {
+  const row =
+    withdrawn === 1 ? undefined : db.one<{ kel: Uint8Array; keys: Uint8Array | null }>(cardQueries.agent, aid)
+  return row?.keys == null ? { fedSeq, withdrawn: aid } : { fedSeq, kel: row.kel, keys: row.keys }
+}
+
+type Read = { fed_seq: number; cards: number }
+
+const readOf = (db: Database, hub: string): Read =>
+  db.one<Read>(cardQueries.read, hub) ?? { fed_seq: 0, cards: 0 }
+
+export function takePeerCards(db: Database, { hub, items, fedSeq, max }: TakePeerCards): { left: number } {
+  const held = readOf(db, hub)
+  let { cards } = held
+  let left = 0
+  for (const item of items) {
+    const isFull = cards >= max && 'aid' in item && !isKept(db, hub, item.aid)
+    if (isFull) left += 1
+    else cards += take(db, hub, item)
+  }
+  db.run(
+    'INSERT INTO peer_cards_read (hub, fed_seq, cards) VALUES (?, ?, ?)' +
+      ' ON CONFLICT (hub) DO UPDATE SET fed_seq = excluded.fed_seq, cards = excluded.cards',
+    hub,
+    Math.max(held.fed_seq, fedSeq),
+    cards,
+  )
+  return { left }
+}
+
+const isKept = (db: Database, hub: string, aid: string): boolean =>
+  db.one('SELECT 1 FROM peer_card WHERE hub = ? AND aid = ?', hub, aid) !== undefined
+
+/** By how many the cards of this hub became more. */
+const take = (db: Database, hub: string, item: PeerCard): number =>
+  'aid' in item
+    ? db.run('INSERT OR IGNORE INTO peer_card (hub, aid) VALUES (?, ?)', hub, item.aid)
+    : -db.run('DELETE FROM peer_card WHERE hub = ? AND aid = ?', hub, item.withdrawn)
+
+const readAgents = (db: Database, hubs: readonly string[]): number =>
+  hubs.reduce((sum, hub) => sum + readOf(db, hub).cards, 0)
+
+export function peerCardsOver(reader: Database, writer: WriterClient): PeerCardStore {
+  return {
+    toldCards: async query => readTold(reader, query),
+    takePeerCards: given => writer.write('takePeerCards', given),
+    peerCardsRead: async hub => readOf(reader, hub).fed_seq,
+    peerAgents: async hubs => readAgents(reader, hubs),
+  }
+}
