@@ -1,6 +1,7 @@
 /** The directory (hub API §4.2, §4.3): buckets that hide who is looked up, and listings of registered agents. */
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { bucketRange, directoryBitsMax, parseBucketPrefix } from '../../protocol/identity/directory.ts'
+import type { ToldCard } from '../store/peer-card-port.ts'
 import type { AgentRow, DirectoryEntry, ListQuery, StoreCounts } from '../store/port.ts'
 import { addressBucket } from './address.ts'
 import type { HubContext } from './context.ts'
@@ -9,6 +10,9 @@ import type { Buckets } from './ports/rates.ts'
 import { Refusal } from './refusal.ts'
 
 const COUNTS_LIFE_MS = 10_000
+/** What a peer is told in one answer; the first of it may be larger. */
+const TOLD_MAX = 200
+const TOLD_BYTES_MAX = 2 * 1024 * 1024
 
 /** `prefix`: base64url of `bits` bits; entries behind `afterH`. */
 export type BucketAsked = { prefix: string; bits: number; afterH: Uint8Array | undefined }
@@ -50,6 +54,17 @@ export class Directory {
   /** The same for a peer, without those whose entry stays at this hub. */
   async federated(asked: BucketAsked): Promise<BucketAnswer> {
     return await this.#page(asked, true)
+  }
+
+  /** Agents as peers are told of them, after what they were told before. */
+  async told(after: number): Promise<{ told: ToldCard[]; more: boolean }> {
+    return await this.#context.store.toldCards({ after, limit: TOLD_MAX, bytesMax: TOLD_BYTES_MAX })
+  }
+
+  /** How many agents the hubs of the operator's list told of. */
+  async peerAgents(): Promise<number> {
+    const { store, peers } = this.#context
+    return await store.peerAgents(peers.all.map(({ aid }) => aid))
   }
 
   async #page(query: BucketAsked, onlyFederated: boolean): Promise<BucketAnswer> {

@@ -6,8 +6,7 @@ import { Directory } from './directory.ts'
 import { AgentsAtPeers } from './federation/at-peers.ts'
 import type { PeerCalls } from './federation/calls.ts'
 import { Federation } from './federation/federation.ts'
-import { ReviewCheck } from './federation/review-check.ts'
-import { ReviewFeeds } from './federation/review-feeds.ts'
+import { readPeers } from './federation/read-peers.ts'
 import { HeldPolls } from './held-polls.ts'
 import { AgentsHere } from './here.ts'
 import type { HubIdentity } from './identity.ts'
@@ -80,8 +79,6 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
   const directory = new Directory(context)
   const federation = new Federation(context, { directory, mailboxes, calls })
   const keyLogs = new KeyLogs(context)
-  const check = new ReviewCheck(context, { agents, keyLogs, federation })
-  const feeds = new ReviewFeeds(context, { calls, check })
   const supply = await SupplyChain.open(context)
   const issuance = new Issuance(context, supply)
   const clock = await HoldClock.open(context, lastMs)
@@ -89,7 +86,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
   const registry = new Registry(context, agents, { keyLogs, endSigner, issuance })
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
   const stopSweeping = keepSweeping(mailboxes, context)
-  feeds.start()
+  const stopReading = readPeers(context, { agents, keyLogs, federation, calls })
   const publication = new Publication(context.store, () => liabilitySecret(context))
   const checkpoints = new Checkpoints(context, supply)
   const books = new BookKeeper(context, { supply, credits, issuance, publication, clocks, makeEpoch })
@@ -122,7 +119,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
       polls.endAll()
       sends.close()
       stopSweeping()
-      await feeds.stop()
+      await stopReading()
       await context.memory.leader.stop()
       await books.stop()
     },

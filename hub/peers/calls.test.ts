@@ -132,6 +132,20 @@ describe('reviews', () => {
     expect(await refusedWith(reviews)).toBe('homeUnreachable')
   })
 
+  test('and agents are asked for in the same way', async () => {
+    const [kelBytes, keys] = [random(9), random(8)]
+    const card = { kel: toBase64url(kelBytes), keys: toBase64url(keys), fed_seq: 8 }
+    answers = [json(200, { cards: [card, { aid: peer.aid, withdrawn: true, fed_seq: 9 }] })]
+    expect(await calls.cards(peer, 7, ended.signal)).toEqual({
+      told: [
+        { fedSeq: 8, kel: kelBytes, keys },
+        { fedSeq: 9, withdrawn: peer.aid },
+      ],
+      more: false,
+    })
+    expect(seen[0]?.path).toBe('/fed/v3/cards?cursor=7')
+  })
+
   test('are waited for no longer once the hub stops, which is no news', async () => {
     const stopping = new AbortController()
     answers = [() => stopping.abort()]

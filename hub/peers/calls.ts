@@ -26,6 +26,7 @@ import type { Alert } from '../core/context.ts'
 import type { Sent } from '../core/destination.ts'
 import type { BucketAsked } from '../core/directory.ts'
 import type {
+  CardPage,
   Forwarded,
   PeerBucket,
   PeerCalls,
@@ -142,9 +143,23 @@ export class SignedPeerCalls implements PeerCalls {
   }
 
   async reviews(peer: Peer, after: number, ended: AbortSignal): Promise<ReviewPage> {
-    const row = routes.fedReviews
+    const reply = await this.#page(routes.fedReviews, peer, after, ended)
+    return { told: reply.reviews.map(readReview), more: reply.next !== undefined }
+  }
+
+  async cards(peer: Peer, after: number, ended: AbortSignal): Promise<CardPage> {
+    const reply = await this.#page(routes.fedCards, peer, after, ended)
+    return { told: reply.cards.map(readCard), more: reply.next !== undefined }
+  }
+
+  async #page<R extends RouteRow>(
+    row: R,
+    peer: Peer,
+    after: number,
+    ended: AbortSignal,
+  ): Promise<ReplyOf<R>> {
     const query = { cursor: String(after) }
-    const reply = await this.#inTurn(row, peer, {
+    return await this.#inTurn(row, peer, {
       bytes: 0,
       query,
       digest: digestOf(row, query).digest(),
@@ -153,7 +168,6 @@ export class SignedPeerCalls implements PeerCalls {
       signal: AbortSignal.any([ended, this.#outside.timers.deadline(CALL_MS_MAX)]),
       ended,
     })
-    return { told: reply.reviews.map(readTold), more: reply.next !== undefined }
   }
 
   async #json<R extends RouteRow>(
@@ -274,7 +288,7 @@ const isOfPeer = (error: unknown): boolean =>
 const digestOf = (row: RouteRow, query: Record<string, string> = {}) =>
   createHash('sha256').update(requestPrefix(row.method, callPath(row, { query })))
 
-function readTold(one: ReplyOf<typeof routes.fedReviews>['reviews'][number]): ReviewPage['told'][number] {
+function readReview(one: ReplyOf<typeof routes.fedReviews>['reviews'][number]): ReviewPage['told'][number] {
   if ('withdrawn' in one) return { fedSeq: one.fed_seq, withdrawn: one.aid }
   return {
     fedSeq: one.fed_seq,
@@ -283,6 +297,11 @@ function readTold(one: ReplyOf<typeof routes.fedReviews>['reviews'][number]): Re
     attestation: fromBase64url(one.attestation),
     kel: fromBase64url(one.provider_kel),
   }
+}
+
+function readCard(one: ReplyOf<typeof routes.fedCards>['cards'][number]): CardPage['told'][number] {
+  if ('withdrawn' in one) return { fedSeq: one.fed_seq, withdrawn: one.aid }
+  return { fedSeq: one.fed_seq, kel: fromBase64url(one.kel), keys: fromBase64url(one.keys) }
 }
 
 /** A redirect is no answer: what was signed for one place is not shown to another. */

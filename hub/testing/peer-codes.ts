@@ -103,5 +103,6 @@ export const peerCases: Partial<Record<Wire3RouteName, Record<string, Case>>> = 
     not_peer: notPeer('fedStatus'),
     source_rate: oftenAsked('fedStatus'),
   },
+  fedCards: { not_peer: notPeer('fedCards'), source_rate: oftenAsked('fedCards') },
   fedReviews: { not_peer: notPeer('fedReviews'), source_rate: oftenAsked('fedReviews') },
 }

@@ -63,6 +63,7 @@ const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = {
   ledger: { limit: '10', before: '100' },
   redemptions: { limit: '10', before: '100' },
   authorizations: { limit: '10', before: '100' },
+  fedCards: { cursor: '0' },
   fedReviews: { cursor: '0' },
   issuance: { from: '0', limit: '10' },
   witnessed: { from: '0', limit: '10' },

@@ -8,11 +8,12 @@ import { requestPrefix } from '../../protocol/wire3/signed-request.ts'
 import type { ByteSource } from '../core/envelope-body.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { ToldCard } from '../store/peer-card-port.ts'
 import type { ToldReview } from '../store/peer-review-port.ts'
 import type { Incoming, Part } from './handler.ts'
 import { bytesOr, readAccess, sendAnswer } from './relay.ts'
 
-type Names = 'hubKels' | 'fedForward' | 'fedBucket' | 'fedStatus' | 'fedReviews'
+type Names = 'hubKels' | 'fedForward' | 'fedBucket' | 'fedStatus' | 'fedReviews' | 'fedCards'
 
 export function fedHandlers(hub: Hub): Part<Names> {
   return {
@@ -47,14 +48,30 @@ export function fedHandlers(hub: Hub): Part<Names> {
       const { told, more } = await hub.reviews.told(signer.aid, Number(query.cursor ?? 0))
       return { reviews: told.map(shownReview), ...present({ next: more ? told.at(-1)?.fedSeq : undefined }) }
     },
+    async fedCards({ signer, query }) {
+      await hub.federation.count(signer)
+      const { told, more } = await hub.directory.told(Number(query.cursor ?? 0))
+      return { cards: told.map(shownCard), ...present({ next: more ? told.at(-1)?.fedSeq : undefined }) }
+    },
   }
 }
 
 const REVIEW_FORMAT = 1
 
+const shownWithdrawal = ({ fedSeq, withdrawn }: { fedSeq: number; withdrawn: string }) => ({
+  aid: withdrawn,
+  withdrawn: true as const,
+  fed_seq: fedSeq,
+})
+
+const shownCard = (one: ToldCard) =>
+  'withdrawn' in one
+    ? shownWithdrawal(one)
+    : { kel: toBase64url(one.kel), keys: toBase64url(one.keys), fed_seq: one.fedSeq }
+
 const shownReview = (one: ToldReview) =>
   'withdrawn' in one
-    ? { aid: one.withdrawn, withdrawn: true as const, fed_seq: one.fedSeq }
+    ? shownWithdrawal(one)
     : {
         format: REVIEW_FORMAT as typeof REVIEW_FORMAT,
         receipt: toBase64url(one.receipt),

@@ -47,7 +47,7 @@ export function publicHandlers(
       const { agents, onlineAgents, reviews, ratings } = await hub.directory.counts()
       return {
         agents,
-        federated_agents: 0,
+        federated_agents: await hub.directory.peerAgents(),
         // Each review brought one receipt; no task has two.
         tasks_completed: reviews,
         reviews,

@@ -73,6 +73,7 @@ export const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = 
   redemptions: { limit: '10', before: '7' },
   authorizations: { limit: '10', before: '7' },
   liabilityProof: { day: '20600' },
+  fedCards: { cursor: '7' },
   fedReviews: { cursor: '7' },
   issuance: { from: '0', limit: '10' },
   witnessed: { from: '0', limit: '10' },

@@ -100,6 +100,8 @@ test('a review that is given at one hub counts at the other one, as attested by 
     peers: [{ hub: first.aid, reviews: 1, avg_rating: 4 }],
     combined: { reviews: 1, avg_rating: 4 },
   })
+  const stats = async () => (await (await fetch(`${first.url}/stats`)).json()) as Reply
+  expect(await until(stats, reply => reply['federated_agents'] !== 0)).toMatchObject({ federated_agents: 1 })
   await there.hub('peers', 'rm', first.aid)
   expect(await reputation()).toMatchObject({ peers: [], combined: { reviews: 0 } })
   await there.hub('peers', 'add', first.url, '--yes', first.aid)

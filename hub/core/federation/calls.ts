@@ -3,6 +3,7 @@
  * gives no answer as `homeUnreachable`.
  */
 import type { VerifiedKel } from '../../../protocol/identity/kel.ts'
+import type { ToldCard } from '../../store/peer-card-port.ts'
 import type { ToldReview } from '../../store/peer-review-port.ts'
 import type { DeliveryState } from '../../store/port.ts'
 import type { Sent } from '../destination.ts'
@@ -21,7 +22,9 @@ export type StatusItem = { rid: Uint8Array; handle: Uint8Array }
 export type StatusAnswer = { state: DeliveryState['state']; dack: Uint8Array | undefined }
 
 /** `more`: the peer has others to tell. */
-export type ReviewPage = { told: ToldReview[]; more: boolean }
+export type FeedPage<Told> = { told: Told[]; more: boolean }
+export type ReviewPage = FeedPage<ToldReview>
+export type CardPage = FeedPage<ToldCard>
 
 export interface PeerCalls {
   /** The key history that a peer shows of itself, verified. */
@@ -31,4 +34,6 @@ export interface PeerCalls {
   status(peer: Peer, items: readonly StatusItem[]): Promise<StatusAnswer[]>
   /** What a peer tells of its reviews after a number; given up once `ended` aborts. */
   reviews(peer: Peer, after: number, ended: AbortSignal): Promise<ReviewPage>
+  /** The same of its agents. */
+  cards(peer: Peer, after: number, ended: AbortSignal): Promise<CardPage>
 }

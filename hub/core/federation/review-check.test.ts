@@ -13,9 +13,11 @@ import { KeyLogs } from '../key-logs.ts'
 import { CLOCK_WINDOW_MS } from '../limits.ts'
 import type { Mailboxes } from '../mailbox.ts'
 import type { PeerCalls } from './calls.ts'
+import { Doubtful } from './doubtful.ts'
 import { Federation } from './federation.ts'
+import { PeerLogs } from './peer-logs.ts'
 import type { Peer } from './peers.ts'
-import { ReviewCheck, WrongReview } from './review-check.ts'
+import { ReviewCheck } from './review-check.ts'
 
 const NOW_MS = 1_800_000_000_000
 
@@ -34,7 +36,10 @@ beforeEach(async () => {
   const calls = new Proxy({} as PeerCalls, { get: (_, name: keyof PeerCalls) => shown[name] })
   const parts = { directory: new Directory(context), mailboxes: {} as Mailboxes, calls }
   const federation = new Federation(context, parts)
-  check = new ReviewCheck(context, { agents: new Agents(context), keyLogs: new KeyLogs(context), federation })
+  check = new ReviewCheck(context, {
+    logs: new PeerLogs(new Agents(context), new KeyLogs(context)),
+    federation,
+  })
 })
 afterEach(() => core.close())
 
@@ -46,7 +51,7 @@ async function wrong(told: ToldReview): Promise<string | undefined> {
     await judge(told)
     return undefined
   } catch (error) {
-    if (error instanceof WrongReview) return error.message
+    if (error instanceof Doubtful) return error.message
     throw error
   }
 }
@@ -85,7 +90,7 @@ describe('a review does not hold', () => {
     const told = toldReview(hub, bob)
     expect(await wrong({ ...told, attestation: changed(told.attestation) })).toBe('signature of the hub')
     expect(await wrong({ ...told, receipt: changed(told.receipt) })).toBe('signature of the provider')
-    expect(await wrong({ ...told, kel: changed(told.kel) })).toBe('key history of the provider')
+    expect(await wrong({ ...told, kel: changed(told.kel) })).toBe('key history of the agent')
   })
 
   test('with a better rating than was attested', async () => {
@@ -142,7 +147,7 @@ test('a key history that contradicts the one held here does not hold, and is kep
   await context.store.putAgent({ row: agentRow(bob.aid, { kel }), entry: undefined, terms: [] })
   const proofs: number[] = []
   Object.assign(context.store, { keepForkProof: async ({ seq }: { seq: number }) => void proofs.push(seq) })
-  expect(await wrong(toldReview(hub, twin))).toBe('key history of the provider')
+  expect(await wrong(toldReview(hub, twin))).toBe('key history of the agent')
   expect(proofs).toEqual([1])
 })
 
@@ -150,8 +155,7 @@ test('a peer pays for the key histories that it shows: too many at once wait, an
   Object.assign(context.limits, { keyEventRate: { perSecond: 0.001, burst: 2 } })
   const told = (): ReviewRecord => toldReview(hub, agentOf(core))
   const fresh = new ReviewCheck(context, {
-    agents: new Agents(context),
-    keyLogs: new KeyLogs({ ...context, limits: { ...context.limits } }),
+    logs: new PeerLogs(new Agents(context), new KeyLogs({ ...context, limits: { ...context.limits } })),
     federation: { under: async (peer: Peer) => peer } as unknown as Federation,
   })
   const judged = () => refusedWith(() => fresh.judge(told(), listed()))

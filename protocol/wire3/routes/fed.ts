@@ -5,15 +5,19 @@ import { route } from '../../contract/route.ts'
 import { aidShape, blobText, bytesText, count } from '../../contract/shapes.ts'
 import { BOX_BYTES_MAX, BUCKET_BITS_MAX } from '../../identity/directory.ts'
 import { ENVELOPE_TYPE } from '../headers.ts'
-import { attestationText, codes, kel, reviewText, whole } from './shapes.ts'
+import { attestationText, codes, kel, keySetText, notice, reviewText, whole } from './shapes.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
 const RECEIPT_BYTES_MAX = 65 * KIB
-/** Reviews in one answer, and the digits of their numbers. */
+/** Reviews and cards in one answer, and the digits of their numbers. */
 const REVIEWS_MAX = 100
+const CARDS_MAX = 200
 const FED_SEQ_DIGITS = 16
+
+/** What was told of an agent before is told no more. */
+const withdrawn = z.strictObject({ aid: aidShape, withdrawn: z.literal(true), fed_seq: count })
 
 /** Routes of federation, wire-3 (Members). */
 export const fedRoutes = {
@@ -105,10 +109,31 @@ export const fedRoutes = {
               provider_kel: kel,
               fed_seq: count,
             }),
-            z.strictObject({ aid: aidShape, withdrawn: z.literal(true), fed_seq: count }),
+            withdrawn,
           ]),
         )
         .max(REVIEWS_MAX),
+      next: count.optional(),
+    }),
+    codes: codes('not_peer', 'rate_limited', 'source_rate'),
+    limits: { replyBytes: 4 * MIB },
+  }),
+  fedCards: route({
+    method: 'GET',
+    path: '/fed/v3/cards',
+    auth: 'signed',
+    action: 'fed_cards',
+    signedBy: 'hub',
+    query: z.strictObject({ cursor: whole(FED_SEQ_DIGITS).optional() }),
+    reply: z.strictObject({
+      cards: z
+        .array(
+          z.union([
+            z.strictObject({ kel, keys: keySetText, key_state_notice: notice.optional(), fed_seq: count }),
+            withdrawn,
+          ]),
+        )
+        .max(CARDS_MAX),
       next: count.optional(),
     }),
     codes: codes('not_peer', 'rate_limited', 'source_rate'),

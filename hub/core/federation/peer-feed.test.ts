@@ -2,14 +2,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { TestTimers } from '../../../protocol/testing/timers.ts'
 import { nextTurn } from '../../../protocol/timers.ts'
-import type { PeerReview, ToldReview } from '../../store/peer-review-port.ts'
+import type { PeerReview, TakePeerReviews, ToldReview } from '../../store/peer-review-port.ts'
 import { openCore, type TestCore } from '../../testing/core.ts'
 import type { HubContext } from '../context.ts'
 import { Refusal } from '../refusal.ts'
-import type { PeerCalls, ReviewPage } from './calls.ts'
+import type { FeedPage } from './calls.ts'
+import { Doubtful } from './doubtful.ts'
+import { PeerFeed } from './peer-feed.ts'
 import type { Peer } from './peers.ts'
-import { WrongReview } from './review-check.ts'
-import { ReviewFeeds } from './review-feeds.ts'
 
 const SECOND_MS = 1000
 const LOOK_MS = 5 * SECOND_MS
@@ -20,13 +20,13 @@ const TWO = 'hub-two'
 let core: TestCore
 let timers: TestTimers
 let context: HubContext
-let feeds: ReviewFeeds
+let feeds: PeerFeed<ToldReview, PeerReview>
 /** What each peer has to tell, and what it was asked. */
 let lists: Map<string, ToldReview[]>
 let asked: { hub: string; after: number; atMs: number }[]
 let alerts: { event: string; facts: Record<string, unknown> }[]
 let busyWith: number | undefined
-let answer: (peer: Peer, after: number) => Promise<ReviewPage>
+let answer: (peer: Peer, after: number) => Promise<FeedPage<ToldReview>>
 
 beforeEach(async () => {
   core = await openCore(0)
@@ -52,18 +52,27 @@ const list = (...aids: string[]) =>
   context.peers.replace(aids.map(aid => ({ aid, url: `https://${aid}.example` }) as unknown as Peer))
 
 function begin(max = 100): void {
-  const reviews: PeerCalls['reviews'] = async (peer, after, ended) => {
+  const page = async (peer: Peer, after: number, ended: AbortSignal) => {
     asked.push({ hub: peer.aid, after, atMs: timers.now() })
     const { promise: given, reject } = Promise.withResolvers<never>()
     ended.addEventListener('abort', () => reject(ended.reason))
     return await Promise.race([answer(peer, after), given])
   }
-  feeds = new ReviewFeeds(context, { calls: { reviews } as PeerCalls, check: { judge }, max })
+  const { store } = core.context
+  const kind = {
+    what: 'reviews',
+    duty: 'peer reviews',
+    page,
+    judge,
+    readTo: (hub: string) => store.peerReviewsRead(hub),
+    take: (given: TakePeerReviews) => store.takePeerReviews(given),
+  } as const
+  feeds = new PeerFeed(context, kind, max)
   feeds.start()
 }
 
 const PAGE = 3
-function pageOf(hub: string, after: number): ReviewPage {
+function pageOf(hub: string, after: number): FeedPage<ToldReview> {
   const rest = (lists.get(hub) ?? []).filter(({ fedSeq }) => fedSeq > after)
   return { told: rest.slice(0, PAGE), more: rest.length > PAGE }
 }
@@ -80,7 +89,7 @@ async function judge(one: ToldReview): Promise<PeerReview> {
   if ('withdrawn' in one) return { withdrawn: one.withdrawn }
   if (one.fedSeq === busyWith) throw new Refusal('rateLimited')
   const rating = one.review[0] as number
-  if (rating === 0) throw new WrongReview('signature of the provider')
+  if (rating === 0) throw new Doubtful('signature of the provider')
   return { provider: 'bob', interaction: one.receipt, rating }
 }
 const tells = (hub: string, ...reviews: ToldReview[]) => lists.set(hub, reviews)
@@ -171,6 +180,16 @@ describe('a peer', () => {
   })
 })
 
+test('a peer that is taken off the list between two pages is not asked for the next', async () => {
+  tells(ONE, ...[1, 2, 3, 4, 5].map(n => told(n)))
+  answer = async ({ aid }, after) => {
+    list()
+    return pageOf(aid, after)
+  }
+  await pass(5 * SECOND_MS)
+  expect([asked.length, await read()]).toEqual([1, 0])
+})
+
 describe('what a peer tells', () => {
   test('and does not hold is passed over, and told once a day with how many', async () => {
     tells(ONE, told(1), told(2, 2, 0), told(3), told(4, 4, 0))
@@ -196,7 +215,7 @@ describe('what a peer tells', () => {
     ])
   })
 
-  test.each<[string, ReviewPage]>([
+  test.each<[string, FeedPage<ToldReview>]>([
     ['from further back', { told: [told(0)], more: false }],
     ['with numbers that fall', { told: [told(2), told(1)], more: false }],
     ['with one number twice', { told: [told(1), told(1)], more: false }],

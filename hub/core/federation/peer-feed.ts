@@ -1,15 +1,15 @@
 /**
- * Reads what peers tell of reviews, in the background: each peer where the last reading ended, one that is away ever less
- * often. What does not hold is dropped, and told to the operator once a day.
+ * Reads what peers tell, in the background: each peer where the last reading ended, one that is away ever less often. What
+ * does not hold is dropped, and told to the operator once a day.
  */
 import type { Timer } from '../../../protocol/timers.ts'
-import type { PeerReview, ToldReview } from '../../store/peer-review-port.ts'
 import type { HubContext } from '../context.ts'
 import { DAY_MS } from '../limits.ts'
+import type { Duty } from '../ports/leader.ts'
 import { Refusal } from '../refusal.ts'
-import type { PeerCalls, ReviewPage } from './calls.ts'
+import type { FeedPage } from './calls.ts'
+import { Doubtful } from './doubtful.ts'
 import type { Peer } from './peers.ts'
-import { type ReviewCheck, WrongReview } from './review-check.ts'
 
 const MINUTE_MS = 60_000
 const LOOK_EVERY_MS = 5000
@@ -17,29 +17,37 @@ const READ_EVERY_MS = 15_000
 const AWAY_MS_MAX = 10 * MINUTE_MS
 /** A peer that has more to tell goes on at the next look. */
 const READING_MS_MAX = 2000
-/** So many reviews of one peer are kept. */
-const REVIEWS_OF_PEER_MAX = 100_000
+/** So much of one peer is kept. */
+const OF_PEER_MAX = 100_000
 
-/** What is known of a peer's reviews beside the store. `told`: when the operator heard of what, monotonic. */
+/** What peers tell, as `Told` and, once it was judged, as `Kept`. */
+export type FeedKind<Told extends { fedSeq: number }, Kept> = {
+  what: 'reviews' | 'cards'
+  duty: Duty
+  page(peer: Peer, after: number, ended: AbortSignal): Promise<FeedPage<Told>>
+  /** Throws {@link Doubtful} where it does not hold, or a refusal where it cannot be judged now. */
+  judge(told: Told, by: Peer): Promise<Kept>
+  /** How far a peer was read. */
+  readTo(hub: string): Promise<number>
+  take(given: { hub: string; items: Kept[]; fedSeq: number; max: number }): Promise<{ left: number }>
+}
+
+/** What is known of a peer beside the store. `told`: when the operator heard of what, monotonic. */
 type Feed = { dueMs: number; awayMs: number; dropped: number; told: Map<string, number> }
-type Judged = { items: PeerReview[]; fedSeq: number; why: string | undefined; stopped: Refusal | undefined }
+type Judged<Kept> = { items: Kept[]; fedSeq: number; why: string | undefined; stopped: Refusal | undefined }
 
-export type FeedParts = { calls: PeerCalls; check: Pick<ReviewCheck, 'judge'>; max?: number }
-
-export class ReviewFeeds {
+export class PeerFeed<Told extends { fedSeq: number }, Kept> {
   readonly #context: HubContext
-  readonly #calls: PeerCalls
-  readonly #check: FeedParts['check']
+  readonly #kind: FeedKind<Told, Kept>
   readonly #max: number
   readonly #feeds = new Map<string, Feed>()
   readonly #ended = new AbortController()
   #timer: Timer | undefined
   #reading: Promise<unknown> | undefined
 
-  constructor(context: HubContext, { calls, check, max = REVIEWS_OF_PEER_MAX }: FeedParts) {
+  constructor(context: HubContext, kind: FeedKind<Told, Kept>, max = OF_PEER_MAX) {
     this.#context = context
-    this.#calls = calls
-    this.#check = check
+    this.#kind = kind
     this.#max = max
   }
 
@@ -62,7 +70,7 @@ export class ReviewFeeds {
     const due = peers.all.filter(({ aid }) => this.#feedOf(aid).dueMs <= nowMs)
     if (this.#reading !== undefined || due.length === 0) return
     this.#reading = memory.leader
-      .lead('peer reviews', async () => {
+      .lead(this.#kind.duty, async () => {
         await Promise.all(due.map(peer => this.#turn(peer)))
       })
       .finally(() => {
@@ -86,7 +94,7 @@ export class ReviewFeeds {
     } catch (error) {
       if (this.#ended.signal.aborted) return
       if (!(error instanceof Refusal))
-        this.#tell(peer, feed, 'reviews of a peer could not be kept', String(error))
+        this.#tell(peer, feed, `${this.#kind.what} of a peer could not be kept`, String(error))
       feed.awayMs = Math.min(Math.max(2 * feed.awayMs, READ_EVERY_MS), AWAY_MS_MAX)
       const spread = 1 + (random(1)[0] ?? 0) / 1024
       feed.dueMs = timers.monotonic() + feed.awayMs * spread
@@ -95,48 +103,49 @@ export class ReviewFeeds {
 
   /** Page by page for a while; whether the peer has more to tell. */
   async #read(peer: Peer, feed: Feed): Promise<boolean> {
-    const { timers } = this.#context
+    const { timers, peers } = this.#context
     const startedMs = timers.monotonic()
     for (;;) {
       const more = await this.#readPage(peer, feed)
-      if (!more || this.#ended.signal.aborted) return false
+      if (!more || this.#ended.signal.aborted || peers.find(peer.aid) === undefined) return false
       if (timers.monotonic() - startedMs >= READING_MS_MAX) return true
     }
   }
 
   async #readPage(peer: Peer, feed: Feed): Promise<boolean> {
-    const { store, peers } = this.#context
-    const after = await store.peerReviewsRead(peer.aid)
-    const page = await this.#calls.reviews(peer, after, this.#ended.signal)
+    const { peers } = this.#context
+    const { what } = this.#kind
+    const after = await this.#kind.readTo(peer.aid)
+    const page = await this.#kind.page(peer, after, this.#ended.signal)
     if (!isInOrder(page, after)) {
-      this.#tell(peer, feed, 'a peer tells its reviews out of order', 'its answer was not used')
+      this.#tell(peer, feed, `a peer tells its ${what} out of order`, 'its answer was not used')
       throw new Refusal('homeUnreachable')
     }
     const { items, fedSeq, why, stopped } = await this.#judge(peer, page.told, after)
     if (fedSeq > after && peers.find(peer.aid) !== undefined) {
-      const { left } = await store.takePeerReviews({ hub: peer.aid, items, fedSeq, max: this.#max })
-      if (left > 0) this.#tell(peer, feed, 'a peer tells more reviews than are kept of it', `${this.#max}`)
+      const { left } = await this.#kind.take({ hub: peer.aid, items, fedSeq, max: this.#max })
+      if (left > 0) this.#tell(peer, feed, `a peer tells more ${what} than are kept of it`, `${this.#max}`)
     }
     if (why !== undefined) {
       feed.dropped += page.told.filter(({ fedSeq: seq }) => seq <= fedSeq).length - items.length
-      this.#tell(peer, feed, 'a peer tells reviews that do not hold', why, { dropped: feed.dropped })
+      this.#tell(peer, feed, `a peer tells ${what} that do not hold`, why, { dropped: feed.dropped })
     }
     if (stopped !== undefined) throw stopped
     return page.more
   }
 
   /** Those that hold, up to the first that cannot be judged now. */
-  async #judge({ aid }: Peer, told: readonly ToldReview[], after: number): Promise<Judged> {
-    const judged: Judged = { items: [], fedSeq: after, why: undefined, stopped: undefined }
+  async #judge({ aid }: Peer, told: readonly Told[], after: number): Promise<Judged<Kept>> {
+    const judged: Judged<Kept> = { items: [], fedSeq: after, why: undefined, stopped: undefined }
     for (const one of told) {
       // a rotation that one of them showed counts for the next
       const peer = this.#context.peers.find(aid)
       if (peer === undefined) return judged
       try {
-        judged.items.push(await this.#check.judge(one, peer))
+        judged.items.push(await this.#kind.judge(one, peer))
       } catch (error) {
         if (error instanceof Refusal) return { ...judged, stopped: error }
-        if (!(error instanceof WrongReview)) throw error
+        if (!(error instanceof Doubtful)) throw error
         judged.why ??= error.message
       }
       judged.fedSeq = one.fedSeq
@@ -153,7 +162,7 @@ export class ReviewFeeds {
 }
 
 /** Numbers rise from the last one that was read; a page that says that there is more has something. */
-function isInOrder({ told, more }: ReviewPage, after: number): boolean {
+function isInOrder({ told, more }: FeedPage<{ fedSeq: number }>, after: number): boolean {
   const rises = told.every(({ fedSeq }, at) => fedSeq > (told[at - 1]?.fedSeq ?? after))
   return rises && (!more || told.length > 0)
 }

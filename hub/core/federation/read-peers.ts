@@ -1,0 +1,44 @@
+/** What a hub reads of its peers in the background. */
+import type { Agents } from '../agents.ts'
+import type { HubContext } from '../context.ts'
+import type { KeyLogs } from '../key-logs.ts'
+import type { PeerCalls } from './calls.ts'
+import { CardCheck } from './card-check.ts'
+import type { Federation } from './federation.ts'
+import { PeerFeed } from './peer-feed.ts'
+import { PeerLogs } from './peer-logs.ts'
+import { ReviewCheck } from './review-check.ts'
+
+export type ReadingParts = { agents: Agents; keyLogs: KeyLogs; federation: Federation; calls: PeerCalls }
+
+/** Begins to read; returns how to end, which waits for what is under way. */
+export function readPeers(
+  context: HubContext,
+  { agents, keyLogs, federation, calls }: ReadingParts,
+): () => Promise<void> {
+  const { store } = context
+  const logs = new PeerLogs(agents, keyLogs)
+  const reviewCheck = new ReviewCheck(context, { logs, federation })
+  const cardCheck = new CardCheck(logs)
+  const reviews = new PeerFeed(context, {
+    what: 'reviews',
+    duty: 'peer reviews',
+    page: (peer, after, ended) => calls.reviews(peer, after, ended),
+    judge: (told, by) => reviewCheck.judge(told, by),
+    readTo: hub => store.peerReviewsRead(hub),
+    take: given => store.takePeerReviews(given),
+  })
+  const cards = new PeerFeed(context, {
+    what: 'cards',
+    duty: 'peer cards',
+    page: (peer, after, ended) => calls.cards(peer, after, ended),
+    judge: (told, by) => cardCheck.judge(told, by),
+    readTo: hub => store.peerCardsRead(hub),
+    take: given => store.takePeerCards(given),
+  })
+  reviews.start()
+  cards.start()
+  return async () => {
+    await Promise.all([reviews.stop(), cards.stop()])
+  }
+}
