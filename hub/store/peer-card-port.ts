@@ -7,7 +7,7 @@ export type ToldCard =
   | { fedSeq: number; withdrawn: string }
 
 /** What a peer told, in its order, as far as it holds. */
-export type PeerCard = { aid: string } | { withdrawn: string }
+export type PeerCard = { aid: string; kel: Uint8Array } | { withdrawn: string }
 
 export type TakePeerCards = {
   hub: string
@@ -24,10 +24,17 @@ export interface PeerCardStore {
     told: ToldCard[]
     more: boolean
   }>
-  /** Keeps what a peer told and how far it was read; tells how many found no room. A repeat changes nothing. */
+  /**
+   * Keeps what a peer told and how far it was read; tells how many found no room. A repeat changes nothing. While an agent
+   * is told, all peers are told of its reviews that were given here; else its home alone.
+   */
   takePeerCards(given: TakePeerCards): Promise<{ left: number }>
   /** How far the cards of a peer were read; 0 at first. */
   peerCardsRead(hub: string): Promise<number>
+  /** Forgets all agents of a peer, and how far it was read. */
+  forgetPeerCards(hub: string): Promise<void>
+  /** Hubs of which there are cards. */
+  peersWithCards(): Promise<string[]>
   /** How many agents these hubs told of. */
   peerAgents(hubs: readonly string[]): Promise<number>
 }

@@ -3,7 +3,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { KeySet, verifyKeySet } from '../../protocol/identity/keyset.ts'
-import { callRoute, registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
+import {
+  callRoute,
+  random,
+  registeredAgent,
+  startTestHub,
+  type TestAgent,
+  type TestHub,
+} from '../testing/hub.ts'
 import { expectRefusal } from '../testing/refusals.ts'
 import { peerOf, sendRow } from '../testing/routes.ts'
 
@@ -97,8 +104,21 @@ test('the figures of a hub count the agents that listed peers told of', async ()
   const { store, peers } = hub.running.hub.context
   const peer = peerOf(alice)
   const counted = async () => (await callRoute(hub, 'stats', undefined)).json['federated_agents']
-  await store.takePeerCards({ hub: peer.aid, items: [{ aid: 'bob' }, { aid: 'eve' }], fedSeq: 2, max: 9 })
-  await store.takePeerCards({ hub: 'another hub', items: [{ aid: 'joe' }], fedSeq: 1, max: 9 })
+  await store.takePeerCards({
+    hub: peer.aid,
+    items: [
+      { aid: 'bob', kel: random(9) },
+      { aid: 'eve', kel: random(9) },
+    ],
+    fedSeq: 2,
+    max: 9,
+  })
+  await store.takePeerCards({
+    hub: 'another hub',
+    items: [{ aid: 'joe', kel: random(9) }],
+    fedSeq: 1,
+    max: 9,
+  })
   expect(await counted()).toBe(2)
   const listed = peers.all
   peers.replace([])

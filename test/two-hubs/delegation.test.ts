@@ -18,6 +18,7 @@ type Reply = Record<string, unknown>
 type Hub = Awaited<ReturnType<World['startHub']>>
 let here: World
 let there: World
+let third: World
 let hubs: Hub[]
 let bob: string
 let finished: string
@@ -36,7 +37,7 @@ async function until(ask: () => Promise<Reply>, holds: (reply: Reply) => boolean
 }
 
 beforeAll(async () => {
-  ;[here, there] = [new World(programs), new World(programs)]
+  ;[here, there, third] = [new World(programs), new World(programs), new World(programs)]
   hubs = [
     await here.startHub(NO_PROBATION, '127.0.0.1:0', ['--admission', 'open']),
     await there.startHub(NO_PROBATION, '127.0.0.1:0', ['--admission', 'open']),
@@ -57,6 +58,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await here?.[Symbol.asyncDispose]()
   await there?.[Symbol.asyncDispose]()
+  await third?.[Symbol.asyncDispose]()
 })
 
 test('a task and its file go from one hub to the other, the answer comes back, and both verify the receipt', async () => {
@@ -106,6 +108,17 @@ test('a review that is given at one hub counts at the other one, as attested by 
   expect(await reputation()).toMatchObject({ peers: [], combined: { reviews: 0 } })
   await there.hub('peers', 'add', first.url, '--yes', first.aid)
   expect(await reputation()).toMatchObject({ combined: { reviews: 1 } })
+})
+
+test('a third hub that lists the first alone sees the review of an agent that the second one tells of', async () => {
+  const [first] = hubs as [Hub]
+  const last = await third.startHub()
+  await third.hub('peers', 'add', first.url, '--yes', first.aid)
+  await here.hub('peers', 'add', last.url, '--yes', last.aid)
+  const reputation = async () => (await (await fetch(`${last.url}/agents/${bob}/reputation`)).json()) as Reply
+  const seen = await until(reputation, reply => reply['reason'] === undefined)
+  expect(seen).toMatchObject({ peers: [{ hub: first.aid, reviews: 1, avg_rating: 4 }] })
+  await here.hub('peers', 'rm', last.aid)
 })
 
 test('while the hub of the recipient is down the thread names it, and the task arrives once it is back', async () => {

@@ -42,7 +42,8 @@ async function wrong(told: ToldCard): Promise<string | undefined> {
 }
 
 test('an agent whose home is the peer counts, and so does that it is told no more', async () => {
-  expect(await judge(cardOf(bob))).toEqual({ aid: bob.aid })
+  const card = cardOf(bob)
+  expect(await judge(card)).toEqual({ aid: bob.aid, kel: card.kel })
   expect(await judge({ fedSeq: 2, withdrawn: bob.aid })).toEqual({ withdrawn: bob.aid })
 })
 

@@ -25,7 +25,7 @@ export class CardCheck {
     const log = await this.#logs.longest(aidOf(told.kel), told.kel, peer)
     if (log.home !== peer.aid || log.deactivated) throw new Doubtful('home of the agent')
     checkKeys(log, told.keys)
-    return { aid: log.aid }
+    return { aid: log.aid, kel: told.kel }
   }
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
 import { incept, rotate, type VerifiedKel } from '../../../protocol/identity/kel.ts'
-import { openCore, refusedWith, type TestCore } from '../../testing/core.ts'
+import { agentOf, openCore, refusedWith, type TestCore } from '../../testing/core.ts'
 import { random } from '../../testing/hub.ts'
 import { type BucketAsked, Directory } from '../directory.ts'
 import type { Mailboxes } from '../mailbox.ts'
@@ -113,7 +113,7 @@ describe('states of envelopes', () => {
   })
 
   test('of a hub that is no peer are not asked for', async () => {
-    const asked = federation.statusAt(core.context.identity.aid.replace(/.$/, 'x'), [item], HERE)
+    const asked = federation.statusAt(agentOf(core).aid, [item], HERE)
     expect(await refusedWith(() => asked)).toBe('statusQueryMalformed')
   })
 })

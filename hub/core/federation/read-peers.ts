@@ -9,6 +9,8 @@ import { PeerFeed } from './peer-feed.ts'
 import { PeerLogs } from './peer-logs.ts'
 import { ReviewCheck } from './review-check.ts'
 
+const FORGET_EVERY_MS = 10_000
+
 export type ReadingParts = { agents: Agents; keyLogs: KeyLogs; federation: Federation; calls: PeerCalls }
 
 /** Begins to read; returns how to end, which waits for what is under way. */
@@ -38,7 +40,26 @@ export function readPeers(
   })
   reviews.start()
   cards.start()
+  const stopForgetting = keepForgetting(context)
   return async () => {
+    stopForgetting()
     await Promise.all([reviews.stop(), cards.stop()])
   }
+}
+
+/** Whom a hub told of that is listed no more counts as told no more: nobody would hear that it withdraws them. */
+function keepForgetting({ store, peers, memory, timers, alert }: HubContext): () => void {
+  const forget = async (): Promise<void> => {
+    try {
+      await memory.leader.lead('peer cards', async () => {
+        for (const hub of await store.peersWithCards())
+          if (peers.find(hub) === undefined) await store.forgetPeerCards(hub)
+      })
+    } catch (error) {
+      alert('cards of a former peer could not be forgotten', { error: String(error) })
+    }
+  }
+  const timer = timers.every(FORGET_EVERY_MS, () => void forget())
+  timer.unref()
+  return () => timers.clear(timer)
 }

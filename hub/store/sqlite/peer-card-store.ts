@@ -1,11 +1,13 @@
 /** Cards in the database: those that peers are told, and those that they told. Changes run inside a transaction. */
 import type { PeerCard, PeerCardStore, TakePeerCards, ToldCard } from '../peer-card-port.ts'
 import type { Database } from './database.ts'
+import { followCard } from './told-reviews.ts'
 import type { WriterClient } from './writer-client.ts'
 
 export const cardQueries = {
   after: 'SELECT fed_seq, aid, withdrawn FROM told_card WHERE fed_seq > ? ORDER BY fed_seq LIMIT ?',
   agent: 'SELECT kel, keys FROM agent WHERE aid = ?',
+  kept: 'SELECT 1 FROM peer_card WHERE hub = ? AND aid = ?',
   read: 'SELECT fed_seq, cards FROM peer_cards_read WHERE hub = ?',
 } as const
 
@@ -54,12 +56,19 @@ const readOf = (db: Database, hub: string): Read =>
 
 export function takePeerCards(db: Database, { hub, items, fedSeq, max }: TakePeerCards): { left: number } {
   const held = readOf(db, hub)
+  const before = new Map(items.map(aidOf).map(aid => [aid, isKept(db, hub, aid)]))
   let { cards } = held
   let left = 0
   for (const item of items) {
     const isFull = cards >= max && 'aid' in item && !isKept(db, hub, item.aid)
     if (isFull) left += 1
     else cards += take(db, hub, item)
+  }
+  const logs = new Map(items.flatMap(item => ('aid' in item ? [[item.aid, item.kel]] : [])))
+  // the last word of a page counts, however often it changes in between
+  for (const [aid, wasKept] of before) {
+    const kept = isKept(db, hub, aid)
+    if (kept !== wasKept) followCard(db, { aid, hub, kel: kept ? logs.get(aid) : undefined })
   }
   db.run(
     'INSERT INTO peer_cards_read (hub, fed_seq, cards) VALUES (?, ?, ?)' +
@@ -71,8 +80,18 @@ export function takePeerCards(db: Database, { hub, items, fedSeq, max }: TakePee
   return { left }
 }
 
+const aidOf = (item: PeerCard): string => ('aid' in item ? item.aid : item.withdrawn)
+
+export function forgetPeerCards(db: Database, hub: string): true {
+  const cards = db.all<{ aid: string }>('SELECT aid FROM peer_card WHERE hub = ?', hub)
+  db.run('DELETE FROM peer_card WHERE hub = ?', hub)
+  db.run('DELETE FROM peer_cards_read WHERE hub = ?', hub)
+  for (const { aid } of cards) followCard(db, { aid, hub, kel: undefined })
+  return true
+}
+
 const isKept = (db: Database, hub: string, aid: string): boolean =>
-  db.one('SELECT 1 FROM peer_card WHERE hub = ? AND aid = ?', hub, aid) !== undefined
+  db.one(cardQueries.kept, hub, aid) !== undefined
 
 /** By how many the cards of this hub became more. */
 const take = (db: Database, hub: string, item: PeerCard): number =>
@@ -88,6 +107,11 @@ export function peerCardsOver(reader: Database, writer: WriterClient): PeerCardS
     toldCards: async query => readTold(reader, query),
     takePeerCards: given => writer.write('takePeerCards', given),
     peerCardsRead: async hub => readOf(reader, hub).fed_seq,
+    async forgetPeerCards(hub) {
+      await writer.write('forgetPeerCards', hub)
+    },
+    peersWithCards: async () =>
+      reader.all<{ hub: string }>('SELECT hub FROM peer_cards_read').map(({ hub }) => hub),
     peerAgents: async hubs => readAgents(reader, hubs),
   }
 }

@@ -19,6 +19,7 @@ const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
 const SMALL: Readonly<Record<string, string>> = {
   digest_new: 'what the last group of commits brought, sorted in every few minutes',
   ledger_totals: 'one row',
+  peer_cards_read: 'a row for each peer',
   refused_range: 'what the operator refuses',
   setting: 'a row for each setting',
   supply_epoch: 'a row for each day',

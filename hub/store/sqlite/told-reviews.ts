@@ -20,13 +20,40 @@ export function tellReview(db: Database, { provider, kel, home }: StoredReview, 
   if (standing?.registered === 1) {
     if (travels({ ...standing, registered: true })) tell(db, provider, ALL, review)
   } else if (home !== undefined) {
-    db.run(
-      'INSERT INTO review_provider (aid, kel) VALUES (?, ?) ON CONFLICT (aid) DO UPDATE SET kel = excluded.kel' +
-        ' WHERE length(excluded.kel) > length(kel)',
-      provider,
-      kel,
-    )
-    tell(db, provider, home, review)
+    keepLog(db, provider, kel)
+    tell(db, provider, isCarded(db, provider, home) ? ALL : home, review)
+  }
+}
+
+/** The longest key history of an agent that is not registered here. */
+function keepLog(db: Database, aid: string, kel: Uint8Array): void {
+  db.run(
+    'INSERT INTO review_provider (aid, kel) VALUES (?, ?) ON CONFLICT (aid) DO UPDATE SET kel = excluded.kel' +
+      ' WHERE length(excluded.kel) > length(kel)',
+    aid,
+    kel,
+  )
+}
+
+/** Whether its home has told that it is known beyond it. */
+const isCarded = (db: Database, aid: string, home: string): boolean =>
+  db.one('SELECT 1 FROM peer_card WHERE hub = ? AND aid = ?', home, aid) !== undefined
+
+/** The home of an agent told of it, or tells no more (no `kel`): so far its reviews travel from here. */
+export function followCard(
+  db: Database,
+  { aid, hub, kel }: { aid: string; hub: string; kel: Uint8Array | undefined },
+): void {
+  const isElsewhere = db.one('SELECT 1 FROM agent WHERE aid = ? AND registered = 1', aid) === undefined
+  const isReviewed = db.one('SELECT 1 FROM review WHERE provider = ?', aid) !== undefined
+  const isOfOther = db.one('SELECT 1 FROM peer_card WHERE aid = ? AND hub <> ?', aid, hub) !== undefined
+  if (!isElsewhere || !isReviewed || isOfOther) return
+  if (kel !== undefined) {
+    keepLog(db, aid, kel)
+    tellAll(db, aid)
+  } else {
+    withdraw(db, aid)
+    tellEach(db, aid, hub)
   }
 }
 
@@ -45,11 +72,16 @@ export function retellReviews(
   else if (travels(before) || now.registered) withdraw(db, aid)
 }
 
+/** Tells all peers of all reviews of an agent, which stand for whatever was told before. */
 function tellAll(db: Database, aid: string): void {
   db.run('DELETE FROM told_review WHERE provider = ?', aid)
+  tellEach(db, aid, ALL)
+}
+
+function tellEach(db: Database, aid: string, peer: string): void {
   db.run(
     'INSERT INTO told_review (provider, peer, review) SELECT provider, ?, seq FROM review WHERE provider = ? ORDER BY seq',
-    ALL,
+    peer,
     aid,
   )
 }

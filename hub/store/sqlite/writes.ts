@@ -6,7 +6,7 @@ import { type Database, type FaultClass, faultClass, rollBack } from './database
 import { digestsOf, rereadDigests, undoDigests } from './digests.ts'
 import { addProofPiece, appendEpoch, post, returnSupply } from './ledger-writes.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
-import { takePeerCards } from './peer-card-store.ts'
+import { forgetPeerCards, takePeerCards } from './peer-card-store.ts'
 import { takePeerReviews } from './peer-review-store.ts'
 import { addReview } from './review-store.ts'
 import { keepAhead, keepStatement, putWitness, removeWitness } from './witness-store.ts'
@@ -22,6 +22,7 @@ export const writes = {
   keepForkProof,
   addReview,
   takePeerCards,
+  forgetPeerCards,
   takePeerReviews,
   raiseFloor,
   admit,

@@ -1,5 +1,6 @@
 /** The contract of the store on agents that hubs tell each other of. */
 import { expect } from 'vitest'
+import type { PeerCard } from '../../store/peer-card-port.ts'
 import type { AgentRow } from '../../store/port.ts'
 import { agentRow, bytes, type Rule, rule, type World } from './world.ts'
 
@@ -20,6 +21,18 @@ async function put(world: World, aid: string, more: Partial<AgentRow>): Promise<
   await world.put({ ...(held ?? agentRow(aid)), ...more })
 }
 
+const reviewOf = (n: number) => ({
+  provider: 'bob',
+  interaction: bytes(16, n),
+  reviewer: bytes(16, 1),
+  rating: 5,
+  receipt: bytes(8, n),
+  review: bytes(8, n),
+  attestation: bytes(8, n),
+  kel: bytes(8, 9),
+  home: PEER,
+})
+const card = (aid: string) => ({ aid, kel: bytes(9, 9) })
 const known = (n: number) => ({ visibility: 'federated', keys: bytes(9, n) }) as const
 
 export const peerCardRules: readonly Rule[] = [
@@ -88,8 +101,8 @@ export const peerCardRules: readonly Rule[] = [
     'keeps which agents a peer told of, once each, and how far it was read, over a restart',
     async world => {
       const { store } = world
-      await store.takePeerCards({ hub: PEER, items: [{ aid: 'bob' }, { aid: 'eve' }], fedSeq: 4, max: 9 })
-      await store.takePeerCards({ hub: PEER, items: [{ aid: 'bob' }], fedSeq: 2, max: 9 })
+      await store.takePeerCards({ hub: PEER, items: [card('bob'), card('eve')], fedSeq: 4, max: 9 })
+      await store.takePeerCards({ hub: PEER, items: [card('bob')], fedSeq: 2, max: 9 })
       await world.reopen()
       expect([await world.store.peerCardsRead(PEER), await world.store.peerCardsRead('other')]).toEqual([
         4, 0,
@@ -107,10 +120,69 @@ export const peerCardRules: readonly Rule[] = [
     'keeps so many cards of a peer, says how many found no room, and has room again after a withdrawal',
     async world => {
       const take = (fedSeq: number, ...aids: string[]) =>
-        world.store.takePeerCards({ hub: PEER, items: aids.map(aid => ({ aid })), fedSeq, max: 2 })
+        world.store.takePeerCards({ hub: PEER, items: aids.map(card), fedSeq, max: 2 })
       expect([await take(3, 'a', 'b', 'c'), await take(4, 'a')]).toEqual([{ left: 1 }, { left: 0 }])
       await world.store.takePeerCards({ hub: PEER, items: [{ withdrawn: 'a' }], fedSeq: 5, max: 2 })
       expect([await take(6, 'c'), await world.store.peerAgents([PEER])]).toEqual([{ left: 0 }, 2])
     },
   ),
+
+  rule(
+    'tells all peers of the reviews of an agent elsewhere while its home tells of it, and then its home alone',
+    async world => {
+      const { store } = world
+      const reads = async (peer: string, after = 0) =>
+        (await store.toldReviews({ peer, after, limit: 9, bytesMax: 1e6 })).told.map(one =>
+          'withdrawn' in one ? one.withdrawn : one.receipt[0],
+        )
+      const last = async () =>
+        (await store.toldReviews({ peer: 'third', after: 0, limit: 9, bytesMax: 1e6 })).told.at(-1)?.fedSeq ??
+        0
+      const take = (fedSeq: number, item: PeerCard) =>
+        store.takePeerCards({ hub: PEER, items: [item], fedSeq, max: 9 })
+      await store.addReview(reviewOf(1))
+      expect([await reads(PEER), await reads('third')]).toEqual([[1], []])
+      await take(1, card('bob'))
+      await store.addReview(reviewOf(2))
+      expect([await reads(PEER), await reads('third')]).toEqual([
+        [1, 2],
+        [1, 2],
+      ])
+      for (const narrow of [() => take(2, { withdrawn: 'bob' }), () => store.forgetPeerCards(PEER)]) {
+        const before = await last()
+        await narrow()
+        await store.addReview(reviewOf(3))
+        expect([await reads('third', before), (await reads(PEER, before)).slice(0, 3)]).toEqual([
+          ['bob'],
+          ['bob', 1, 2],
+        ])
+        await take(3, card('bob'))
+        expect(await reads('third')).toEqual([1, 2, 3])
+      }
+    },
+  ),
+
+  rule('goes by the last word of a page, and by another home that tells of the agent', async world => {
+    const { store } = world
+    await store.addReview(reviewOf(1))
+    const reads = async (after = 0) =>
+      (await store.toldReviews({ peer: 'third', after, limit: 9, bytesMax: 1e6 })).told
+    const items = [card('bob'), { withdrawn: 'bob' }, card('bob'), { withdrawn: 'bob' }]
+    await store.takePeerCards({ hub: PEER, items, fedSeq: 4, max: 9 })
+    expect(await reads()).toEqual([])
+    for (const hub of [PEER, 'hub-next'])
+      await store.takePeerCards({ hub, items: [card('bob')], fedSeq: 5, max: 9 })
+    const [told] = await reads()
+    await store.takePeerCards({ hub: PEER, items: [{ withdrawn: 'bob' }], fedSeq: 6, max: 9 })
+    expect(await reads()).toEqual([told])
+  }),
+
+  rule('forgets the cards of a peer, and reads it from the start', async world => {
+    const { store } = world
+    for (const hub of [PEER, 'other'])
+      await store.takePeerCards({ hub, items: [card('bob')], fedSeq: 5, max: 9 })
+    await store.forgetPeerCards(PEER)
+    expect([await store.peersWithCards(), await store.peerCardsRead(PEER)]).toEqual([['other'], 0])
+    expect([await store.peerAgents([PEER]), await store.peerAgents(['other'])]).toEqual([0, 1])
+  }),
 ]

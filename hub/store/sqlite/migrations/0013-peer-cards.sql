@@ -13,6 +13,7 @@ CREATE TABLE peer_card (
   aid TEXT NOT NULL,
   PRIMARY KEY (hub, aid)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX peer_card_of ON peer_card (aid);
 -- How far the cards of each peer were read, and how many are kept.
 CREATE TABLE peer_cards_read (
   hub     TEXT PRIMARY KEY,
