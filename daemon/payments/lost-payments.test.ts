@@ -187,6 +187,16 @@ describe('a price that nobody has paid', () => {
   })
 })
 
+test('a task that came after the restore of a backup without any waits for nobody', async () => {
+  const [archive, madeAtMs] = [world.archive(alice.node), world.clock.ms]
+  world.pass(HOUR_MS / 2)
+  const again = await restored(archive, madeAtMs, false)
+  world.pass(1)
+  const id = delegated(again)
+  await world.turns(6)
+  expect(paidAs(again, id)).toBeDefined()
+})
+
 test('three payments that are lost are named, and more are counted', () => {
   const payments = (count: number): LostPayment[] =>
     Array.from({ length: count }, (_, n) => ({ state: 'signed', amount: n + 1, atMs: 0 }))

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { networkOf } from '../../protocol/proof/payment.ts'
 import { warningsOf } from '../control/parts.ts'
-import { raiseAlarm } from '../store/hub-accounts.ts'
+import { keepComparison, raiseAlarm } from '../store/hub-accounts.ts'
 import { writeHome } from '../store/hubs.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
@@ -111,4 +111,14 @@ test('a previous hub is left alone once nothing is open or left there, and nothi
   expect(watched()).toEqual([world.network])
   world.pass(24 * HOUR_MS)
   expect(watched()).toEqual([])
+})
+
+test('a previous hub that owes a single credit is watched, and one that owes none is not', () => {
+  const { store, hub, hubNow } = bob.node.ctx
+  world.move(bob)
+  const owes = (sum: number) => {
+    keepComparison(store, world.post.log.aid, { seq: 1, sum, atMs: hubNow(), acceptedSeq: undefined })
+    return watchedNetworks(store, hub, { previous: [bob.node.hub], nowMs: hubNow() })
+  }
+  expect([owes(0), owes(1)]).toEqual([[], [world.network]])
 })

@@ -116,6 +116,16 @@ describe('a refund that came from the provider of a task', () => {
     expect(takenNetworks(alice.node.ctx.store)).toEqual([])
   })
 
+  test('is asked for by nobody who has stopped', async () => {
+    take(given())
+    const before = world.post.ledger.asked.length
+    await paymentParts(alice.node.ctx).takenRefunds.settle(alice.node.hub, AbortSignal.abort())
+    expect([world.post.ledger.asked.length, takenNetworks(alice.node.ctx.store)]).toEqual([
+      before,
+      [world.network],
+    ])
+  })
+
   test('is not counted by a receipt that does not hold', async () => {
     take(given())
     world.post.ledger.next('settle', { kind: 'forge', in: 'signature' })

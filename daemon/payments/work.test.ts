@@ -65,6 +65,11 @@ test.each([
   expect(balances()).toEqual([GRANTED - moved, moved])
 })
 
+test('work is begun ten minutes before its payment would lapse', async () => {
+  world.clock.ms = (bob.payment(id)?.holdUntil ?? 0) - 10 * 60_000
+  expect((await work(done('OK')))?.effect.status).toBe('OK')
+})
+
 test('work is not begun so late that its payment would lapse before it ends', async () => {
   const until = bob.payment(id)?.holdUntil ?? 0
   world.clock.ms = until - 10 * 60_000 + 1
