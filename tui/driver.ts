@@ -122,6 +122,7 @@ export class Driver {
 
   press(presses: readonly Press[]): void {
     this.#hasBegun = true
+    this.#effects.drafts.lookAgain()
     for (const press of presses) this.#take(pressed(this.#scene(), press))
     this.#show(this.#model)
   }
@@ -139,6 +140,7 @@ export class Driver {
   }
 
   paste(text: string): void {
+    this.#effects.drafts.lookAgain()
     this.#take(pasted(this.#scene(), text))
     this.#show(this.#model)
   }

@@ -73,10 +73,13 @@ function scene() {
     model = { ...model, composer: given }
     return effects.run({ type: 'send', composer: given })
   }
+  const show = (given: Composer) => {
+    model = { ...model, composer: given }
+  }
   const fails = (error?: Error) => {
     fault = error
   }
-  return { sent, ran, drafts, effects, send, fails, started: () => starts, model: () => model }
+  return { sent, ran, drafts, effects, send, show, fails, started: () => starts, model: () => model }
 }
 
 test('a command that cannot be taken back is asked for, and runs after a yes', async () => {
@@ -145,6 +148,18 @@ describe('a message', () => {
     fails()
     await send(composer('words'))
     expect([drafts.size, model().composer]).toEqual([0, undefined])
+  })
+
+  test('beside those of another screen stands with them, and that is said', async () => {
+    const { drafts, effects, model, show } = scene()
+    const mine = { ...composer('mine'), isSending: false }
+    show(mine)
+    await effects.run({ type: 'load_draft', target })
+    drafts.set(idOf(1), { text: 'theirs', files: ['/x'] })
+    await effects.run({ type: 'keep_draft', composer: mine })
+    expect(drafts.get(idOf(1))).toEqual({ text: 'theirs\n\nmine', files: ['/x'] })
+    expect(model().composer?.buffer.text).toBe('theirs\n\nmine')
+    expect(model().toast?.says).toContain('both stand here now')
   })
 
   test('with a file that is not there is not sent', async () => {

@@ -7,6 +7,7 @@ import type { Live } from '../view/live.ts'
 import { NodeRefused } from '../view/node-client.ts'
 import { evidenceRows, narrowing, type Screen } from '../view/rows.ts'
 import { saySent } from '../view/sentences.ts'
+import { DraftEffects } from './draft-effects.ts'
 import { bufferOf } from './edit.ts'
 import type { Host } from './host.ts'
 import {
@@ -58,9 +59,11 @@ export class Effects {
   #command: AbortController | undefined
   #searching: NodeJS.Timeout | undefined
   readonly #tried = new Map<string, { content: string; key: string }>()
+  readonly drafts: DraftEffects
 
   constructor(around: Around) {
     this.#around = around
+    this.drafts = new DraftEffects(around)
   }
 
   /** Never fails: what went wrong is said on the screen. */
@@ -99,11 +102,11 @@ export class Effects {
       case 'send':
         return this.#send(effect.composer)
       case 'load_draft':
-        return this.#loadDraft(effect.target)
+        return this.drafts.load(effect.target)
       case 'drop_draft':
-        return this.#keepDraft(effect.target, { text: '', files: [] })
+        return this.drafts.drop(effect.target)
       case 'keep_draft':
-        return this.#keepWritten(effect.composer)
+        return this.drafts.keep(effect.composer)
       case 'editor':
         return this.#edit(effect.composer)
       case 'complete':
@@ -140,10 +143,6 @@ export class Effects {
       case 'quit':
         return terminal[effect.type]()
     }
-  }
-
-  #keepWritten({ target, buffer, files }: Composer): void {
-    this.#keepDraft(target, { text: buffer.text, files })
   }
 
   #say(given: Toast): void {
@@ -248,31 +247,6 @@ export class Effects {
     const key = before?.content === content ? before.key : crypto.randomUUID()
     this.#tried.set(draftKey(target), { content, key })
     return key
-  }
-
-  #loadDraft(target: Target): void {
-    const draft = this.#around.host.drafts.read(draftKey(target))
-    if (draft === undefined) return
-    this.#around.change(model => {
-      const { composer } = model
-      if (composer === undefined || draftKey(composer.target) !== draftKey(target)) return model
-      return { ...model, composer: { ...composer, buffer: bufferOf(draft.text), files: draft.files } }
-    })
-  }
-
-  #keepDraft(target: Target, draft: { text: string; files: readonly string[] }): void {
-    const { host, change } = this.#around
-    const name = draftKey(target)
-    const isEmpty = draft.text.trim() === '' && draft.files.length === 0
-    if (isEmpty) host.drafts.remove(name)
-    else host.drafts.write(name, draft)
-    change(model => {
-      if (model.drafts.has(name) === !isEmpty) return model
-      const drafts = new Set(model.drafts)
-      if (isEmpty) drafts.delete(name)
-      else drafts.add(name)
-      return { ...model, drafts }
-    })
   }
 
   async #edit({ buffer, target }: Composer): Promise<void> {

@@ -2,6 +2,7 @@
 
 import type { OperationInput, OperationName, OperationReply } from '../../protocol/control/operations.ts'
 import { cleanLine } from '../../view/clean.ts'
+import { BOTH_STAND, bothDrafts, isSameDraft, type Written } from '../../view/drafts.ts'
 import type { Live } from '../../view/live.ts'
 import { NodeRefused } from '../../view/node-client.ts'
 import type { Screen } from '../../view/rows.ts'
@@ -54,7 +55,7 @@ export class App {
     this.build = build
     this.upload = upload
     this.save = save
-    this.#kept = new KeptDrafts(live)
+    this.#kept = new KeptDrafts(live, (name, other) => this.#join(name, other))
     this.#draw = draw
     this.ui = {
       ...routeOf(location.hash),
@@ -198,6 +199,31 @@ export class App {
       if (this.orderOf(id) === emptyOrder) this.ui.orders.set(id, { ...emptyOrder, ...draft })
     } else if (this.draftOf(id) === emptyDraft) this.ui.drafts.set(id, { ...emptyDraft, ...draft })
     this.#draw()
+  }
+
+  /** The page is looked at again: what another one or the terminal kept or sent meanwhile shows, where nobody writes here. */
+  async lookAgain(): Promise<void> {
+    const { screen, open: id } = this.ui
+    if (id === undefined || screen === 'evidence' || screen === 'node') return
+    const before = this.filesOf(id)
+    const newer = before.busy ? undefined : await this.#kept.newer(id, before)
+    if (newer === undefined || this.filesOf(id) !== before) return
+    if (screen === 'agents') this.ui.orders.set(id, { ...this.orderOf(id), ...newer, key: undefined })
+    else this.ui.drafts.set(id, { ...emptyDraft, ...newer })
+    this.#draw()
+  }
+
+  /** Words that another screen kept stand with those of this page from now on. */
+  #join(name: string, other: Written): void {
+    const { text, busy, ...rest } = this.filesOf(name)
+    const here = { text, files: filesIn(rest) }
+    // what is sent goes as it stands
+    if (busy) return
+    const both = bothDrafts(other, here)
+    const change = { text: both.text, files: both.files.join('\n') }
+    if (this.ui.orders.has(name)) this.setOrder(name, change)
+    else this.setDraft(name, change)
+    if (!isSameDraft(both, here)) this.say(BOTH_STAND, 'warn')
   }
 
   /** Marks what came into the open thread as read, once for each time that something did. */

@@ -6,6 +6,7 @@ type Asked = { name: string; input: Record<string, unknown> }
 let asked: Asked[]
 let answers: Record<string, () => unknown>
 let drafts: KeptDrafts
+let met: unknown[]
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -15,7 +16,8 @@ beforeEach(() => {
     asked.push({ name, input: input as Asked['input'] })
     return answers[name]?.()
   }
-  drafts = new KeptDrafts({ ask } as never)
+  met = []
+  drafts = new KeptDrafts({ ask } as never, (name, other) => void met.push([name, other]))
 })
 afterEach(() => void vi.useRealTimers())
 
@@ -31,7 +33,8 @@ describe('what is written', () => {
     await vi.advanceTimersByTimeAsync(499)
     expect([texts(), drafts.isBehind]).toEqual([[], true])
     await vi.advanceTimersByTimeAsync(1)
-    expect(asked).toEqual([{ name: 'draftKeep', input: { for: 't', text: 'ab', files: ['/x'] } }])
+    const was = { text: '', files: [] }
+    expect(asked).toEqual([{ name: 'draftKeep', input: { for: 't', text: 'ab', files: ['/x'], was } }])
     expect(drafts.isBehind).toBe(false)
   })
 
@@ -93,6 +96,49 @@ describe('what the node holds', () => {
     expect(await drafts.load('t')).toEqual({ text: 'a', files: '' })
     drafts.keep('u', written('mine'))
     expect(await drafts.load('u')).toBeUndefined()
+  })
+})
+
+describe('words of another screen', () => {
+  const other = { text: 'theirs', files: [] }
+
+  test('stay with the node, are given to the page, and are known from then on', async () => {
+    answers['draftKeep'] = () => ({ kept: true, other })
+    drafts.keep('t', written('mine'))
+    await vi.advanceTimersByTimeAsync(500)
+    expect([met, drafts.isBehind]).toEqual([[['t', other]], false])
+    answers['draftKeep'] = () => ({ kept: true })
+    drafts.keep('t', written('theirs, mine'))
+    await vi.advanceTimersByTimeAsync(500)
+    expect(asked.at(-1)?.input).toMatchObject({ text: 'theirs, mine', was: other })
+  })
+
+  test('are not those that this page gave to a node whose answer was lost', async () => {
+    answers['draftKeep'] = away
+    drafts.keep('t', written('a b'))
+    await vi.advanceTimersByTimeAsync(500)
+    drafts.keep('t', written('a c'))
+    let times = 0
+    answers['draftKeep'] = () => {
+      times += 1
+      return times === 1 ? { kept: true, other: { text: 'a b', files: [] } } : { kept: true }
+    }
+    await vi.advanceTimersByTimeAsync(500)
+    expect([texts(), met, drafts.isBehind]).toEqual([['a b', 'a c', 'a c'], [], false])
+    expect(asked.at(-1)?.input).toMatchObject({ was: { text: 'a b', files: [] } })
+  })
+
+  test('show where nothing was written here, also that they were sent', async () => {
+    answers['draft'] = () => ({ text: 'a', files: [] })
+    await drafts.load('t')
+    expect(await drafts.newer('t', written('a'))).toBeUndefined()
+    answers['draft'] = () => ({ text: 'a b', files: ['/x'] })
+    expect(await drafts.newer('t', written('changed here'))).toBeUndefined()
+    expect(await drafts.newer('t', written('a'))).toEqual({ text: 'a b', files: '/x' })
+    answers['draft'] = () => ({ text: '', files: [] })
+    expect(await drafts.newer('t', written('a b', '/x'))).toEqual({ text: '', files: '' })
+    answers['draft'] = away
+    expect(await drafts.newer('t', written(''))).toBeUndefined()
   })
 })
 

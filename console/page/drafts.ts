@@ -2,23 +2,33 @@
  * Drafts of the page, kept by the node beside those of the terminal: a moment after each change, and at once where the
  * page is left. The browser keeps nothing.
  */
+import { isSameDraft, nothingWritten, type Written } from '../../view/drafts.ts'
 import type { Live } from '../../view/live.ts'
 import { type Draft, filesIn } from './ui.ts'
 
 const KEPT_AFTER_MS = 500
 type Given = Pick<Draft, 'text' | 'files'>
+/** What another screen kept stands in the way of what was written here. */
+type Meet = (name: string, other: Written) => void
+
+const writtenOf = (given: Given) => ({ text: given.text, files: filesIn(given) })
+const givenOf = ({ text, files }: Written): Given => ({ text, files: files.join('\n') })
 
 export class KeptDrafts {
   readonly #live: Pick<Live, 'ask'>
+  readonly #meet: Meet
   readonly #waiting = new Map<string, { timer: ReturnType<typeof setTimeout>; draft: Given }>()
   /** As the node has it, as far as this page knows. */
-  readonly #known = new Map<string, { text: string; files: string[] }>()
+  readonly #known = new Map<string, Written>()
+  /** Given to a node whose answer was lost: it may have it. */
+  readonly #given = new Map<string, Written>()
   #giving: Promise<void> = Promise.resolve()
   /** Asked for once; from then on the page knows better. */
   readonly #loaded = new Set<string>()
 
-  constructor(live: Pick<Live, 'ask'>) {
+  constructor(live: Pick<Live, 'ask'>, meet: Meet) {
     this.#live = live
+    this.#meet = meet
   }
 
   /** Something that was written is not with the node yet. */
@@ -38,12 +48,11 @@ export class KeptDrafts {
     clearTimeout(this.#waiting.get(name)?.timer)
     this.#waiting.delete(name)
     await this.#giving
-    const was = this.#known.get(name) ?? { text: '', files: [] }
     const { kept } = await this.#live
-      .ask('draftKeep', { for: name, text: '', files: [], was })
+      .ask('draftKeep', { for: name, text: '', files: [], was: this.#was(name) })
       .catch(() => ({ kept: true }))
+    this.#known.delete(name)
     if (kept) this.#loaded.delete(name)
-    else this.#known.delete(name)
   }
 
   keepAll(): void {
@@ -57,11 +66,22 @@ export class KeptDrafts {
     try {
       const { text, files } = await this.#live.ask('draft', { for: name })
       this.#known.set(name, { text, files })
-      return text === '' && files.length === 0 ? undefined : { text, files: files.join('\n') }
+      return text === '' && files.length === 0 ? undefined : givenOf({ text, files })
     } catch {
       this.#loaded.delete(name)
       return undefined
     }
+  }
+
+  /** What another screen kept or sent since, where nothing was written on this page; undefined where that is the same. */
+  async newer(name: string, here: Given): Promise<Given | undefined> {
+    const known = this.#known.get(name) ?? nothingWritten
+    if (this.#waiting.has(name) || !isSameDraft(known, writtenOf(here))) return undefined
+    const there = await this.#live.ask('draft', { for: name }).catch(() => known)
+    if (this.#waiting.has(name) || isSameDraft(there, known)) return undefined
+    this.#loaded.add(name)
+    this.#known.set(name, there)
+    return givenOf(there)
   }
 
   #give(name: string): Promise<void> {
@@ -73,16 +93,26 @@ export class KeptDrafts {
     const waiting = this.#waiting.get(name)
     if (waiting === undefined) return
     clearTimeout(waiting.timer)
-    const { draft } = waiting
+    const now = writtenOf(waiting.draft)
     try {
-      const now = { text: draft.text, files: filesIn(draft) }
-      await this.#live.ask('draftKeep', { for: name, ...now })
-      this.#known.set(name, now)
+      const was = this.#was(name)
+      const given = this.#given.get(name)
+      this.#given.set(name, now)
+      const { other } = await this.#live.ask('draftKeep', { for: name, ...now, was })
+      this.#given.delete(name)
+      this.#known.set(name, other ?? now)
+      if (other !== undefined && given !== undefined && isSameDraft(other, given)) return this.#giveNow(name)
       if (this.#waiting.get(name) === waiting) this.#waiting.delete(name)
+      if (other !== undefined) this.#meet(name, other)
     } catch {
       // a node that is gone gets it with the next letter, or when it is found again
       if (this.#waiting.get(name) === waiting)
         waiting.timer = setTimeout(() => void this.#give(name), 10 * KEPT_AFTER_MS)
     }
+  }
+
+  #was(name: string): { text: string; files: string[] } {
+    const { text, files } = this.#known.get(name) ?? nothingWritten
+    return { text, files: [...files] }
   }
 }

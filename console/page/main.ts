@@ -68,8 +68,10 @@ function start(place: HTMLElement, { build, ...session }: Session & { build: str
     app.keepDrafts()
     event.preventDefault()
   })
+  addEventListener('focus', () => void app.lookAgain())
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) app.keepDrafts()
+    else void app.lookAgain()
     draw(place, app)
     app.seeOpenThread()
   })

@@ -4,8 +4,7 @@ import type { Handlers } from './handlers.ts'
 
 type Kept = { text: string; files: readonly string[] }
 
-const isSame = (was: Kept, now: Kept | undefined): boolean =>
-  now === undefined || (was.text === now.text && was.files.join('\n') === now.files.join('\n'))
+const isSame = (a: Kept, b: Kept): boolean => a.text === b.text && a.files.join('\n') === b.files.join('\n')
 
 export function draftOperations(dir: string): Pick<Handlers, 'draft' | 'draftKeep'> {
   const drafts = draftsIn(dir)
@@ -15,9 +14,11 @@ export function draftOperations(dir: string): Pick<Handlers, 'draft' | 'draftKee
       return { text, files: [...files] }
     },
     async draftKeep({ for: name, text, files, was }) {
-      // it was sent from one screen, and written on with another one
-      if (was !== undefined && !isSame(was, drafts.read(name))) return { kept: true }
       const kept = text.trim() !== '' || files.length > 0
+      const there = drafts.read(name)
+      // it was sent from one screen, and written on with another one
+      if (was !== undefined && there !== undefined && !isSame(was, there) && !isSame({ text, files }, there))
+        return { kept: true, ...(kept && { other: { text: there.text, files: [...there.files] } }) }
       if (kept) drafts.write(name, { text, files })
       else drafts.remove(name)
       return { kept }

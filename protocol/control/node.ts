@@ -120,13 +120,19 @@ export const nodeOperations = {
     request: z.strictObject({ for: draftFor }),
     reply: z.strictObject({ text: z.string(), files: z.array(z.string()) }),
   }),
-  /** Without words and files it is removed; where `was` is given, only if that is what is kept. */
+  /**
+   * Without words and files it is removed. Where `was` is given, it is kept or removed only if that is what is kept; else
+   * that stays, and `other` is it.
+   */
   draftKeep: operation('/draft/keep', {
     reads: false,
     afterEnd: true,
     request: z.strictObject({ for: draftFor, text, files: draftFiles, was: draftWas.optional() }),
-    reply: z.strictObject({ kept: z.boolean() }),
-    limits: { bodyBytes: TEXT_BODY_BYTES },
+    reply: z.strictObject({
+      kept: z.boolean(),
+      other: z.strictObject({ text: z.string(), files: z.array(z.string()) }).optional(),
+    }),
+    limits: { bodyBytes: 2 * TEXT_BODY_BYTES },
   }),
   contactAdd: operation('/contact/add', {
     reads: false,

@@ -81,7 +81,8 @@ describe('an operation', () => {
       delegate: 2 * 1024 * 1024,
       message: 2 * 1024 * 1024,
       end: 2 * 1024 * 1024,
-      draftKeep: 2 * 1024 * 1024,
+      // it may bring what was kept before as well
+      draftKeep: 4 * 1024 * 1024,
       profileSet: 256 * 1024,
       autoReplySet: 256 * 1024,
       autoReplyTest: 256 * 1024,

@@ -173,6 +173,30 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
     await second.context.close()
   })
 
+  test('words of two tabs stand together, and each tab shows what the other one kept once it is looked at', async () => {
+    const first = await open()
+    const second = await first.context.newPage()
+    await second.goto(first.page.url())
+    await writing(second).waitFor()
+    await writing(first.page).fill('of the first')
+    await until('the node has it', () => draftOf(id)?.text === 'of the first')
+    await writing(second).fill('of the second')
+    await expect.poll(() => writing(second).inputValue()).toBe('of the first\n\nof the second')
+    await second
+      .getByRole('status')
+      .getByText(/both stand here now/)
+      .waitFor()
+    await until('the node has both', () => draftOf(id)?.text === 'of the first\n\nof the second')
+    const look = (page: Page) => page.evaluate(() => dispatchEvent(new Event('focus')))
+    await look(first.page)
+    await expect.poll(() => writing(first.page).inputValue()).toBe('of the first\n\nof the second')
+    await writing(first.page).press('Control+Enter')
+    await until('it is kept no more', () => draftOf(id) === undefined)
+    await look(second)
+    await expect.poll(() => writing(second).inputValue()).toBe('')
+    await first.context.close()
+  })
+
   test('words whose answer was lost are said once when they are sent again', async () => {
     const { handlers } = world.alice
     const real = handlers.message
