@@ -1,6 +1,7 @@
 /** The lines over the body: who this is and how it stands, the five screens, and what is wrong. */
 
 import { cleanLine } from '../view/clean.ts'
+import { isGone, stillHere } from '../view/faces.ts'
 import { type Screen, screens } from '../view/rows.ts'
 import { shortAid } from '../view/sentences.ts'
 import type { View } from '../view/state.ts'
@@ -55,9 +56,11 @@ function lightOf({ status, connection }: Pick<View, 'status' | 'connection'>): S
 const hostOf = (url: string): string => cleanLine(URL.parse(url)?.host ?? '', 64)
 
 /** What waits, as much of it as there is room for, the most urgent first. */
-function counters({ status }: View, room: number): Line {
+function counters(view: View, room: number): Line {
+  const { status } = view
   if (status === undefined) return []
-  const { unread, pending, outbox } = status.counts
+  const { unread, pending } = status.counts
+  const goingOut = isGone(view) ? 0 : stillHere(status.counts)
   const auto: Segment =
     status.auto_reply === undefined
       ? { text: 'auto off ', tone: 'quiet' }
@@ -65,7 +68,7 @@ function counters({ status }: View, room: number): Line {
   const parts: Segment[] = [
     ...(pending > 0 ? [{ text: `${pending} ask you  `, tone: 'warn' as const, bold: true }] : []),
     ...(unread > 0 ? [{ text: `${unread} unread  `, bold: true }] : []),
-    ...(outbox > 0 ? [{ text: `${outbox} going out  `, tone: 'wait' as const }] : []),
+    ...(goingOut > 0 ? [{ text: `${goingOut} going out  `, tone: 'wait' as const }] : []),
     auto,
   ]
   while (parts.length > 0 && lineWidth(parts) > room) parts.pop()

@@ -1,6 +1,6 @@
 /** The screen for a screen reader: what matters now in a few plain lines, top down, without frames and columns. */
 import { cleanLine, cleanText } from '../view/clean.ts'
-import { screenFace } from '../view/faces.ts'
+import { screenFace, stillHere } from '../view/faces.ts'
 import { type Focus, keysOf } from '../view/keys.ts'
 import { agentRows, evidenceRows, sentOf, taskRow } from '../view/rows.ts'
 import { peerName } from '../view/sentences.ts'
@@ -90,12 +90,13 @@ function standing({ view, model }: Scene): string {
   const { status, connection } = view
   const screen = placeOf(model) === 'help' ? 'Help. ' : ''
   if (status === undefined || connection.state !== 'live') return `${screen}Node ${connection.state}.`
-  const { unread, pending, outbox } = status.counts
+  const { unread, pending } = status.counts
+  const goingOut = stillHere(status.counts)
   const hub = status.hub === null ? 'no hub' : `hub ${status.hub.state}`
   const waiting = [
     ...(pending > 0 ? [`${pending} ask you`] : []),
     ...(unread > 0 ? [`${unread} unread`] : []),
-    ...(outbox > 0 ? [`${outbox} going out`] : []),
+    ...(goingOut > 0 ? [`${goingOut} going out`] : []),
   ].join(', ')
   return `${screen}${cleanLine(status.name, 64) || 'Your node'}: ${hub}${waiting === '' ? '' : `, ${waiting}`}.`
 }

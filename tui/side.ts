@@ -2,7 +2,7 @@
 import { age, clock, day, sayHour } from '../view/ages.ts'
 import { attention } from '../view/attention.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
-import { screenFace } from '../view/faces.ts'
+import { screenFace, stillHere } from '../view/faces.ts'
 import { evidenceRows, headRows } from '../view/rows.ts'
 import { peerName, sayCredits } from '../view/sentences.ts'
 import type { View } from '../view/state.ts'
@@ -171,7 +171,7 @@ function identity(view: View, width: number, now: number): Line[] {
         ['says of itself', cleanText(status.summary)],
         ['capabilities', status.caps.map(cap => cleanLine(cap, 64)).join(', ')],
         ['evidence', `${sayCount(chain.length, 'record')}, ${chain.state}`],
-        ['going out', String(counts.outbox)],
+        ['going out', String(stillHere(counts))],
         [
           'refused',
           `${counts.strangers_refused} tasks of strangers, ${counts.foreign} messages of nobody's task`,

@@ -47,8 +47,14 @@ describe('a node', () => {
 
   test('says how many messages wait, in the number of them', () => {
     const offline = { ...hub, state: 'offline' as const }
-    const says = (outbox: number, outbox_held = 0) =>
-      banners(viewOf([], { hub: offline, counts: { ...counts, outbox, outbox_held } }), NOW)[1]?.says
+    const says = (outbox: number, outbox_held = 0, outbox_at_hub = 0) =>
+      banners(viewOf([], { hub: offline, counts: { ...counts, outbox, outbox_held, outbox_at_hub } }), NOW)[1]
+        ?.says
+    // what the hub has waits no more on this machine
+    expect([says(1, 0, 1), says(3, 0, 2)]).toEqual([
+      undefined,
+      '1 message waits on this machine and goes out by itself',
+    ])
     expect([says(1), says(2), says(3, 2), says(1, 1)]).toEqual([
       '1 message waits on this machine and goes out by itself',
       '2 messages wait on this machine and go out by themselves',

@@ -41,6 +41,8 @@ export type Help = {
 /** One state of the node or of a screen; `next` is a command of the line or what to press. */
 export type Face = { kind: FaceKind; tone: Tone; says: string; next?: string; help?: Help }
 
+type Counts = NonNullable<View['status']>['counts']
+
 const STALE_MS = 40_000
 const LOOK_AGAIN: Pick<Face, 'next' | 'help'> = {
   next: 'svc version',
@@ -167,10 +169,14 @@ function unreachable(hub: { last_contact_at: number | null }, why: string, now: 
   return { kind: 'hub_unreachable', tone: 'warn', says: `hub not reached${since}${why}`, next: 'svc doctor' }
 }
 
+/** Messages that have not left this machine. */
+export const stillHere = (counts: Counts | undefined): number =>
+  (counts?.outbox ?? 0) - (counts?.outbox_at_hub ?? 0)
+
 function queueFaces(view: View): Face[] {
   const { status } = view
   const held = status?.counts.outbox_held ?? 0
-  const waiting = (status?.counts.outbox ?? 0) - held
+  const waiting = stillHere(status?.counts) - held
   if (waiting + held === 0 || (status?.hub?.state === 'online' && !isGone(view))) return []
   const [goes, go] = leavesByItself(view)
     ? [' and goes out by itself', ' and go out by themselves']

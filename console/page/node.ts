@@ -3,7 +3,7 @@
 import { age, clock } from '../../view/ages.ts'
 import { attention } from '../../view/attention.ts'
 import { cleanLine } from '../../view/clean.ts'
-import { screenFace } from '../../view/faces.ts'
+import { screenFace, stillHere } from '../../view/faces.ts'
 import { sayCredits } from '../../view/sentences.ts'
 import type { View } from '../../view/state.ts'
 import type { App } from './app.ts'
@@ -101,7 +101,7 @@ function hubCard(
       ['State', toned(hub.state === 'online' ? 'good' : 'warn', hub.state)],
       ['Heard of it', hub.last_contact_at === null ? 'never' : age(hub.last_contact_at, now)],
       ['Mail', hub.sealed ? 'sealed' : toned('warn', 'NOT sealed')],
-      ['Waiting to be sent', String(counts.outbox)],
+      ['Waiting to be sent', String(stillHere(counts))],
       [
         'Strangers',
         `${guests} open tasks each${counts.strangers_refused === 0 ? '' : `; ${counts.strangers_refused} refused, as they had too many`}`,

@@ -11,7 +11,7 @@ import type { Identity } from '../identity/identity.ts'
 import { counted } from '../store/counters.ts'
 import { pendingCount, unreadCount } from '../store/lists.ts'
 import type { Store } from '../store/open.ts'
-import { heldSize, outboxSize } from '../store/outbox.ts'
+import { atHubSize, heldSize, outboxSize } from '../store/outbox.ts'
 import type { AutoReply } from '../tasks/auto-reply.ts'
 import { STRANGERS_REFUSED } from '../tasks/policies.ts'
 import type { ControlAddress } from './address.ts'
@@ -94,6 +94,7 @@ function countsView(store: Store): NodeStatus['counts'] {
     pending: pendingCount(store),
     outbox: outboxSize(store),
     outbox_held: heldSize(store),
+    outbox_at_hub: atHubSize(store),
     foreign: counted(store, 'foreign'),
     strangers_refused: counted(store, STRANGERS_REFUSED),
   }

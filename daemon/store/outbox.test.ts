@@ -3,6 +3,7 @@ import { kinds } from '../../protocol/mail/payload.ts'
 import { agent, seeded } from '../../protocol/testing/agents.ts'
 import { openStoreAt, type Store } from './open.ts'
 import {
+  atHubSize,
   dueEntries,
   entriesToAskAbout,
   hurryEntries,
@@ -49,6 +50,9 @@ describe('a message in the outbox', () => {
     const again = { rid: 'x', viaHub: null, credential: SESSION, expiresAt: 9, nextAt: NOW, lastError: null }
     expect(markAtHub(store, message, again)).toBe(false)
     expect(outboxEntry(store, message)).toMatchObject({ state: 'at_hub', rid: `r${message}` })
+    const behind = queued()
+    expect([outboxSize(store), atHubSize(store)]).toEqual([2, 1])
+    removeEntry(store, behind)
     removeEntry(store, message)
     expect(markAtHub(store, message, again)).toBe(false)
     expect(outboxEntry(store, message)).toBeUndefined()

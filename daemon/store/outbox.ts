@@ -213,6 +213,11 @@ export function outboxSize(store: Store): number {
   return store.get<{ n: number }>('SELECT count(*) AS n FROM outbox')?.n ?? 0
 }
 
+/** Of those, how many lie at a hub, and only their delivery is not known yet. */
+export function atHubSize(store: Store): number {
+  return store.get<{ n: number }>("SELECT count(*) AS n FROM outbox WHERE state = 'at_hub'")?.n ?? 0
+}
+
 /** Every message in the outbox, in the order in which they were made. */
 export function allEntries(store: Store): OutboxEntry[] {
   return camelRows(store.all('SELECT * FROM outbox ORDER BY message'))

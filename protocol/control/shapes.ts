@@ -340,6 +340,8 @@ export const nodeStatusShape = z.strictObject({
     outbox: count,
     /** Of those, what a person holds back. */
     outbox_held: count,
+    /** Of those, what the hub has, until the other side has confirmed it. */
+    outbox_at_hub: count.optional(),
     /** Messages refused because they came from nobody's interaction. */
     foreign: count,
     /** Tasks of strangers refused because they had as many here as they may. */
