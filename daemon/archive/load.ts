@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import { readConfig } from '../home/config.ts'
+import { lockDirectory } from '../home/lock.ts'
 import { peekLog } from '../identity/identity.ts'
 import { requireReadableKeys } from '../identity/mailbox-keys.ts'
 import { ensureSecretDirectory, SECRET_FILE_MODE, syncDirectory } from '../platform/files.ts'
@@ -29,10 +30,13 @@ import {
 } from './sealed.ts'
 import { SMALL_FILES, STORE_FILE } from './snapshot.ts'
 
+/** What comes out of the archive lies here until all of it was looked at. */
+const DRAFT = '.restoring'
 const CONTENT_ID = /^b[a-z2-7]+$/
 /** What a directory may hold that no node has used. */
 const UNUSED = new Set([
   'lock',
+  'daemon.lock',
   'daemon.log',
   'config.json',
   'config.arrived.json',
@@ -64,9 +68,12 @@ export async function loadArchive({
 }: LoadOptions): Promise<Loaded> {
   const head = readHead(path)
   if (head.kind !== kind) throw new ArchiveRefused(wrongKind(path, head.kind))
-  requireUnused(dir)
+  if (!fs.existsSync(join(dir, DRAFT))) requireUnused(dir)
   ensureSecretDirectory(dir)
-  const draft = join(dir, '.restoring')
+  using _lock = lockDirectory(dir, 'command')
+  removeHalf(dir)
+  requireUnused(dir)
+  const draft = join(dir, DRAFT)
   fs.rmSync(draft, { recursive: true, force: true })
   ensureSecretDirectory(draft)
   try {
@@ -88,6 +95,17 @@ const wrongKind = (path: string, kind: ArchiveKind) =>
   kind === 'backup'
     ? `${path} is a backup, of a node that may still run; put it back with: svc restore ${shellWord(path)}`
     : `${path} is an export, which moves an identity; bring it in with: svc id import ${shellWord(path)}`
+
+/**
+ * What a load left that was killed: its draft, and what it had moved out of it. The key comes last, so a directory with
+ * one is whole, and no node has used one without.
+ */
+function removeHalf(dir: string): void {
+  if (!fs.existsSync(join(dir, DRAFT)) || fs.existsSync(join(dir, 'identity.kel'))) return
+  const moved = [...SMALL_FILES, ATTACHMENTS_FOLDER, STORE_FILE].map(path => path.split('/')[0] as string)
+  for (const name of [...moved, DRAFT])
+    if (!UNUSED.has(name)) fs.rmSync(join(dir, name), { recursive: true, force: true })
+}
 
 function requireUnused(dir: string): void {
   const held = fs.existsSync(dir) ? fs.readdirSync(dir).filter(name => !UNUSED.has(name)) : []

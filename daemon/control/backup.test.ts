@@ -1,5 +1,5 @@
 /** Backups of a running node: where they go, what opens them, one at a time. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -33,6 +33,23 @@ test('a backup lies in a folder that only its owner reads, and brings everything
   const given = { path: made.archive, dir: join(root, 'restored'), passphrase }
   const { aid } = await loadArchive({ ...given, kind: 'backup', withSettings: false })
   expect(aid).toBe(node.aid)
+})
+
+test('one that was killed while it was put back is put back once more, at each step of the first', async () => {
+  const made = await node.handlers.backup({ passphrase }, never)
+  const from = { path: made.archive, passphrase, kind: 'backup' as const }
+  const whole = join(root, 'whole')
+  await loadArchive({ ...from, dir: whole })
+  const names = readdirSync(whole).sort((a, b) => Number(a === 'identity.kel') - Number(b === 'identity.kel'))
+  expect(names).toContain('identity.kel')
+  for (const [moved] of names.entries()) {
+    const half = join(root, `half ${moved}`)
+    cpSync(whole, join(half, '.restoring'), { recursive: true })
+    for (const name of names.slice(0, moved)) renameSync(join(half, '.restoring', name), join(half, name))
+    expect(await loadArchive({ ...from, dir: half })).toMatchObject({ aid: node.aid })
+    expect(readdirSync(half).sort()).toEqual([...names].sort())
+  }
+  await expect(loadArchive({ ...from, dir: whole })).rejects.toThrow(/holds .*identity.kel/)
 })
 
 test('one is written at a time, and only where a path leads from the root on', async () => {
