@@ -1,6 +1,6 @@
 /** What a screen asks of the node, of what a person typed or an event named. */
 import { present } from '../protocol/encoding/present.ts'
-import { NodeGone, NodeRefused } from './node-client.ts'
+import { NodeGone, NodeRefused, NotTheNode } from './node-client.ts'
 import type { Refusal, View } from './state.ts'
 
 /** What is set at the node, and what a setting is chosen from. */
@@ -45,3 +45,13 @@ export function refusalOf(error: unknown, at: number): Refusal {
   const code = error instanceof NodeRefused ? error.code : 'unreachable'
   return { code, says, at, ...present({ next }) }
 }
+
+/** Whether nobody answered at all. */
+export const isNobody = (fault: unknown): boolean =>
+  fault instanceof NodeGone && !(fault instanceof NotTheNode)
+
+/** Whether a search of the directory that failed may find something now. */
+export const hubCameBack = (before: View, now: View): boolean =>
+  now.agents.refusal !== undefined &&
+  now.status?.hub?.state === 'online' &&
+  before.status?.hub?.state !== 'online'

@@ -1,7 +1,7 @@
 /** A view that follows its node. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { Live } from './live.ts'
-import { NoStream, NotTheNode } from './node-client.ts'
+import { NodeRefused, NoStream, NotTheNode } from './node-client.ts'
 import { listShown, narrowing, taskItems } from './rows.ts'
 import { BOB, Clock, idOf, item, NOW, ScriptedNode, statusOf, threadOf, turn } from './testing.ts'
 
@@ -132,6 +132,28 @@ describe('a view', () => {
       says: 'whoever answers does not know this page',
       next: 'svc console',
     })
+  })
+
+  test('searches the directory anew once a hub that was away is there again', async () => {
+    const hub = statusOf().hub as NonNullable<ReturnType<typeof statusOf>['hub']>
+    let state: 'offline' | 'online' = 'offline'
+    const node = new ScriptedNode({
+      status: () => statusOf({ hub: { ...hub, state } }),
+      find: () => {
+        if (state === 'offline') throw new NodeRefused('hub_unreachable', 'hub unreachable')
+        return { agents: [] }
+      },
+    })
+    const { live, clock } = await following(node)
+    await live.find('review')
+    expect(live.view.agents.refusal?.says).toBe('hub unreachable')
+    state = 'online'
+    live.refreshStatus()
+    await clock.pass(200)
+    expect(live.view.agents).toMatchObject({ query: 'review', refusal: undefined })
+    live.refreshStatus()
+    await clock.pass(200)
+    expect(node.count('find')).toBe(2)
   })
 
   test('loads everything anew where too much was missed', async () => {

@@ -5,10 +5,10 @@
  */
 import type { OperationInput, OperationName, OperationReply } from '../protocol/control/operations.ts'
 import { present } from '../protocol/encoding/present.ts'
-import { beginnings, quotedFor, refusalOf, settingsAsked, wordsOf } from './asked.ts'
+import { beginnings, hubCameBack, isNobody, quotedFor, refusalOf, settingsAsked, wordsOf } from './asked.ts'
 import { clean, type Dirty, isClean, ROWS_ASKED_MAX, retryDelay, soiled } from './coalesce.ts'
 import { HeldView, type Surroundings } from './held-view.ts'
-import { type NodeClient, NodeGone, NoStream, NotTheNode } from './node-client.ts'
+import { type NodeClient, NodeGone, NoStream } from './node-client.ts'
 import { isSameNarrowing, type Replied } from './reduce.ts'
 import type { Narrowed, Side, View } from './state.ts'
 
@@ -274,7 +274,7 @@ export class Live {
   }
 
   async #freshen(): Promise<void> {
-    const dirty = this.#dirty
+    const [dirty, before] = [this.#dirty, this.view]
     this.#dirty = clean
     await this.#refreshTasks(dirty)
     const wants = (part: Part, isDirty: boolean) => (isDirty || dirty.all) && this.#wanted.has(part)
@@ -282,6 +282,7 @@ export class Live {
     if (wants('evidence', dirty.evidence)) await this.#evidence('soon')
     if (wants('settings', dirty.settings)) await this.#settings()
     if (wants('account', dirty.status)) await this.#account()
+    if (hubCameBack(before, this.view)) await this.find(this.view.agents.query)
     this.#isRefreshing = false
     this.#soil(clean)
   }
@@ -378,8 +379,7 @@ export class Live {
     const since = before.state === 'lost' || before.state === 'stopped' ? before.since : this.#around.now()
     const { says, next } = refusalOf(this.#fault, this.#around.now())
     const lost = { state: 'lost' as const, says, since, retryAt, ...present({ next }) }
-    const nobodyAnswers = this.#fault instanceof NodeGone && !(this.#fault instanceof NotTheNode)
-    const isStopped = wasStopped || (before.state === 'stopped' && nobodyAnswers)
+    const isStopped = wasStopped || (before.state === 'stopped' && isNobody(this.#fault))
     const connection = isStopped ? { state: 'stopped' as const, since, retryAt } : lost
     this.#held.apply({ type: 'connection', connection }, 'soon')
   }
