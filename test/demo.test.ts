@@ -33,7 +33,7 @@ function runDemo(folder: string, ...args: string[]): Promise<{ code: number; out
 test.each([
   ['the demo', [], steps, 9],
   ['the demo in which one agent pays the other', ['--pay'], paySteps, 12],
-  ['the demo with three hubs', ['--hubs', '3'], federationSteps, 12],
+  ['the demo with three hubs', ['--hubs', '3'], federationSteps, 13],
 ] as const)(
   '%s runs all its steps, prints one object, and leaves neither process nor file behind',
   {

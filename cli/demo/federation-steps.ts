@@ -6,10 +6,14 @@ import { alice, bob, CAPABILITY, delegate, end, reply, verify } from './steps.ts
 import type { StartedHub, World } from './world.ts'
 
 const FOLDERS = ['hub', 'hub2', 'hub3'] as const
-const [ALICES, BOBS] = FOLDERS
+const [ALICES, BOBS, STRANGERS] = FOLDERS
+/** A new account of another hub may review after three days. */
+const NO_PROBATION = { SVC_HUB_LIMITS: '{"probation_hours":0}' }
 const LATE = 'Count the words of this line: better late than never.'
 /** A hub that gave no answer is asked again after ten seconds, and a hub takes a moment to start. */
 const BACK_WAIT_MS = 60_000
+/** A hub asks its peers for reviews every minute. */
+const REVIEW_WAIT_MS = 90_000
 
 /** What the steps of this demo hand on beside the others. */
 type Federation = { hubs: Map<string, StartedHub>; late: string }
@@ -32,7 +36,7 @@ const hubs: Step = {
   async run(world, facts, spoiled) {
     const { hubs } = federationOf(world)
     for (const folder of FOLDERS) {
-      const started = await world.startHub({}, '127.0.0.1:0', [], folder)
+      const started = await world.startHub(NO_PROBATION, '127.0.0.1:0', [], folder)
       hubs.set(folder, started)
       if (spoiled) started.child.kill('SIGKILL')
       const identity = await getJson(`${started.url}/hub/identity`)
@@ -112,6 +116,26 @@ const forwarded: Step = {
   },
 }
 
+const review: Step = {
+  name: 'review',
+  title: "alice's rating of bob is seen at the third hub",
+  async run(world, facts, spoiled) {
+    if (!spoiled) await world.svc('alice', 'review', facts.interaction, '5', 'counted well')
+    const seen = await until(
+      'the rating at the third hub',
+      async () => {
+        const url = `${hubOf(world, STRANGERS).url}/agents/${facts.bob}/reputation`
+        const { peers } = (await getJson(url)) as { peers?: { hub: string; avg_rating: number }[] }
+        return peers?.[0]
+      },
+      spoiled ? undefined : REVIEW_WAIT_MS,
+    )
+    same('the hub that attests it', seen.hub, hubOf(world, ALICES).aid)
+    same('the rating', seen.avg_rating, 5)
+    return `attested by ${short(seen.hub)}, verified again by ${short(hubOf(world, STRANGERS).aid)}`
+  },
+}
+
 const away: Step = {
   name: 'away',
   title: "bob's hub is killed; alice's task waits and names it",
@@ -138,7 +162,7 @@ const back: Step = {
   async run(world, _facts, spoiled) {
     const { hubs, late } = federationOf(world)
     const before = hubOf(world, BOBS)
-    if (!spoiled) hubs.set(BOBS, await world.startHub({}, new URL(before.url).host, [], BOBS))
+    if (!spoiled) hubs.set(BOBS, await world.startHub(NO_PROBATION, new URL(before.url).host, [], BOBS))
     const arrived = await until(
       "the task in bob's inbox",
       async () => {
@@ -166,6 +190,7 @@ const byName: Readonly<Record<(typeof federationStepNames)[number], Step>> = {
   reply,
   end,
   verify,
+  review,
   away,
   back,
 }

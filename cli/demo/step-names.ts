@@ -46,6 +46,7 @@ export const federationStepNames = [
   'reply',
   'end',
   'verify',
+  'review',
   'away',
   'back',
 ] as const
