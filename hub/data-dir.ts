@@ -97,7 +97,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   try {
     if (existsSync(join(directory, RESTORE_MARKER)))
       throw new StoreRefused(
-        `${directory} contains an unfinished restore; empty it, then: svc-hub restore <backup> --data-dir ${directory}`,
+        `${directory} contains an unfinished restore; run it again: svc-hub restore <backup> --data-dir ${directory}`,
       )
     const parts = partsOf(directory)
     refuseUnusable(parts)

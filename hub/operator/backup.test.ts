@@ -281,6 +281,19 @@ describe('a restored hub', () => {
     expect(readdirSync(directory)).toEqual(['mine'])
   })
 
+  test('is repeated where one that was killed left its files, and not where one was done', async () => {
+    const target = savedEmpty()
+    const directory = folder()
+    mkdirSync(join(directory, 'blobs', 'ab'), { recursive: true })
+    writeFileSync(join(directory, 'blobs', 'ab', 'half'), 'half of it')
+    writeFileSync(join(directory, 'hub.db'), 'torn')
+    writeFileSync(join(directory, 'restoring'), '')
+    await restoreTo(target, directory)
+    expect(readdirSync(directory)).not.toContain('restoring')
+    expect(existsSync(join(directory, 'blobs', 'ab', 'half'))).toBe(false)
+    await expect(restoreTo(target, directory)).rejects.toThrow(/is not empty/)
+  })
+
   test('does not start from a restore that did not finish', async () => {
     const directory = folder()
     writeFileSync(join(directory, 'restoring'), '')
@@ -291,7 +304,7 @@ describe('a restored hub', () => {
       random,
       onBroken: () => undefined,
     })
-    await expect(opening).rejects.toThrow(/unfinished restore; empty it, then: svc-hub restore/)
+    await expect(opening).rejects.toThrow(/unfinished restore; run it again: svc-hub restore/)
   })
 })
 

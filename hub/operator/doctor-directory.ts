@@ -24,7 +24,7 @@ export function checkDirectory(
       wrong(
         'restore',
         'a restore did not finish',
-        `empty ${directory}, then: svc-hub restore <backup> --data-dir ${directory}`,
+        `run it again: svc-hub restore <backup> --data-dir ${directory}`,
       ),
     )
   const copies = readdirSync(directory).filter(name => COPY_BEFORE_MIGRATION.test(name))

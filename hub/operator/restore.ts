@@ -1,6 +1,7 @@
 /**
- * A backup looked at, and made a data directory again. Nothing is overwritten: the directory must be empty. What comes
- * out is a hub of the past, so floors and message ids are raised before it may serve.
+ * A backup looked at, and made a data directory again. Nothing is overwritten: the directory must be empty, but for
+ * what a restore that was killed left there. What comes out is a hub of the past, so floors and message ids are raised
+ * before it may serve.
  */
 import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
@@ -100,6 +101,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   try {
     // Once more under the lock: from here on nobody else fills the directory.
     requireEmpty(directory)
+    await clearUnfinished(directory)
   } catch (error) {
     lock.release()
     throw error
@@ -109,8 +111,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
     await place(manifest, options)
     isWhole = true
   } catch (error) {
-    for (const name of readdirSync(directory))
-      await rm(join(directory, name), { recursive: true, force: true })
+    await clearUnfinished(directory)
     throw isFull(error)
       ? new StoreRefused(`not enough space to restore to ${directory}; free some, then try again`)
       : error
@@ -126,9 +127,20 @@ export function floorOf({ made_ms: madeMs }: Manifest, nowMs: number): number {
   return Math.max(madeMs, nowMs)
 }
 
+/** What a restore that did not finish left is no content. */
 function requireEmpty(directory: string): void {
-  if (readdirSync(directory).some(name => name !== LOCK_FILE))
+  const names = readdirSync(directory)
+  if (!names.includes(RESTORE_MARKER) && names.some(name => name !== LOCK_FILE))
     throw new StoreRefused(`${directory} is not empty; give an empty or a new one with --data-dir`)
+}
+
+/** Takes away what an unfinished restore left, its marker last: until then the directory is none of a hub. */
+async function clearUnfinished(directory: string): Promise<void> {
+  const kept = [LOCK_FILE, RESTORE_MARKER]
+  const left = readdirSync(directory).filter(name => !kept.includes(name))
+  for (const name of left) await rm(join(directory, name), { recursive: true, force: true })
+  await syncFolder(directory)
+  await rm(join(directory, RESTORE_MARKER), { force: true })
 }
 
 async function place(manifest: Manifest, options: RestoreOptions): Promise<void> {
