@@ -141,7 +141,8 @@ describe('a sender', () => {
 })
 
 /** A hub as far as these questions need one; anything else fails. */
-const lineOf = (mail: Partial<SealedMail>): HubClient => ({ stopped: undefined, mail }) as HubClient
+const lineOf = (mail: Partial<SealedMail>): HubClient =>
+  ({ stopped: undefined, identity: { wire: 3 }, mail }) as HubClient
 
 test('a question about deliveries names one recipient, 64 messages at most, and never overlaps another', async () => {
   const asked: StatusItem[][] = []
