@@ -6,7 +6,8 @@ import { givenBack } from '../store/payments.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { paymentParts } from './parts.ts'
-import { pendingRefunds, takenNetworks, takeRefund } from './refunds.ts'
+import { RefundCalls } from './refund-calls.ts'
+import { countBack, pendingRefunds, TakenRefunds, takenNetworks, takeRefund } from './refunds.ts'
 
 const PART = 2
 
@@ -83,6 +84,66 @@ test('one that the hub has not moved is pending until it has', async () => {
   expect(pendingRefunds(bob.node.ctx.store)).toEqual([])
 })
 
+describe('the authorization of a refund', () => {
+  const signed = (amount = PART, isRenewed = false) =>
+    bob.node.within(() =>
+      paymentParts(bob.node.ctx).ownRefunds.prepare(bob.node.thread(id), amount, isRenewed),
+    )
+
+  test('is signed once: a repeat gets the same, and one that is renewed is another', () => {
+    const first = signed()
+    expect(first).toMatchObject({ isNew: true, amount: PART })
+    expect(signed()).toMatchObject({ isNew: false, encoded: first.encoded })
+    const renewed = signed(PART, true)
+    expect(renewed.isNew).toBe(true)
+    expect(renewed.encoded).not.toEqual(first.encoded)
+  })
+
+  test('is for all that was taken where no amount is named', () => {
+    const { ownRefunds } = paymentParts(bob.node.ctx)
+    expect(bob.node.within(() => ownRefunds.prepare(bob.node.thread(id), undefined)).amount).toBe(PRICE)
+  })
+
+  test('binds to its amount until four minutes after its time', () => {
+    const { notAfter } = Authorization.decode(signed().encoded).body
+    world.clock.ms = notAfter + 4 * 60_000 - 1
+    expect(() => signed(1)).toThrow(/giving back 2 credits is under way/)
+    world.pass(1)
+    expect(signed(1)).toMatchObject({ amount: 1 })
+  })
+
+  test('is none of the requester, who took nothing for the task', () => {
+    expect(alice.payment(id)).toMatchObject({ state: 'ended', moved: PRICE })
+    const { ownRefunds } = paymentParts(alice.node.ctx)
+    expect(() => alice.node.within(() => ownRefunds.prepare(alice.node.thread(id), PART))).toThrow(
+      'no credits were taken for this task',
+    )
+  })
+
+  test('that the hub refuses under the newest key and in its time is not signed anew', async () => {
+    world.post.ledger.always('settle', { kind: 'refuse', reason: 'expired' })
+    world.post.ledger.asked.length = 0
+    await expect(refund(PART)).rejects.toMatchObject({
+      code: 'hub_refused',
+      message: 'the hub gave nothing back: expired',
+    })
+    expect(world.post.ledger.asked).toHaveLength(1)
+    expect(back()).toBe(0)
+  })
+
+  test('that is settled twice is counted once', async () => {
+    const { ctx, hub } = bob.node
+    const given = { prepared: signed(), renew: () => signed(PART, true), signal: AbortSignal.timeout(1000) }
+    const settle = () => paymentParts(ctx).ownRefunds.settle(hub, bob.node.thread(id), given)
+    const moved = await Promise.all([settle(), settle()])
+    expect(moved.map(({ amount, verified }) => [amount, verified])).toEqual([
+      [PART, true],
+      [PART, true],
+    ])
+    expect(back()).toBe(PART)
+  })
+})
+
 describe('a refund that came from the provider of a task', () => {
   /** What bob signed to give back; `wrong` is how it differs from one for the task. */
   function given(wrong: Partial<Authorization['body']> = {}): Uint8Array {
@@ -124,6 +185,41 @@ describe('a refund that came from the provider of a task', () => {
       before,
       [world.network],
     ])
+  })
+
+  test('is asked for at the hub in whose credits it is, and at no other', async () => {
+    take(given())
+    const other = world.move(alice)
+    const { home } = alice.node.ctx.hub
+    if (home === undefined) throw new Error('there is no home')
+    const settleAt = (hub: typeof home) =>
+      paymentParts(alice.node.ctx).takenRefunds.settle(hub, AbortSignal.timeout(1000))
+    await settleAt(home)
+    expect([other.ledger.asked, takenNetworks(alice.node.ctx.store)]).toEqual([[], [world.network]])
+    await settleAt(alice.node.hub)
+    expect([got(), takenNetworks(alice.node.ctx.store)]).toEqual([PART, []])
+  })
+
+  test('that the hub refuses is told to the log, and no other', async () => {
+    const { ctx, hub } = alice.node
+    const said: unknown[] = []
+    const log = { warn: (given: object, words: string) => void said.push(given, words) } as never
+    const calls = new RefundCalls({ ...ctx, ...paymentParts(ctx) }, log)
+    const refunds = new TakenRefunds({ ...ctx, calls }, ctx.hubNow, log)
+    take(given())
+    world.post.ledger.next('settle', { kind: 'refuse', reason: 'expired' })
+    await refunds.settle(hub, AbortSignal.timeout(1000))
+    expect(said).toEqual([{ says: 'expired' }, 'the hub refused a refund'])
+    await refunds.settle(hub, AbortSignal.timeout(1000))
+    expect([got(), said.length]).toEqual([PART, 2])
+  })
+
+  test('names the payment that it gives back, or is none', () => {
+    const { authorization } = alice.payment(id) ?? {}
+    if (authorization === undefined) throw new Error('there is no payment')
+    expect(() => alice.node.within(() => countBack(alice.node.ctx.store, authorization, 1))).toThrow(
+      'this authorization gives nothing back',
+    )
   })
 
   test('is not counted by a receipt that does not hold', async () => {
