@@ -1,5 +1,6 @@
 /** How a payer learns the end of a hold: by the hub's receipt, and by nothing else. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Authorization } from '../../protocol/proof/payment.ts'
 import { taskReading } from '../control/parts.ts'
 import { paymentWarnings } from '../control/payment-warnings.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
@@ -86,6 +87,88 @@ test('the reason why a hold is open is said once', async () => {
   await look()
   expect(shown(id)).toMatchObject({ problem: 'unproven' })
   expect(said()).toBe(before)
+})
+
+describe('a hold that its hub has not ended', () => {
+  const cancel = (id: string) => alice.node.tasks.leaving.cancel(alice.node.thread(id), '')
+  const withdrawn = async () => {
+    const id = await world.held(alice, bob)
+    alice.node.within(() => cancel(id))
+    return id
+  }
+  const asks = (hub: object = alice.node.hub) =>
+    paymentParts(alice.node.ctx).unsettled.ask(hub as typeof alice.node.hub, signal)
+  const asked = (wanted: string) =>
+    world.post.ledger.asked.filter(({ operation }) => operation === wanted).length
+
+  test('is held still, is named in no list of ends, and is not asked about where nothing is open', async () => {
+    const id = await world.held(alice, bob)
+    world.post.ledger.asked.length = 0
+    expect(await asks()).toEqual({ returned: [], taken: [] })
+    expect(world.post.ledger.asked).toEqual([])
+    alice.node.within(() => cancel(id))
+    expect(await asks()).toEqual({ returned: [], taken: [] })
+    expect(alice.payment(id)).toMatchObject({ state: 'held', problem: 'still_held', moved: null })
+    expect(alice.payment(id)?.heldReceipt).not.toBeNull()
+  })
+
+  test.each([
+    ['back is unproven', 'returned', 'unproven'],
+    ['taken may be held still', 'taken', 'still_held'],
+  ] as const)('beside another one that is held: what its ledger shows as %s', async (_, end, problem) => {
+    world.post.ledger.isOlder = true
+    await world.held(alice, bob)
+    const id = await world.held(alice, bob)
+    await endsUntold(id, end)
+    await asks()
+    expect(alice.payment(id)?.problem).toBe(problem)
+  })
+
+  test('is lost where the hub says that it does not hold what it signed, and open where it signed nothing', async () => {
+    const id = await withdrawn()
+    world.post.ledger.always('endOf', { kind: 'refuse', reason: 'invalid_payload' })
+    expect(await asks()).toEqual({ returned: [], taken: [] })
+    expect(alice.payment(id)).toMatchObject({ problem: null, heldReceipt: null })
+    world.post.ledger.heal()
+    await asks()
+    world.post.ledger.always('endOf', { kind: 'refuse', reason: 'invalid_payload' })
+    await asks()
+    expect(alice.payment(id)).toMatchObject({ state: 'held', problem: 'hold_lost' })
+    world.post.ledger.heal()
+    await asks()
+    expect(alice.payment(id)).toMatchObject({ state: 'held', problem: 'still_held' })
+  })
+
+  test('is not held by a receipt that is none of it', async () => {
+    const other = alice.payment(await world.held(alice, bob))?.payment
+    const id = await withdrawn()
+    const { hub } = alice.node
+    const foreign = world.post.ledger.receiptOf(other as Uint8Array)
+    const endOf = async () => ({ receipt: foreign, end: undefined })
+    await asks({
+      ...hub,
+      identity: hub.identity,
+      credits: { ...hub.credits, endOf },
+      refresh: async () => {},
+    })
+    expect(alice.payment(id)).toMatchObject({
+      state: 'authorized',
+      problem: 'bad_receipt',
+      heldReceipt: null,
+    })
+  })
+
+  test('and that no hub has used is asked about four minutes after its time, and no sooner', async () => {
+    const id = await world.authorized(alice, bob)
+    alice.node.within(() => cancel(id))
+    const { authorization = new Uint8Array() } = alice.payment(id) ?? {}
+    world.clock.ms = Authorization.decode(authorization).body.notAfter + 4 * 60_000
+    await asks()
+    expect(asked('endOf')).toBe(0)
+    world.pass(1)
+    await asks()
+    expect(asked('endOf')).toBe(1)
+  })
 })
 
 describe('a hold whose provider says nothing', () => {
