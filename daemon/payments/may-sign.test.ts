@@ -19,3 +19,10 @@ test('an ended identity asks on, an older copy and a restored one before it was 
     false,
   ])
 })
+
+test('each reason not to sign or ask is enough on its own', () => {
+  for (const name of ['oldCopy', 'unsettled', 'unasked']) {
+    const hub = { [name]: 'a reason' } as never
+    expect([mayAsk(hub), maySign({ log: { deactivated: false } } as never, hub)]).toEqual([false, false])
+  }
+})
