@@ -1,10 +1,12 @@
 /** What a person says twice, because the first answer never came, is redeemed once. */
 
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { GRANTED, PaidWorld, type PayingNode } from '../testing/paying.ts'
 import { paymentParts } from './parts.ts'
-import { openAt } from './redemptions.ts'
+import { openAt, pendingRedemptions } from './redemptions.ts'
+
+const signal = () => AbortSignal.timeout(1000)
 
 const AMOUNT = 7
 
@@ -99,4 +101,97 @@ test('one that a copy which is lost had asked for is not made again by a restore
     next: 'svc redeem 7 --again',
   })
   await asked(restored, true)
+})
+
+test('one without a reference is made again ten minutes after the receipt of the last, and no sooner', async () => {
+  await redeem()
+  world.pass(10 * 60_000 - 1)
+  expect(await refused()).toMatchObject({ next: 'svc redeem 7 --again' })
+  world.pass(1)
+  await redeem()
+  expect(balance()).toBe(GRANTED - 2 * AMOUNT)
+})
+
+test('one of another amount, or under a reference that a person gave, stands in the way of none', async () => {
+  const { redemptions } = paymentParts(alice.node.ctx)
+  await redeem()
+  expect(redemptions.referenceFor({ amount: AMOUNT + 1 })).toMatch(/^svc-[0-9a-f]{16}$/)
+  world.pass(11 * 60_000)
+  await redeem({ reference: 'bill 1' })
+  expect(redemptions.referenceFor({ amount: AMOUNT })).toMatch(/^svc-[0-9a-f]{16}$/)
+  expect(redemptions.referenceFor({ amount: AMOUNT + 1, reference: 'bill 1' })).toBe('bill 1')
+  world.post.ledger.next('redeem', { kind: 'lost_after' })
+  await expect(redeem({ reference: 'bill 2' })).rejects.toThrow()
+  expect(redemptions.referenceFor({ amount: AMOUNT })).toMatch(/^svc-[0-9a-f]{16}$/)
+})
+
+test('one that its hub refuses in its time is not signed anew, and says why', async () => {
+  world.post.ledger.always('redeem', { kind: 'refuse', reason: 'expired' })
+  expect(await refused({ reference: 'bill 1' })).toMatchObject({
+    code: 'hub_refused',
+    message: 'the hub redeemed nothing: expired',
+    next: 'svc balance',
+  })
+  expect(world.post.ledger.asked.filter(({ operation }) => operation === 'redeem')).toHaveLength(1)
+  expect(openAt(alice.node.ctx.store, AMOUNT, 'bill 1')).toBe(world.network)
+})
+
+test('one by a receipt that does not hold is open still, and stands in no record', async () => {
+  world.post.ledger.next('redeem', { kind: 'forge', in: 'signature' })
+  expect(await refused({ reference: 'bill 1' })).toMatchObject({
+    code: 'hub_refused',
+    message: 'the hub answered with a receipt that does not hold; ask again',
+  })
+  const redeemed = () => alice.node.ctx.chain.read({ eventType: 'svc.credit.redeemed' })
+  expect([openAt(alice.node.ctx.store, AMOUNT, 'bill 1'), redeemed()]).toEqual([world.network, []])
+  expect(await redeem({ reference: 'bill 1' })).toMatchObject({ amount: AMOUNT, verified: true })
+  expect([openAt(alice.node.ctx.store, AMOUNT, 'bill 1'), redeemed().length]).toEqual([undefined, 1])
+})
+
+test('one of which nothing was heard is spoken of until a day after its time', async () => {
+  world.post.ledger.next('redeem', { kind: 'lost_before' })
+  await expect(redeem({ reference: 'bill 1' })).rejects.toThrow()
+  const { store } = alice.node.ctx
+  const [{ notAfter } = { notAfter: 0 }] = pendingRedemptions(store, world.clock.ms)
+  expect(notAfter).toBe(world.clock.ms + 3_600_000)
+  expect(pendingRedemptions(store, notAfter + 86_400_000 - 1)).toHaveLength(1)
+  expect(pendingRedemptions(store, notAfter + 86_400_000)).toEqual([])
+})
+
+test('one that never came is signed anew after its time, and done once', async () => {
+  world.post.ledger.next('redeem', { kind: 'lost_before' })
+  await expect(redeem({ reference: 'bill 1' })).rejects.toThrow()
+  world.pass(2 * 3_600_000)
+  await redeem({ reference: 'bill 1' })
+  expect(balance()).toBe(GRANTED - AMOUNT)
+})
+
+describe('a restored node redeems', () => {
+  type Entry = Awaited<ReturnType<typeof alice.node.hub.credits.account>>['entries'][number]
+  /** Whether it may, where its hub shows this entry. */
+  async function mayRedeem(entry: (madeAtMs: number) => Partial<Entry>): Promise<boolean> {
+    const madeAtMs = world.clock.ms
+    const { ctx, hub } = await world.restore(alice.node, world.archive(alice.node), madeAtMs)
+    const shown = { seq: 9, atMs: madeAtMs, delta: -AMOUNT, reason: 'redemption', transaction: 'b1' }
+    const told = { ...(await hub.credits.account(1, signal())), entries: [{ ...shown, ...entry(madeAtMs) }] }
+    const asked = { credits: { ...hub.credits, account: async () => told as never } }
+    return paymentParts(ctx)
+      .redemptions.requireNoneLost(asked, { amount: AMOUNT }, signal())
+      .then(
+        () => true,
+        () => false,
+      )
+  }
+
+  test.each<[string, boolean, (madeAtMs: number) => Partial<Entry>]>([
+    ['not beside the same that it does not know', false, () => ({})],
+    ['not where that is an hour older than the backup', false, at => ({ atMs: at - 3_600_000 })],
+    ['beside one that is older', true, at => ({ atMs: at - 3_600_001 })],
+    ['beside one of more', true, () => ({ delta: -AMOUNT - 1 })],
+    ['beside one of less', true, () => ({ delta: -AMOUNT + 1 })],
+    ['beside a payment', true, () => ({ reason: 'paid' })],
+    ['beside one without an id', true, () => ({ transaction: undefined })],
+  ])('%s', async (_, may, entry) => {
+    expect(await mayRedeem(entry)).toBe(may)
+  })
 })
