@@ -7,6 +7,7 @@ import { witnessedOf } from '../store/hub-accounts.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode } from '../testing/paying.ts'
 import { ScriptedSupply } from '../testing/scripted-supply.ts'
+import { noteWitnessed } from './witnesses.ts'
 import { auditOf } from './x402.ts'
 
 let world: PaidWorld
@@ -121,4 +122,20 @@ describe('a hub that hides its witnesses', () => {
     await run()
     expect(kept()).toMatchObject({ isStale: false, lastMs: world.clock.ms })
   })
+})
+
+test('1024 statements that agree are kept, and a witness that cosigned alone is heard as well', () => {
+  const { store } = alice.node.ctx
+  const [hub, nowMs] = [world.post.log.aid, world.clock.ms]
+  const statement = (seq: number) => ({ seq, headId: supply.ids[0], observedAt: nowMs - 2 }) as never
+  const note = (count: number, cosignedMs: number[] = []) => {
+    const all = Array.from({ length: count }, (_, seq) => statement(seq))
+    alice.node.within(() => noteWitnessed(store, hub, { all, open: [] }, { cosignedMs, nowMs }))
+    return kept()
+  }
+  expect(note(0)).toBeUndefined()
+  expect(note(0, [nowMs - 1])).toMatchObject({ lastMs: nowMs - 1, isStale: false })
+  expect(new Map(note(1024)?.agreed).size).toBe(1024)
+  expect(new Map(note(1025)?.agreed).size).toBe(1024)
+  expect(note(0)).toMatchObject({ lastMs: nowMs - 1, isStale: false })
 })
