@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { READ_LIMIT_MAX } from '../chain/chain.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { paymentParts } from './parts.ts'
+import { takeRefund } from './refunds.ts'
 
 let world: PaidWorld
 let alice: PayingNode
@@ -56,4 +57,23 @@ test('of what was paid, taken, returned and redeemed each side sees its own', as
   expect([kindsOf(alice, world.clock.ms + 1), kindsOf(bob, world.clock.ms + 1)]).toEqual([[], []])
   expect(paymentParts(alice.node.ctx).records.signedSince(bob.node.aid, 0)).toEqual([])
   expect([...paymentParts(alice.node.ctx).records.redeemedBefore()]).toEqual([])
+})
+
+test('a refund is paid by the side that gave it, and received by the other', async () => {
+  const id = await world.answered(alice, bob)
+  await world.turns(3)
+  const [given, signal] = [bob.node, AbortSignal.timeout(1000)]
+  const [refunds, task] = [paymentParts(given.ctx).ownRefunds, given.thread(id)]
+  const prepared = given.within(() => refunds.prepare(task, 2))
+  await refunds.settle(given.hub, task, { prepared, renew: () => prepared, signal })
+  const { ctx, hub } = alice.node
+  alice.node.within(() =>
+    takeRefund({ ...ctx, spending: ctx.wakers.spending }, alice.node.thread(id), prepared.encoded),
+  )
+  await paymentParts(ctx).takenRefunds.settle(hub, signal)
+  const kindsOf = ({ node }: PayingNode) =>
+    paymentParts(node.ctx)
+      .records.signedSince(world.post.log.aid, 0)
+      .flatMap(({ kind, amount }) => (amount === 2 ? [kind] : []))
+  expect([kindsOf(bob), kindsOf(alice)]).toEqual([['paid'], ['received']])
 })

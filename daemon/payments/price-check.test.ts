@@ -125,6 +125,25 @@ describe('a payment', () => {
     expect(fault(wrong())).toMatch(why)
   })
 
+  test('over plain HTTP is for the request at hand, and names no task', () => {
+    const { identity } = alice.node.ctx
+    const { body } = paymentParts(alice.node.ctx).signer.sign({
+      payTo: bob.node.aid,
+      amount: PRICE,
+      network: world.network,
+    })
+    const judged = (purpose?: Uint8Array) => {
+      const authorization = Authorization.sign(identity.seed, { ...body, ...(purpose && { purpose }) })
+      const offer = { authorization, encoded: Authorization.encode(authorization), salt: SALT }
+      const interaction = { ...task(id), way: 'local' as const }
+      const terms = { ...quote(), holdSeconds: undefined }
+      return offerFault(offer, { interaction, quote: terms, nowMs: world.clock.ms })
+    }
+    expect(judged()).toBeUndefined()
+    const purpose = purposeOf(SALT, fromBase64url(id), parseCid(task(id).requestCid))
+    expect(judged(purpose)).toBe('the payment is for something else')
+  })
+
   test('is taken until two minutes after its time', () => {
     const { notAfter } = paymentParts(alice.node.ctx).signer.sign({
       payTo: bob.node.aid,
