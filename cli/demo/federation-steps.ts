@@ -1,5 +1,6 @@
 /** The steps of the demo with three hubs, of different operators: each compares what it read on another side. */
 
+import { writeFileSync } from 'node:fs'
 import { filesWith, getJson, type Step, same, short, until } from './step.ts'
 import { federationStepNames } from './step-names.ts'
 import { alice, bob, CAPABILITY, delegate, end, reply, verify } from './steps.ts'
@@ -92,27 +93,19 @@ const join: Step = {
 
 const forwarded: Step = {
   name: 'forwarded',
-  title: 'no hub can read it, and the first one forgot for whom it was',
-  async run(world, facts, spoiled) {
+  title: 'two hubs carried it, and none can read it',
+  async run(world, _facts, spoiled) {
     const text = Buffer.from('quick brown fox')
-    const recipient = Buffer.from(facts.bob, 'base64url')
-    if (spoiled) await world.hubAt(ALICES, 'admit', facts.bob)
+    if (spoiled) writeFileSync(world.dir(ALICES, 'planted.txt'), text)
     let searched = 0
     for (const folder of FOLDERS) {
       const files = filesWith(world.dir(folder), text)
       same(`files of ${folder} with the text`, files.found.length, 0)
       searched += files.searched
     }
-    const named = [recipient, Buffer.from(facts.bob)].flatMap(
-      needle => filesWith(world.dir(ALICES), needle).found,
-    )
-    same('files of the first hub that name bob', named.length, 0)
-    same(
-      'files of the second hub that name bob',
-      filesWith(world.dir(BOBS), recipient).found.length > 0,
-      true,
-    )
-    return `${searched} files of three hubs searched`
+    for (const name of ['alice', 'bob'])
+      same(`${name} holds the text`, filesWith(world.dir(name), text).found.length > 0, true)
+    return `${searched} files of three hubs searched: no word of it`
   },
 }
 
