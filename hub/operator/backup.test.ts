@@ -294,6 +294,15 @@ describe('a restored hub', () => {
     await expect(restoreTo(target, directory)).rejects.toThrow(/is not empty/)
   })
 
+  test('takes nothing away that no restore writes, although a mark says that one was killed there', async () => {
+    const directory = folder()
+    writeFileSync(join(directory, 'restoring'), '')
+    writeFileSync(join(directory, 'hub.db'), 'torn')
+    writeFileSync(join(directory, 'mine'), 'kept')
+    await expect(restoreTo(savedEmpty(), directory)).rejects.toThrow(/is not empty/)
+    expect(readdirSync(directory).toSorted()).toEqual(['hub.db', 'mine', 'restoring'])
+  })
+
   test('does not start from a restore that did not finish', async () => {
     const directory = folder()
     writeFileSync(join(directory, 'restoring'), '')

@@ -23,6 +23,7 @@ import {
   type FileEntry,
   type Manifest,
   readManifest,
+  SMALL_FILES,
 } from './manifest.ts'
 
 const NEEDED_FILES = ['identity.kel', 'identity.next', DATABASE_COPY]
@@ -127,18 +128,23 @@ export function floorOf({ made_ms: madeMs }: Manifest, nowMs: number): number {
   return Math.max(madeMs, nowMs)
 }
 
-/** What a restore that did not finish left is no content. */
+const BLOBS = 'blobs'
+const OF_RESTORE: readonly string[] = [...SMALL_FILES, BLOBS]
+/** What a restore itself puts into a directory; files of the engine stand beside its database under longer names. */
+const isOfRestore = (name: string): boolean => OF_RESTORE.includes(name) || name.startsWith(DATABASE_COPY)
+
+/** What a restore that did not finish left is no content; anything else is, whatever marks there are. */
 function requireEmpty(directory: string): void {
-  const names = readdirSync(directory)
-  if (!names.includes(RESTORE_MARKER) && names.some(name => name !== LOCK_FILE))
+  const names = readdirSync(directory).filter(name => name !== LOCK_FILE && name !== RESTORE_MARKER)
+  const isUnfinished = existsSync(join(directory, RESTORE_MARKER))
+  if (!names.every(name => isUnfinished && isOfRestore(name)))
     throw new StoreRefused(`${directory} is not empty; give an empty or a new one with --data-dir`)
 }
 
 /** Takes away what an unfinished restore left, its marker last: until then the directory is none of a hub. */
 async function clearUnfinished(directory: string): Promise<void> {
-  const kept = [LOCK_FILE, RESTORE_MARKER]
-  const left = readdirSync(directory).filter(name => !kept.includes(name))
-  for (const name of left) await rm(join(directory, name), { recursive: true, force: true })
+  for (const name of readdirSync(directory).filter(isOfRestore))
+    await rm(join(directory, name), { recursive: true, force: true })
   await syncFolder(directory)
   await rm(join(directory, RESTORE_MARKER), { force: true })
 }
