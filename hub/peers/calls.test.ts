@@ -202,6 +202,8 @@ describe('a peer that gives no answer of this interface', () => {
     expect(await refusedWith(() => bucket(soon(200)))).toBe('homeUnreachable')
     expect(performance.now() - startedMs).toBeLessThan(2000)
     expect(seen.filter(({ path }) => path.includes('bucket'))).toEqual([])
+    // it was not asked, so it is not at fault
+    expect(peers.contact(peer.aid).fault).toBeUndefined()
   })
 
   test('is away where its bucket holds what is no box', async () => {

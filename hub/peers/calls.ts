@@ -38,6 +38,7 @@ import type { Peer, Peers } from '../core/federation/peers.ts'
 import type { HubIdentity } from '../core/identity.ts'
 import { CLOCK_WINDOW_MS } from '../core/limits.ts'
 import { Refusal, type RefusalReason } from '../core/refusal.ts'
+import { openCall, send } from './open-call.ts'
 import { PeerBusy, Turns } from './turns.ts'
 
 const CALL_MS_MAX = 10_000
@@ -90,14 +91,9 @@ export class SignedPeerCalls implements PeerCalls {
   }
 
   async log(peer: Peer): Promise<VerifiedKel> {
-    const { timers } = this.#outside
-    const asked = {
-      baseUrl: peer.url,
-      headers: { [headers.wire]: String(WIRE) },
-      signal: timers.deadline(CALL_MS_MAX),
-    }
-    const { kel } = await call(wire3Routes.hubIdentity, send, asked)
-    return verifyKel(decodeKel(fromBase64url(kel)))
+    const signal = this.#outside.timers.deadline(CALL_MS_MAX)
+    const { reply } = await openCall(wire3Routes.hubIdentity, peer.url, signal)
+    return verifyKel(decodeKel(fromBase64url(reply.kel)))
   }
 
   async forward(peer: Peer, { accessBytes, size, pieces }: Forwarded): Promise<Sent> {
@@ -237,6 +233,10 @@ export class SignedPeerCalls implements PeerCalls {
 
   /** A refusal counts as far as the route names its code. */
   #told(error: unknown, row: RouteRow, peer: Peer): unknown {
+    if (error instanceof PeerBusy) {
+      this.#alert(peer, error.message)
+      return unreachable()
+    }
     if (!(error instanceof Refused)) return isOfPeer(error) ? this.#unusable(peer, faultOf(error)) : error
     const isNamed = row.codes.includes(error.code) && Object.hasOwn(TOLD, error.code)
     const reason = isNamed ? TOLD[error.code] : undefined
@@ -266,8 +266,13 @@ export class SignedPeerCalls implements PeerCalls {
   }
 
   #missed(peer: Peer, why: string): void {
-    const { alert, now, peers } = this.#outside
+    const { now, peers } = this.#outside
     peers.contact(peer.aid).fault = { ms: now(), why }
+    this.#alert(peer, why)
+  }
+
+  #alert(peer: Peer, why: string): void {
+    const { alert, now } = this.#outside
     if (now() - (this.#toldAt.get(peer.aid) ?? Number.NEGATIVE_INFINITY) < TOLD_EVERY_MS) return
     this.#toldAt.set(peer.aid, now())
     alert('a peer gave no usable answer', { peer: peer.url, why })
@@ -280,10 +285,7 @@ const faultOf = (error: unknown): string => tlsFault(error) ?? connectionFault(e
 
 /** No answer, one that is not of this interface, or one that came too late. */
 const isOfPeer = (error: unknown): boolean =>
-  error instanceof ForeignAnswer ||
-  error instanceof PeerBusy ||
-  error instanceof TypeError ||
-  error instanceof DOMException
+  error instanceof ForeignAnswer || error instanceof TypeError || error instanceof DOMException
 
 const digestOf = (row: RouteRow, query: Record<string, string> = {}) =>
   createHash('sha256').update(requestPrefix(row.method, callPath(row, { query })))
@@ -302,16 +304,4 @@ function readReview(one: ReplyOf<typeof routes.fedReviews>['reviews'][number]): 
 function readCard(one: ReplyOf<typeof routes.fedCards>['cards'][number]): CardPage['told'][number] {
   if ('withdrawn' in one) return { fedSeq: one.fed_seq, withdrawn: one.aid }
   return { fedSeq: one.fed_seq, kel: fromBase64url(one.kel), keys: fromBase64url(one.keys) }
-}
-
-/** A redirect is no answer: what was signed for one place is not shown to another. */
-const send = (request: {
-  url: string
-  method: string
-  headers: Record<string, string>
-  body?: Uint8Array | AsyncIterable<Uint8Array>
-  signal?: AbortSignal
-}): Promise<Response> => {
-  const { url, ...rest } = request
-  return fetch(url, { ...rest, redirect: 'error', duplex: 'half' } as RequestInit)
 }

@@ -7,7 +7,7 @@ const MIB = 1024 * 1024
 const WAITING_MAX = 32
 const WAITING_BYTES_MAX = 64 * MIB
 
-/** So much waits for this peer already that nothing more does. */
+/** Other calls to this peer keep the line, and it was not asked. */
 export class PeerBusy extends Failure {
   override name = 'PeerBusy'
 }
@@ -17,7 +17,7 @@ export class Turns {
   #calls = 0
   #bytes = 0
 
-  /** Runs once those before have ended; throws where too much waits already, and what `signal` was aborted with. */
+  /** Runs once those before have ended; throws {@link PeerBusy} where too much waits already, or `signal` aborts before. */
   async take<T>(bytes: number, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
     const isFull = this.#calls >= WAITING_MAX || this.#bytes + bytes > WAITING_BYTES_MAX
     if (this.#calls > 0 && isFull) throw new PeerBusy('too much waits for this peer')
@@ -27,7 +27,9 @@ export class Turns {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     this.#last = before.then(() => ended)
     try {
-      await unlessAborted(before, signal)
+      await unlessAborted(before, signal).catch(cause => {
+        throw new PeerBusy('the calls before it took too long', { cause })
+      })
       return await run()
     } finally {
       this.#calls -= 1
