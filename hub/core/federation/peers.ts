@@ -51,5 +51,6 @@ export class Peers {
   /** Takes a new list; whoever is not in it is no peer from here on. */
   replace(peers: readonly Peer[]): void {
     this.#byAid = new Map(peers.map(peer => [peer.aid, peer]))
+    for (const aid of this.#contacts.keys()) if (!this.#byAid.has(aid)) this.#contacts.delete(aid)
   }
 }
