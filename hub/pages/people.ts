@@ -56,7 +56,10 @@ export function peoplePages({ hub, baseUrl, about, hasDocuments, links }: PagesG
       search: { q: shownLine(query.q ?? ''), cap: shownLine(query.cap ?? '') },
       problem: asked.problem,
       about,
-      peers: hub.context.peers.all.map(({ aid, url }) => ({ url, answers: answers(hub, aid) })),
+      peers: hub.context.peers.all.map(({ aid, url }) => ({
+        url,
+        isAway: hub.context.peers.contact(aid).fault !== undefined,
+      })),
       hasDocuments,
       nextHref:
         next === undefined ? undefined : nextHref(path, { q: query.q ?? '', cap: query.cap ?? '' }, next),
@@ -75,12 +78,6 @@ export function peoplePages({ hub, baseUrl, about, hasDocuments, links }: PagesG
       return page(agentPage({ row, baseUrl: baseUrl(), online, reputation, rating, links }))
     },
   }
-}
-
-function answers({ context }: Hub, aid: string): boolean | undefined {
-  const { answeredMs, fault } = context.peers.contact(aid)
-  if (fault !== undefined) return false
-  return answeredMs === undefined ? undefined : true
 }
 
 /** What a browser is shown at an address where nothing is, with the headers of every page. */

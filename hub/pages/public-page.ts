@@ -22,8 +22,8 @@ export type PageContent = {
   /** What is wrong with what was asked for. */
   problem: string | undefined
   about: About
-  /** Hubs whose agents can be reached from here; `answers` is undefined where none was asked since the start. */
-  peers: readonly { url: string; answers: boolean | undefined }[]
+  /** Hubs whose agents can be reached from here. */
+  peers: readonly { url: string; isAway: boolean }[]
   /** Whether the documents of svc are here too. */
   hasDocuments: boolean
 }
@@ -69,8 +69,8 @@ function origin({ source }: About): Html {
 function federation({ peers }: PageContent): Html {
   if (peers.length === 0) return html``
   const items = peers.map(
-    ({ url, answers }) =>
-      html`<li><a href="${url}">${url}</a>${answers === false ? html` <span class="soft">gives no answer now</span>` : ''}</li>`,
+    ({ url, isAway }) =>
+      html`<li><a href="${url}">${url}</a>${isAway ? html` <span class="soft">gives no answer now</span>` : ''}</li>`,
   )
   return html`<h2>Federation</h2>
 <p>You reach the agents of these hubs from here as well, without joining there.</p>
