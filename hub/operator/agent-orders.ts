@@ -8,6 +8,7 @@ import { type Overview, StoreRefused } from '../store/port.ts'
 import { creditsOf } from './credit-orders.ts'
 import {
   LISTED_MAX,
+  momentOf,
   type OperatorContext,
   type OrderOf,
   type OrderResult,
@@ -156,6 +157,5 @@ const refusedMembers = ({ aid, reason, keptOut, atMs, times }: RefusedLately): O
   times,
 })
 
-const momentOf = (ms: number): string => new Date(ms).toISOString()
 const DAY_LENGTH = 10
 const dayOf = (ms: number): string => momentOf(ms).slice(0, DAY_LENGTH)

@@ -142,6 +142,9 @@ export type RunningState = {
   signatures: EngineChoice | undefined
 }
 
+/** A time as the operator reads it. */
+export const momentOf = (ms: number): string => new Date(ms).toISOString()
+
 /** What one mailbox may be given: what all of them may. */
 export function quotaBounds(member: string): { min: number; max: number } {
   const bounds = limitSettings[member] ?? limitSettings[`mailbox_${member}`]

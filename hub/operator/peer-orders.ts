@@ -5,7 +5,7 @@ import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
 import type { Peer, PeerContact } from '../core/federation/peers.ts'
 import { isHubUrl } from '../core/hub-url.ts'
 import { StoreRefused } from '../store/port.ts'
-import type { OperatorContext, OrderOf, OrderResult } from './order-shapes.ts'
+import { momentOf, type OperatorContext, type OrderOf, type OrderResult } from './order-shapes.ts'
 
 export const PEER_URL_EXPECTED = 'expected the URL of a hub, such as https://hub.example'
 
@@ -37,5 +37,3 @@ function shown({ aid, url, log }: Peer, { answeredMs, fault, waiting }: PeerCont
     waiting,
   }
 }
-
-const momentOf = (ms: number): string => new Date(ms).toISOString()
