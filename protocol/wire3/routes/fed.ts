@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { DACK_BYTES, ENVELOPE_BYTES_MAX, STATUS_ITEMS_MAX } from '../../contract/limits.ts'
 import { route } from '../../contract/route.ts'
-import { aidShape, blobText, bytesText, count } from '../../contract/shapes.ts'
+import { aidShape, blobText, bytesText, count, textOf } from '../../contract/shapes.ts'
 import { BOX_BYTES_MAX, BUCKET_BITS_MAX } from '../../identity/directory.ts'
 import { ENVELOPE_TYPE } from '../headers.ts'
 import { attestationText, codes, kel, keySetText, notice, reviewText, whole } from './shapes.ts'
@@ -76,7 +76,9 @@ export const fedRoutes = {
     action: 'fed_status',
     signedBy: 'hub',
     request: z.strictObject({
-      items: z.array(z.strictObject({ rid: z.string(), handle: z.string() })),
+      items: z.array(
+        z.strictObject({ rid: textOf('16 bytes as base64url'), handle: textOf('16 bytes as base64url') }),
+      ),
     }),
     reply: z.strictObject({
       items: z.array(
