@@ -6,7 +6,7 @@ import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { KeySet } from '../../protocol/identity/keyset.ts'
 import type { MessageBody } from '../../protocol/mail/message.ts'
 import type { OpenedMessage } from '../../protocol/mail/open.ts'
-import type { HubClient } from '../hubs/hub.ts'
+import type { HubClient, OtherPolls } from '../hubs/hub.ts'
 import type { AtHub, OutboxEntry, WaitsFor } from '../store/outbox.ts'
 import type { Reason } from '../store/reasons.ts'
 import type { Verdict } from '../store/seen.ts'
@@ -79,8 +79,8 @@ export type Taker = {
 
 /** `waitMs`: for so long the hub may hold its answer where no mail is there. */
 export type Collecting = { waitMs: number; signal: AbortSignal }
-/** Messages that came, and whether the hub held its answer as it was asked to. */
-export type Collected = { taken: number; held: boolean }
+/** Messages that came, whether the hub held its answer as it was asked to, and which other polls it met meanwhile. */
+export type Collected = { taken: number; held: boolean; others?: OtherPolls }
 /** One look: where the next one goes on, and whether there is more now. */
 export type Looked = Collected & { after: number | undefined; more: boolean }
 

@@ -82,6 +82,8 @@ export type Delivery = {
 /** `isQuiet`: the recipient has not collected any mail for a while, as its hub says. */
 export type SendReply = { rid: string; viaHub?: string; duplicate: boolean; isQuiet?: boolean }
 
+/** `older`: this poll ended another one that waited · `newer`: another poll ended this one. */
+export type OtherPolls = { older: boolean; newer: boolean }
 export type PolledEnvelope = { id: number; source: ByteSource; acceptedAtMs: number }
 /** One answer of the mailbox; disposing it removes what was spooled. */
 export type PollReply = Disposable & {
@@ -89,6 +91,8 @@ export type PollReply = Disposable & {
   more: boolean
   /** Whether the hub held the poll as it was asked to. */
   held: boolean
+  /** Other polls of this mailbox that it met; undefined where the hub says nothing of them. */
+  others?: OtherPolls
   notice?: Uint8Array
 }
 export type AckItem = { id: number; handle?: Uint8Array; dack?: Uint8Array }

@@ -1,5 +1,6 @@
 /** Collecting mail: a held poll without end, and what it shows of the hub and of another node with this identity. */
 
+import { present } from '../../protocol/encoding/present.ts'
 import type { Carriers, Collected, Taker } from '../carrier/carrier.ts'
 import { hasTakenOver, noteTwin } from '../chain/place.ts'
 import type { CurrentHub } from '../hubs/current.ts'
@@ -118,12 +119,13 @@ export class Relay {
       this.#noteContact(undefined)
     }
     const started = this.#machine.now()
-    const { taken, held } = await this.drain(hub, WAIT_MS)
+    const { taken, held, others } = await this.drain(hub, WAIT_MS)
     if (!held && taken === 0) return this.#unheldPauseMs()
     const verdict = this.#twins.note({
       askedMs: WAIT_MS,
       heldMs: this.#machine.now() - started,
       mail: taken > 0 || !held,
+      ...present({ others }),
     })
     if (verdict === 'came_second') {
       this.#machine.log.error({ reason: CAME_SECOND }, 'stopped talking to the hub, and signs no more')

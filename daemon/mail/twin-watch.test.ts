@@ -49,6 +49,16 @@ describe('polls that somebody else ends', () => {
     expect(times(9, ended).map(poll => watch.note(poll))).not.toContain('came_second')
   })
 
+  test('as the hub says it: a poll that lasted was ended by a newer one, too', () => {
+    const overtaken = { ...peaceful, others: { older: false, newer: true } }
+    expect(verdicts(times(4, overtaken)).at(-1)).toBe('was_first')
+  })
+
+  test('as the hub says it: nobody was first for having waited after an older poll', () => {
+    const overtook = { askedMs: 50_000, heldMs: 20_000, mail: false, others: { older: true, newer: true } }
+    expect(verdicts(times(6, overtook)).at(-1)).toBe('came_second')
+  })
+
   test('once the other is gone nothing is left of it', () => {
     expect(verdicts([peaceful, ...times(20, ended), peaceful]).at(-1)).toBe('alone')
   })

@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { present } from '../../protocol/encoding/present.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { CounterSignature } from '../../protocol/proof/receipt.ts'
-import type { PolledEnvelope, SealedMail } from '../hubs/hub.ts'
+import { systemTimers } from '../../protocol/timers.ts'
+import type { OtherPolls, PolledEnvelope, SealedMail } from '../hubs/hub.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
+import { OwnHeads } from './heads.ts'
+import { WaitingMail } from './waiting-mail.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -133,6 +137,43 @@ describe('another node of the same identity', () => {
     alice.hub.answers({ poll: holding(450) })
     expect(await watch()).toBe('alone')
     expect(alice.hub.calls).toEqual(['poll', 'poll'])
+  })
+
+  /**
+   * What a node concludes of a hub that holds each poll for ten seconds and names the other polls that it met; and how
+   * many polls it took.
+   */
+  async function meeting(met: (OtherPolls | undefined)[]): Promise<[string, number]> {
+    const { ctx } = alice
+    let at = 0
+    let polls = 0
+    const poll: SealedMail['poll'] = async ({ waitSeconds }) => {
+      const answer = { envelopes: [], more: false, held: waitSeconds > 0, [Symbol.dispose]: () => {} }
+      if (waitSeconds === 0) return answer
+      at += 10_000
+      return { ...answer, ...present({ others: met[polls++] }) }
+    }
+    alice.hub.answers({ poll })
+    const heads = new OwnHeads(ctx)
+    const timers = { ...systemTimers, monotonic: () => at }
+    const found = new WaitingMail({ ...ctx, heads }, timers, 10_000)
+    return [await found.watchForTwin(alice.hub, new AbortController().signal), polls]
+  }
+  const [older, newer] = [
+    { older: true, newer: false },
+    { older: false, newer: true },
+  ]
+
+  test('is there although it is slow, where the hub says that each poll met another', async () => {
+    expect(await meeting([older, undefined, newer, undefined, newer, newer, newer])).toEqual([
+      'came_second',
+      7,
+    ])
+  })
+
+  test('is gone once no poll met another for a minute', async () => {
+    expect(await meeting([older])).toEqual(['alone', 7])
+    expect(await meeting([undefined])).toEqual(['alone', 1])
   })
 
   test('is there where polls end at once, again and again; nothing but polls was asked', async () => {

@@ -3,7 +3,7 @@ import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { messagePayload } from '../../protocol/mail/message.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { sleep, type Timers } from '../../protocol/timers.ts'
-import type { Arrived, Carriers } from '../carrier/carrier.ts'
+import type { Arrived, Carriers, Looked } from '../carrier/carrier.ts'
 import type { CurrentHub } from '../hubs/current.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { Store } from '../store/open.ts'
@@ -13,6 +13,29 @@ import { COPY_ENDED_MAX } from './twin-watch.ts'
 /** A hub may answer a little before the time that it was asked to wait. */
 const SETTLED_SHARE = 0.9
 const UNHELD_PAUSE_MS = 1000
+/** A poll that another left behind as it went has ended by then; one that runs, however slowly, has polled again. */
+const OTHER_GONE_MS = 60_000
+
+/** How polls in a row were held: in peace, or ended by another node. */
+class Rest {
+  /** Those that another node ended. */
+  ended = 0
+  readonly #settledMs: number
+  #otherSeenAt: number | undefined
+
+  constructor(settledMs: number) {
+    this.#settledMs = settledMs
+  }
+
+  /** Whether this poll shows that nobody else waits. */
+  isAlone({ taken, held, others }: Looked, askedAt: number, now: number): boolean {
+    if (others !== undefined) this.#otherSeenAt = now
+    if (taken > 0 || !held) return false
+    const inPeace = others?.newer !== true && now - askedAt >= this.#settledMs * SETTLED_SHARE
+    if (!inPeace) this.ended += 1
+    return inPeace && (this.#otherSeenAt === undefined || now - this.#otherSeenAt >= OTHER_GONE_MS)
+  }
+}
 
 type WaitingParts = { hub: CurrentHub; store: Store; carriers: Carriers; heads: OwnHeads }
 
@@ -21,7 +44,7 @@ export class WaitingMail {
   readonly #timers: Timers
   readonly #settledMs: number
 
-  /** `settledMs`: a poll that is held for so long shows that nobody else waits. */
+  /** `settledMs`: a poll that is held for so long and met no other shows that nobody else waits. */
   constructor(parts: WaitingParts, timers: Timers, settledMs: number) {
     this.#parts = parts
     this.#timers = timers
@@ -29,23 +52,22 @@ export class WaitingMail {
   }
 
   /**
-   * Whether another node of this identity waits for mail at the hub: each one ends the held poll of the other. Leaves the
-   * mail as it is, and looks at what comes.
+   * Whether another node of this identity waits for mail at the hub: each one ends the held poll of the other. Where the hub
+   * says that it met another poll, only a long rest shows that the other has gone: it may be slow. Leaves the mail as it
+   * is, and looks at what comes.
    */
   async watchForTwin(at: HubClient, signal: AbortSignal): Promise<'alone' | 'came_second'> {
     const { hub, carriers } = this.#parts
     const settledMs = this.#settledMs
     const carrier = carriers.over(at)
     let after = await this.lookForHeads(at, signal)
-    for (let ended = 0; ended < COPY_ENDED_MAX && hub.oldCopy === undefined; ) {
+    const rest = new Rest(settledMs)
+    while (rest.ended < COPY_ENDED_MAX && hub.oldCopy === undefined) {
       const askedAt = this.#timers.monotonic()
       const looked = await carrier.look({ waitMs: Math.max(1000, settledMs), signal, after }, this.#see)
-      const heldMs = this.#timers.monotonic() - askedAt
       after = looked.after
-      if (looked.taken > 0) continue
-      if (looked.held && heldMs >= settledMs * SETTLED_SHARE) return 'alone'
-      if (looked.held) ended += 1
-      else await sleep(this.#timers, UNHELD_PAUSE_MS, signal)
+      if (rest.isAlone(looked, askedAt, this.#timers.monotonic())) return 'alone'
+      if (looked.taken === 0 && !looked.held) await sleep(this.#timers, UNHELD_PAUSE_MS, signal)
     }
     return hub.oldCopy === undefined ? 'came_second' : 'alone'
   }

@@ -12,7 +12,7 @@ import { Damaged, NotOpened, type OpenedMessage, timesFit } from '../../protocol
 import { nextTurn } from '../../protocol/timers.ts'
 import type { Arrived, Collected, Collecting, Looked, Taker } from '../carrier/carrier.ts'
 import { hubTime } from '../hubs/clocks.ts'
-import type { AckItem, HubClient, PolledEnvelope, PollReply, SealedMail } from '../hubs/hub.ts'
+import type { AckItem, HubClient, OtherPolls, PolledEnvelope, PollReply, SealedMail } from '../hubs/hub.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { count } from '../store/counters.ts'
 import type { Store } from '../store/open.ts'
@@ -59,10 +59,12 @@ export class Mailbox {
     const { keyNotices } = this.#parts
     let taken = 0
     let held = false
+    let others: OtherPolls | undefined
     let after: number | undefined
     for (;;) {
       using reply = await this.#poll({ waitMs: after === undefined ? waitMs : 0, signal, after })
       held ||= reply.held
+      others ??= reply.others
       if (reply.notice !== undefined) await keyNotices.check(this.#hub, reply.notice)
       const acks: AckItem[] = []
       for (const polled of reply.envelopes) {
@@ -74,7 +76,7 @@ export class Mailbox {
       faultPoint('node.receive.before-ack')
       await this.#mail.ack(acks)
       faultPoint('node.receive.after-ack')
-      if (!reply.more) return { taken, held }
+      if (!reply.more) return { taken, held, ...present({ others }) }
     }
   }
 
@@ -89,7 +91,8 @@ export class Mailbox {
       await this.#see(polled, see)
       last = Math.max(last ?? 0, polled.id)
     }
-    return { taken: reply.envelopes.length, held: reply.held, more: reply.more, after: last }
+    const { held, more, others } = reply
+    return { taken: reply.envelopes.length, held, more, after: last, ...present({ others }) }
   }
 
   #poll({ waitMs, signal, after }: Collecting & { after?: number | undefined }): Promise<PollReply> {

@@ -21,8 +21,13 @@ test('mail, a newer poll, a change of the signer and the client end the wait, ea
   polls.wake(1)
   polls.end(2)
   gone()
-  expect(await Promise.all([mail, older, newer, left])).toEqual(['mail', 'ended', 'ended', 'gone'])
-  expect(await polls.wait(4, 1, stays)).toBe('timeout')
+  expect(await Promise.all([mail, older, newer, left])).toEqual([
+    { end: 'mail', endedOlder: false },
+    { end: 'newer', endedOlder: false },
+    { end: 'ended', endedOlder: true },
+    { end: 'gone', endedOlder: false },
+  ])
+  expect(await polls.wait(4, 1, stays)).toEqual({ end: 'timeout', endedOlder: false })
   expect(polls.size).toBe(0)
 })
 
@@ -37,7 +42,7 @@ test('a client that has gone already is not held, and nobody listens to it after
       queueMicrotask(callback)
       return stop
     }),
-  ).toBe('gone')
+  ).toMatchObject({ end: 'gone' })
   expect([polls.size, stopped]).toEqual([0, 1])
 })
 
@@ -48,7 +53,7 @@ test('at the cap none is held, but for a newer one of a mailbox that has one; at
   waits.push(polls.wait(2, LONG_MS, stays))
   expect([polls.free, polls.mayHold(3), polls.mayHold(1)]).toEqual([false, false, true])
   polls.endAll()
-  expect(await Promise.all(waits)).toEqual(['ended', 'ended'])
+  expect((await Promise.all(waits)).map(({ end }) => end)).toEqual(['ended', 'ended'])
   expect([polls.free, polls.mayHold(1)]).toEqual([false, false])
 })
 
@@ -61,9 +66,9 @@ test('where word may be lost, a poll looks by itself, and no more once it has en
     const found = polls.wait(1, LONG_MS, stays, look)
     const broken = polls.wait(2, LONG_MS, stays, () => Promise.reject(new Error('no store')))
     await vi.advanceTimersByTimeAsync(9000)
-    expect([await found, polls.size]).toEqual(['mail', 1])
+    expect([(await found).end, polls.size]).toEqual(['mail', 1])
     await vi.advanceTimersByTimeAsync(LONG_MS)
-    expect([await broken, look.mock.calls.length, vi.getTimerCount()]).toEqual(['timeout', 3, 0])
+    expect([(await broken).end, look.mock.calls.length, vi.getTimerCount()]).toEqual(['timeout', 3, 0])
   } finally {
     vi.useRealTimers()
   }
@@ -74,9 +79,9 @@ test('a poll whose answer is there already leaves those of other processes alone
   const [here, there] = [new HeldPolls(1, wakeUps, systemTimers), new HeldPolls(1, wakeUps, systemTimers)]
   const older = here.wait(1, LONG_MS, stays)
   const newer = there.wait(1, LONG_MS, stays)
-  expect([await older, there.holds(1)]).toEqual(['ended', true])
+  expect([(await older).end, there.holds(1)]).toEqual(['newer', true])
   here.letGo(1)
   expect(there.holds(1)).toBe(true)
   here.wake(1)
-  expect(await newer).toBe('mail')
+  expect((await newer).end).toBe('mail')
 })

@@ -5,7 +5,9 @@
 import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { WakeUps } from './ports/wake-ups.ts'
 
-export type PollEnd = 'mail' | 'timeout' | 'ended' | 'gone'
+export type PollEnd = 'mail' | 'timeout' | 'newer' | 'ended' | 'gone'
+/** How a wait ended, and whether it ended that of an older poll as it began. */
+export type Waited = { end: PollEnd; endedOlder: boolean }
 
 export class HeldPolls {
   readonly #max: number
@@ -71,8 +73,9 @@ export class HeldPolls {
     waitMs: number,
     onGone: (callback: () => void) => () => void,
     look: () => Promise<boolean> = async () => false,
-  ): Promise<PollEnd> {
-    this.end(mailbox)
+  ): Promise<Waited> {
+    const endedOlder = this.#held.has(mailbox)
+    this.#wakeUps.tell(mailbox, 'newer')
     return new Promise(resolve => {
       let stopListening = (): void => undefined
       const finish = (end: PollEnd): void => {
@@ -80,7 +83,7 @@ export class HeldPolls {
         this.#timers.clear(looking)
         stopListening()
         if (this.#held.get(mailbox) === finish) this.#held.delete(mailbox)
-        resolve(end)
+        resolve({ end, endedOlder })
       }
       const timer = this.#timers.after(waitMs, () => finish('timeout'))
       const looking = this.#lookOften(async () => {

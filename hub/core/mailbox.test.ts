@@ -67,7 +67,7 @@ const until = async (held: boolean) => {
 
 describe('a poll', () => {
   test('is answered at once where mail waits or nobody would wait', async () => {
-    expect(await collect(0)).toEqual({ envelopes: [], more: false, waitedSeconds: undefined })
+    expect(await collect(0)).toEqual({ envelopes: [], more: false, waitedSeconds: undefined, otherPolls: [] })
     const { id } = await deliver()
     const { envelopes, waitedSeconds } = await collect(50)
     expect([envelopes.map(one => one.id), waitedSeconds, polls.size]).toEqual([[id], undefined, 0])
@@ -98,10 +98,10 @@ describe('a poll', () => {
     await agents.update(test1.aid, one => change(one as Agent))
     const asked = vi.spyOn(store, 'poll')
     polls.wake(agent.row.number)
-    expect(await held).toEqual({ envelopes: [], more: false, waitedSeconds: 50 })
+    expect(await held).toEqual({ envelopes: [], more: false, waitedSeconds: 50, otherPolls: [] })
     expect(asked).not.toHaveBeenCalled()
     // judged before the change, and held after it
-    expect(await collect(50)).toEqual({ envelopes: [], more: false, waitedSeconds: 50 })
+    expect(await collect(50)).toEqual({ envelopes: [], more: false, waitedSeconds: 50, otherPolls: [] })
     expect([asked.mock.calls.length, polls.size]).toEqual([1, 0])
   })
 

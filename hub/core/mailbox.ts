@@ -5,7 +5,7 @@ import { HANDLE_BYTES } from '../../protocol/mail/dack.ts'
 import type { AckItem, DeliveryState, WaitingEnvelope } from '../store/port.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { HubContext } from './context.ts'
-import type { HeldPolls } from './held-polls.ts'
+import type { HeldPolls, Waited as Wait } from './held-polls.ts'
 import { POLL_BYTES_MAX } from './limits.ts'
 import type { Buckets } from './ports/rates.ts'
 import { Refusal } from './refusal.ts'
@@ -14,6 +14,12 @@ const RID_BYTES = 16
 const MS_PER_SECOND = 1000
 
 export type Collected = { envelopes: WaitingEnvelope[]; more: boolean }
+/**
+ * `waitedSeconds`: the time that was granted · `otherPolls`: those of this mailbox that it met, which ended (`older`) or
+ * which ended it (`newer`).
+ */
+export type Waited = { waitedSeconds: number | undefined; otherPolls: OtherPoll[] }
+export type OtherPoll = 'older' | 'newer'
 const NOTHING: Collected = { envelopes: [], more: false }
 /** How an agent asks for its mail: how long it would wait, and how to learn that it has gone meanwhile. */
 export type Collecting = {
@@ -38,8 +44,8 @@ export class Mailboxes {
     this.#statusQueries = context.memory.rates.of('status queries', context.limits.statusRate)
   }
 
-  /** Waiting envelopes at once, or the first that come within the time; `waitedSeconds` where it was granted. */
-  async collect(agent: Agent, given: Collecting): Promise<Collected & { waitedSeconds: number | undefined }> {
+  /** Waiting envelopes at once, or the first that come within the time. */
+  async collect(agent: Agent, given: Collecting): Promise<Collected & Waited> {
     const { agents, polls } = this.#parts
     const { afterId, limit, onGone } = given
     const waitSeconds = Math.min(given.waitSeconds, this.#context.limits.pollWaitSecondsMax)
@@ -47,20 +53,20 @@ export class Mailboxes {
     agents.noteSeen(agent)
     const found = await this.poll(agent, afterId, limit)
     if (found.envelopes.length > 0 || waitSeconds <= 0 || !polls.mayHold(number))
-      return { ...found, waitedSeconds: undefined }
+      return { ...found, waitedSeconds: undefined, otherPolls: [] }
     const look = async () => (await this.poll(agent, afterId, 1)).envelopes.length > 0
     const waiting = polls.wait(number, waitSeconds * MS_PER_SECOND, onGone, look)
     // Mail may have been committed, or the signer shut out, between the first look and the wait.
     const meanwhile = (await this.#isCurrent(agent)) ? await this.poll(agent, afterId, limit) : NOTHING
     if (meanwhile === NOTHING || meanwhile.envelopes.length > 0) {
       polls.letGo(number)
-      await waiting
-      return { ...meanwhile, waitedSeconds: waitSeconds }
+      return { ...meanwhile, waitedSeconds: waitSeconds, otherPolls: othersIn(await waiting) }
     }
-    if ((await waiting) !== 'mail' || !(await this.#isCurrent(agent)))
-      return { ...NOTHING, waitedSeconds: waitSeconds }
+    const waited = await waiting
+    const granted = { waitedSeconds: waitSeconds, otherPolls: othersIn(waited) }
+    if (waited.end !== 'mail' || !(await this.#isCurrent(agent))) return { ...NOTHING, ...granted }
     agents.noteSeen(agent)
-    return { ...(await this.poll(agent, afterId, limit)), waitedSeconds: waitSeconds }
+    return { ...(await this.poll(agent, afterId, limit)), ...granted }
   }
 
   /** A signer whose key state changed while it waited gets nothing. */
@@ -160,4 +166,8 @@ export class Mailboxes {
 function isAckItem({ handle, dack }: AckItem): boolean {
   if (handle === undefined || dack === undefined) return handle === dack
   return handle.length === HANDLE_BYTES && dack.length === DACK_BYTES
+}
+
+function othersIn({ end, endedOlder }: Wait): OtherPoll[] {
+  return [...(endedOlder ? (['older'] as const) : []), ...(end === 'newer' ? (['newer'] as const) : [])]
 }

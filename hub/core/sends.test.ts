@@ -81,7 +81,7 @@ const files = (): string[] =>
 describe('an envelope under a capability', () => {
   test('is queued, its recipient woken, and a repeat is a duplicate of it', async () => {
     const { number } = (await agents.find(bob.aid))?.row ?? { number: 0 }
-    const held = polls.wait(number, 60_000, () => () => undefined)
+    const held = polls.wait(number, 60_000, () => () => undefined).then(({ end }) => end)
     const accepted = vi.fn()
     const envelope = sealed()
     const sent = await send(envelope, { accepted })

@@ -25,7 +25,7 @@ test('an hour passes at once: the books have a turn every minute, and a held pol
   const context = { ...core.context, store, timers, now: timers.now }
   const hub = await composeHub(context, epochsHere(store), noCalls)
   try {
-    const ended = hub.polls.wait(1, WAIT_MS, stays)
+    const ended = hub.polls.wait(1, WAIT_MS, stays).then(({ end }) => end)
     await timers.pass(WAIT_MS - 1)
     expect(hub.polls.size).toBe(1)
     await timers.pass(1)

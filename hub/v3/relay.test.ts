@@ -317,9 +317,18 @@ describe('polling', () => {
     const older = hold()
     await waitUntil(() => isHeld(agent))
     const newer = hold()
-    expect((await older).json['messages']).toEqual([])
+    const ended = await older
+    expect([ended.json['messages'], ended.headers.get('X-Svc-Other-Poll')]).toEqual([[], 'newer'])
+    const third = hold()
+    expect((await newer).headers.get('X-Svc-Other-Poll')).toBe('older, newer')
     await send(sealedUnderCapability(agent, agent.capability()))
-    expect(((await newer).json['messages'] as unknown[]).length).toBe(1)
+    const last = await third
+    expect([(last.json['messages'] as unknown[]).length, last.headers.get('X-Svc-Other-Poll')]).toEqual([
+      1,
+      'older',
+    ])
+    const alone = await agent.call('relayPoll', { after_id: 1 }, { headers: { Prefer: 'wait=1' } })
+    expect(alone.headers.get('X-Svc-Other-Poll')).toBeNull()
   })
 
   test('ends a held poll when its signer rotates or leaves', async () => {

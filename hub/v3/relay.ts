@@ -111,10 +111,11 @@ async function poll(hub: Hub, answers: PollAnswers, incoming: Incoming<'relayPol
   const { signer, body, waitSeconds, onGone } = incoming
   const limit = Math.min(body.limit ?? POLL_LIMIT_DEFAULT, POLL_LIMIT_MAX)
   const asked = { afterId: body.after_id ?? 0, limit, waitSeconds, onGone }
-  const { envelopes, more, waitedSeconds } = await hub.mailboxes.collect(signer, asked)
+  const { envelopes, more, waitedSeconds, otherPolls } = await hub.mailboxes.collect(signer, asked)
   const notice = toBase64url(KeyStateNotice.encode(hub.agents.notice(signer)))
   const named: Record<string, string> = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
   if (waitedSeconds !== undefined) named['Preference-Applied'] = `wait=${waitedSeconds}`
+  if (otherPolls.length > 0) named[headers.otherPoll] = otherPolls.join(', ')
   const sources = {
     contents: (ids: readonly number[]) => hub.mailboxes.contents(signer, ids),
     blobs: hub.context.blobs,

@@ -21,6 +21,7 @@ export const headers = {
   mac: 'X-Svc-MAC',
   home: 'X-Svc-Home',
   floor: 'X-Svc-TS-Floor',
+  otherPoll: 'X-Svc-Other-Poll',
 } as const
 
 /** The headers that name a sender; an anonymous route refuses them. */

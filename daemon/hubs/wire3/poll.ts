@@ -4,8 +4,9 @@ import { POLL_LIMIT_MAX } from '../../../protocol/contract/limits.ts'
 import { fromBase64url } from '../../../protocol/encoding/bytes.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import type { Timer, Timers } from '../../../protocol/timers.ts'
+import { headers as names } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
-import type { HubInputs, PollReply } from '../hub.ts'
+import type { HubInputs, OtherPolls, PollReply } from '../hub.ts'
 import type { Wire3Calls } from './calls.ts'
 import { PollSpool } from './poll-spool.ts'
 
@@ -73,11 +74,13 @@ export async function poll(calls: Wire3Calls, inputs: HubInputs, options: PollOp
   const headers: Record<string, string> = wait > 0 ? { Prefer: `wait=${wait}` } : {}
   let spool = new PollSpool(inputs.spoolFolder, inputs.random)
   let held = false
+  let others: OtherPolls | undefined
   const send: Send = async request => {
     const response = await inputs.connections.signed(request)
     if (!response.ok || response.body === null) return response
     patience.renew(REST_MS)
     held = response.headers.get('Preference-Applied') !== null
+    others = othersIn(response)
     spool.discard()
     spool = new PollSpool(inputs.spoolFolder, inputs.random)
     return new Response(await spool.read(counted(response.body, inputs, patience)), {
@@ -97,11 +100,19 @@ export async function poll(calls: Wire3Calls, inputs: HubInputs, options: PollOp
       })),
       more: reply.more,
       held,
-      ...present({ notice: notice === undefined ? undefined : fromBase64url(notice) }),
+      ...present({ others, notice: notice === undefined ? undefined : fromBase64url(notice) }),
       [Symbol.dispose]: () => spool.discard(),
     }
   } catch (error) {
     spool.discard()
     throw error
   }
+}
+
+function othersIn(response: Response): OtherPolls | undefined {
+  const said = response.headers
+    .get(names.otherPoll)
+    ?.split(',')
+    .map(word => word.trim())
+  return said && { older: said.includes('older'), newer: said.includes('newer') }
 }
