@@ -45,6 +45,8 @@ export type Posting = {
   parties?: { payer: AccountName; payee: AccountName } | undefined
   /** Opens a hold between the parties until then, in the account that the move goes to. */
   holdUntilMs?: number | undefined
+  /** The hub of the payee of that hold, where it is another one. */
+  holdPeer?: AccountName | undefined
   /** All that was given back of `about`, this one included, stays within so much. */
   refundsMax?: number | undefined
   /** At most so much is given as trial credits from this time on, this one included, and once to each account. */
@@ -91,6 +93,8 @@ export type OpenHold = {
   payee: string
   amount: number
   untilMs: number
+  /** The hub of its payee, where it is another one. */
+  peer: string | undefined
 }
 
 export type Holdings = { balance: number; held: number; lapsed: number }

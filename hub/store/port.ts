@@ -5,6 +5,7 @@
 import { Failure, Refusal, systemCode } from '../../protocol/encoding/errors.ts'
 import type { LedgerStore } from './ledger-port.ts'
 import type { PeerCardStore } from './peer-card-port.ts'
+import type { PeerPaymentStore } from './peer-payment-port.ts'
 import type { PeerReviewStore } from './peer-review-port.ts'
 import type { WitnessStore } from './witness-port.ts'
 
@@ -264,7 +265,7 @@ export interface LocalStore {
   giveUpReserve(): Promise<boolean>
 }
 
-export interface Store extends LedgerStore, PeerCardStore, PeerReviewStore, WitnessStore {
+export interface Store extends LedgerStore, PeerCardStore, PeerPaymentStore, PeerReviewStore, WitnessStore {
   /** Undefined where the rows lie elsewhere. */
   readonly local: LocalStore | undefined
   /** Queues an envelope. */

@@ -7,6 +7,7 @@ import { ledgerRules } from './contract/ledger-rules.ts'
 import { mailRules } from './contract/mail-rules.ts'
 import { operatorRules } from './contract/operator-rules.ts'
 import { peerCardRules } from './contract/peer-card-rules.ts'
+import { peerPaymentRules } from './contract/peer-payment-rules.ts'
 import { peerReviewRules } from './contract/peer-review-rules.ts'
 import { registryRules } from './contract/registry-rules.ts'
 import { witnessRules } from './contract/witness-rules.ts'
@@ -18,6 +19,7 @@ export const contract = {
   mail: mailRules,
   registry: registryRules,
   peerCards: peerCardRules,
+  peerPayments: peerPaymentRules,
   peerReviews: peerReviewRules,
   operator: operatorRules,
   ledger: ledgerRules,

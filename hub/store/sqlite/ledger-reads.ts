@@ -22,7 +22,8 @@ export const ledgerQueries = {
     'SELECT coalesce(sum(balance), 0) AS held, coalesce(sum(CASE WHEN until_ms <= ?2 THEN balance ELSE 0 END), 0) AS lapsed' +
     ' FROM ledger_hold JOIN ledger_account ON number = account WHERE payer = ?1 AND is_open = 1',
   openHold:
-    'SELECT held.name AS held, held.balance AS amount, payer.name AS payer, payee.name AS payee, until_ms FROM ledger_hold' +
+    'SELECT held.name AS held, held.balance AS amount, payer.name AS payer, payee.name AS payee, until_ms,' +
+    ' (SELECT name FROM ledger_account WHERE number = ledger_hold.peer) AS peer FROM ledger_hold' +
     ' JOIN ledger_account AS held ON held.number = ledger_hold.account' +
     ' JOIN ledger_account AS payer ON payer.number = ledger_hold.payer' +
     ' JOIN ledger_account AS payee ON payee.number = ledger_hold.payee',
@@ -76,14 +77,22 @@ export function readHoldings(db: Database, aid: string, nowMs: number): Holdings
   return { balance: account.balance, held: sums?.held ?? 0, lapsed: sums?.lapsed ?? 0 }
 }
 
-type HoldRow = { held: string; amount: number; payer: string; payee: string; until_ms: number }
+type HoldRow = {
+  held: string
+  amount: number
+  payer: string
+  payee: string
+  until_ms: number
+  peer: string | null
+}
 
-const holdOf = ({ held, amount, payer, payee, until_ms }: HoldRow): OpenHold => ({
+const holdOf = ({ held, amount, payer, payee, until_ms, peer }: HoldRow): OpenHold => ({
   transaction: new Uint8Array(Buffer.from(held, 'hex')),
   payer,
   payee,
   amount,
   untilMs: until_ms,
+  peer: peer ?? undefined,
 })
 
 /** The name of the account of a hold. */

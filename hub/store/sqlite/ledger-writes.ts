@@ -166,8 +166,7 @@ function insertAccount(db: Database, { kind, name }: AccountName, balance: numbe
 }
 
 function insertEntry(db: Database, seq: number, { delta, other }: Change, account: number): void {
-  const held = accountOf(db, other).number
-  const known = held === 0 ? insertAccount(db, other, 0) : held
+  const known = numberOf(db, other)
   db.run(
     'INSERT INTO ledger_entry (account, transfer, delta, other) VALUES (?, ?, ?, ?)',
     account,
@@ -175,6 +174,12 @@ function insertEntry(db: Database, seq: number, { delta, other }: Change, accoun
     delta,
     known,
   )
+}
+
+/** The number of an account, which is made where it is new. */
+function numberOf(db: Database, name: AccountName): number {
+  const { number } = accountOf(db, name)
+  return number === 0 ? insertAccount(db, name, 0) : number
 }
 
 function writeTotals(db: Database, totals: Totals): void {
@@ -191,18 +196,19 @@ function writeTotals(db: Database, totals: Totals): void {
 }
 
 function endOrOpenHold(db: Database, posting: Posting): void {
-  const { moves, parties, holdUntilMs } = posting
+  const { moves, parties, holdUntilMs, holdPeer } = posting
   const [first] = moves
   if (first === undefined) return
   if (endsHold(posting))
     db.run('UPDATE ledger_hold SET is_open = 0 WHERE account = ?', accountOf(db, first.from).number)
   if (holdUntilMs === undefined || parties === undefined) return
   db.run(
-    'INSERT INTO ledger_hold (account, payer, payee, until_ms) VALUES (?, ?, ?, ?)',
+    'INSERT INTO ledger_hold (account, payer, payee, until_ms, peer) VALUES (?, ?, ?, ?, ?)',
     accountOf(db, first.to).number,
     accountOf(db, parties.payer).number,
     accountOf(db, parties.payee).number,
     holdUntilMs,
+    holdPeer === undefined ? null : numberOf(db, holdPeer),
   )
 }
 

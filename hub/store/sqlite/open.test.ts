@@ -11,6 +11,7 @@ import { raiseRestored } from './inspect.ts'
 import { migrate, readMigrations, schemaNumber } from './migrate.ts'
 import { openStore } from './open.ts'
 import { cardQueries } from './peer-card-store.ts'
+import { peerPaymentQueries } from './peer-payment-store.ts'
 import { hotQueries } from './reads.ts'
 import { reviewQueries } from './review-store.ts'
 import { signUpQueries } from './sign-ups.ts'
@@ -219,6 +220,7 @@ test('no hot query scans a table', () => {
     ...signUpQueries,
     ...toldQueries,
     ...cardQueries,
+    ...peerPaymentQueries,
   })) {
     const parameters = (sql.match(/\?/g) ?? []).map(() => null)
     const plan = database.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...parameters)

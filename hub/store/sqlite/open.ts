@@ -14,6 +14,7 @@ import { type FreeingRoom, mailOver } from './mail-store.ts'
 import { migrate } from './migrate.ts'
 import { readOverview, readOverviewOf, readRefusedRanges } from './operator-reads.ts'
 import { peerCardsOver } from './peer-card-store.ts'
+import { peerPaymentsOver } from './peer-payment-store.ts'
 import { peerReviewsOver } from './peer-review-store.ts'
 import * as reads from './reads.ts'
 import { hasReview, readReputation } from './review-store.ts'
@@ -137,6 +138,7 @@ function storeOver(
     addReview: review => writer.write('addReview', review),
     reputation: async provider => readReputation(reader, provider),
     ...peerCardsOver(reader, writer),
+    ...peerPaymentsOver(reader, writer),
     ...peerReviewsOver(reader, writer),
     async keepForkProof(proof) {
       await writer.write('keepForkProof', proof)

@@ -7,6 +7,14 @@ import { digestsOf, rereadDigests, undoDigests } from './digests.ts'
 import { addProofPiece, appendEpoch, post, returnSupply } from './ledger-writes.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
 import { forgetPeerCards, takePeerCards } from './peer-card-store.ts'
+import {
+  answerPeerPayment,
+  askPeerPaymentAt,
+  dropPeerPayment,
+  endPeerPayment,
+  openPeerPayment,
+  orderPeerPayment,
+} from './peer-payment-store.ts'
 import { takePeerReviews } from './peer-review-store.ts'
 import { addReview } from './review-store.ts'
 import { keepAhead, keepStatement, putWitness, removeWitness } from './witness-store.ts'
@@ -24,6 +32,12 @@ export const writes = {
   takePeerCards,
   forgetPeerCards,
   takePeerReviews,
+  openPeerPayment,
+  answerPeerPayment,
+  orderPeerPayment,
+  endPeerPayment,
+  dropPeerPayment,
+  askPeerPaymentAt,
   raiseFloor,
   admit,
   block,

@@ -284,4 +284,17 @@ export const ledgerRules: readonly Rule[] = [
     expect(await post(world, judged(5, two, { ...now, version: version + 1 }))).toBe('posted')
     expect([await post(world, judged(2, now)), await balanceOf(world, 'payer')]).toEqual(['held', 80])
   }),
+
+  rule('knows the hub of the payee of a hold, where it is another one', async world => {
+    await post(world, grant(1, 'payer', 100))
+    await post(world, { ...hold(2, 30), holdPeer: { kind: 'peer', name: 'hub-peer' } })
+    await post(world, hold(3, 20))
+    const peers = [await world.store.openHold(idOf(2)), await world.store.openHold(idOf(3))].map(
+      one => one?.peer,
+    )
+    expect(peers).toEqual(['hub-peer', undefined])
+    const lapsed = await world.store.lapsedHolds(NOW_MS + 2 * DAY_MS, 9)
+    expect(lapsed.map(one => one.peer).sort()).toEqual(['hub-peer', undefined])
+    expect(await world.store.booksAgree()).toBe(true)
+  }),
 ]
