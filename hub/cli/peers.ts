@@ -2,6 +2,7 @@
 import { createInterface } from 'node:readline/promises'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
+import { amountOfText } from '../../protocol/proof/payment.ts'
 import { systemTimers } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
 import { isHubUrl } from '../core/hub-url.ts'
@@ -10,15 +11,24 @@ import { PEER_URL_EXPECTED } from '../operator/peer-orders.ts'
 import { StoreRefused } from '../store/port.ts'
 import { aidOf, order, UsageError } from './commands.ts'
 
+const LIMIT_EXPECTED =
+  'expected how many credits the peer may owe: a whole number, 0 for none, at most 9007199254740991'
+
 export async function peers(
-  [what, who]: (string | undefined)[],
+  [what, who, credits]: (string | undefined)[],
   confirmed: string | boolean | undefined,
   config: Config,
 ): Promise<number> {
   if (confirmed !== undefined && what !== 'add') throw new UsageError('--yes goes with add')
+  if (credits !== undefined && what !== 'limit') throw new UsageError(`unexpected argument: ${credits}`)
   switch (what) {
     case 'add':
       return await order(await listing(who, confirmed), config)
+    case 'limit':
+      return await order(
+        { command: 'peers', limit: { aid: aidOf(who), credits: creditsOf(credits) } },
+        config,
+      )
     case 'rm':
       return await order({ command: 'peers', remove: aidOf(who) }, config)
     case undefined:
@@ -26,8 +36,15 @@ export async function peers(
       if (who !== undefined) throw new UsageError(`unexpected argument: ${who}`)
       return await order({ command: 'peers' }, config)
     default:
-      throw new UsageError(`expected ls, add or rm, got ${what}`)
+      throw new UsageError(`expected ls, add, limit or rm, got ${what}`)
   }
+}
+
+/** What a peer may owe: 0 for nothing. */
+function creditsOf(given: string | undefined): number {
+  if (given === '0') return 0
+  if (given === undefined || amountOfText(given) === undefined) throw new UsageError(LIMIT_EXPECTED)
+  return Number(given)
 }
 
 /** Asks the other hub who it is. Its AID is the fingerprint of its first key: both operators compare it. */

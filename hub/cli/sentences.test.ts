@@ -62,7 +62,7 @@ const mistakes: [code: number, lines: string[]][] = [
       ...[`grant ${AID} 5 --reason x`, `grant ${AID} 5 --reason x --id ${'a1'.repeat(16)}`],
       ...['clock', 'clock accept'],
       ...['witness', `witness add ${AID}`, `witness rm ${AID}`, 'witness run http://127.0.0.1:9 --once'],
-      ...['peers', `peers rm ${AID}`, `peers add http://127.0.0.1:9 --yes ${AID}`],
+      ...['peers', `peers rm ${AID}`, `peers limit ${AID} 5`, `peers add http://127.0.0.1:9 --yes ${AID}`],
       'restore --from-witness http://127.0.0.1:9',
       ...['redemptions', 'redemptions --since 2026-01-31', 'redemptions --since 2026-01-31T12:00Z'],
       ...['stats', 'agents', 'admission', 'ranges', 'ranges refuse 192.0.2.0/24', 'rotate', 'doctor'],

@@ -209,11 +209,13 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       witness([what, who, url], flags['once'] === true, await configForOrder(flags)),
   },
   peers: {
-    usage: 'peers [ls | add <url> | rm <AID>]',
-    summary: 'list the hubs that this one exchanges mail and directories with, list another, or end that',
+    usage: 'peers [ls | add <url> | limit <AID> <credits> | rm <AID>]',
+    summary:
+      'list the hubs that this one exchanges mail and directories with, list another, set what one may owe, or end that',
     flags: [...placeFlags, 'yes'],
-    positionals: 2,
-    run: async ([what, who], flags) => peers([what, who], flags['yes'], await configForOrder(flags)),
+    positionals: 3,
+    run: async ([what, who, credits], flags) =>
+      peers([what, who, credits], flags['yes'], await configForOrder(flags)),
   },
   clock: {
     usage: 'clock [accept]',

@@ -1,7 +1,7 @@
 /** What orders there are, what each needs, and what they work with: the same on a running hub and on a stopped one. */
 import * as z from 'zod'
 import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
-import { aidShape } from '../../protocol/contract/shapes.ts'
+import { aidShape, count as whole } from '../../protocol/contract/shapes.ts'
 import type { EngineChoice } from '../../protocol/crypto/signature-engine.ts'
 import type { Agents } from '../core/agents.ts'
 import type { Peers } from '../core/federation/peers.ts'
@@ -86,6 +86,8 @@ export const orderShape = z.discriminatedUnion('command', [
     command: z.literal('peers'),
     /** The key history by which it is known from here on, as base64url. */
     add: z.strictObject({ url: z.string(), kel: z.string() }).optional(),
+    /** What it may owe this hub. */
+    limit: z.strictObject({ aid: aidShape, credits: whole }).optional(),
     remove: aidShape.optional(),
   }),
   z.strictObject({ command: z.literal('clock'), accept: z.literal(true).optional() }),

@@ -51,6 +51,20 @@ test('a peer is taken off once', () => {
   expect([peerList.remove(one.aid), peerList.remove(one.aid), peers.all]).toEqual([true, false, []])
 })
 
+test('what a peer may owe stays when its address or key changes, and in the file', () => {
+  const { peers, peerList } = openPeers(folder)
+  const one = peer(1)
+  peerList.add(one)
+  expect([peerList.limit(one.aid, 50), peerList.limit(peer(2).aid, 50)]).toEqual([true, false])
+  peerList.add({ ...one, url: 'https://moved.example' })
+  const [held] = openPeers(folder).peers.all
+  expect([peers.find(one.aid)?.creditLimit, held?.creditLimit, held?.url]).toEqual([
+    50,
+    50,
+    'https://moved.example',
+  ])
+})
+
 test('there are no more peers than a hub asks at once', () => {
   const { peers, peerList } = openPeers(folder)
   peers.replace(Array.from({ length: PEERS_MAX }, (_, n) => peer(n)))

@@ -5,10 +5,11 @@
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { aidShape } from '../../protocol/contract/shapes.ts'
+import { aidShape, count } from '../../protocol/contract/shapes.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { Refusal, systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { decodeKel, encodeKel, verifyKel } from '../../protocol/identity/kel.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import type { Alert } from '../core/context.ts'
@@ -28,6 +29,7 @@ const fileShape = z.strictObject({
         aid: aidShape,
         url: z.string().max(URL_CHARS_MAX).refine(isHubUrl, 'expected an http or https URL'),
         kel: z.string(),
+        credit_limit: count.optional(),
       }),
     )
     .max(PEERS_MAX),
@@ -86,8 +88,10 @@ export class PeerList {
     this.#stop?.()
   }
 
-  /** Lists a peer, or its new address. */
-  add(peer: Peer): void {
+  /** Lists a peer, or its new address; what it may owe stays. */
+  add(given: Peer): void {
+    const { creditLimit } = this.#peers.find(given.aid) ?? {}
+    const peer = { ...present({ creditLimit }), ...given }
     const others = this.#peers.all.filter(({ aid }) => aid !== peer.aid)
     if (others.length >= PEERS_MAX)
       throw new PeersRefused(`${PEERS_MAX} peers are listed already`, 'take one off: svc-hub peers rm <AID>')
@@ -99,6 +103,13 @@ export class PeerList {
     this.#write([...others, peer])
   }
 
+  /** From here on a peer may owe so many credits; false where it is not listed. */
+  limit(aid: string, creditLimit: number): boolean {
+    if (this.#peers.find(aid) === undefined) return false
+    this.#write(this.#peers.all.map(peer => (peer.aid === aid ? { ...peer, creditLimit } : peer)))
+    return true
+  }
+
   /** Takes a peer off the list; false where it is not on it. */
   remove(aid: string): boolean {
     const left = this.#peers.all.filter(peer => peer.aid !== aid)
@@ -108,7 +119,12 @@ export class PeerList {
   }
 
   #write(peers: readonly Peer[]): void {
-    const shown = peers.map(({ aid, url, log }) => ({ aid, url, kel: toBase64url(encodeKel(log.events)) }))
+    const shown = peers.map(({ aid, url, log, creditLimit }) => ({
+      aid,
+      url,
+      kel: toBase64url(encodeKel(log.events)),
+      ...present({ credit_limit: creditLimit }),
+    }))
     const next = `${this.path}.new`
     writeFileSync(next, `${JSON.stringify({ peers: shown }, null, 2)}\n`, { mode: PRIVATE, flush: true })
     renameSync(next, this.path)
@@ -138,10 +154,10 @@ export function openPeers(folder: string): { peers: Peers; peerList: PeerList } 
 function readPeers(path: string): Peer[] {
   try {
     const { peers } = fileShape.parse(parseJson(readFileSync(path)))
-    return peers.map(({ aid, url, kel }) => {
+    return peers.map(({ aid, url, kel, credit_limit: creditLimit }) => {
       const log = verifyKel(decodeKel(fromBase64url(kel)))
       if (log.aid !== aid) throw new Error(`the key history of ${aid} is that of ${log.aid}`)
-      return { aid, url, log }
+      return { aid, url, log, ...present({ creditLimit }) }
     })
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : wordsOf(error)

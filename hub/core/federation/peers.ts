@@ -1,8 +1,16 @@
 /** The hubs that this one is federated with, as its operator listed them. */
 import type { VerifiedKel } from '../../../protocol/identity/kel.ts'
 
-/** `log`: its key history, pinned when the operator listed it and followed since. */
-export type Peer = { readonly aid: string; readonly url: string; readonly log: VerifiedKel }
+/**
+ * `log`: its key history, pinned when the operator listed it and followed since · `creditLimit`: whole credits that it may
+ * owe this hub, none where it is undefined.
+ */
+export type Peer = {
+  readonly aid: string
+  readonly url: string
+  readonly log: VerifiedKel
+  readonly creditLimit?: number
+}
 
 /** How a peer answered this hub since it started. */
 export type PeerContact = {
