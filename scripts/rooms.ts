@@ -219,6 +219,7 @@ export const rooms: Record<string, Room> = {
       'protocol/timers.ts',
       'protocol/crypto',
       'protocol/identity',
+      'protocol/proof',
       'protocol/contract',
       'protocol/wire3',
       'hub/core',

@@ -3,9 +3,12 @@ import { Agents } from './agents.ts'
 import { lastStoredMs, SignerClocks } from './clocks.ts'
 import type { HubContext } from './context.ts'
 import { Directory } from './directory.ts'
+import { keepAsking } from './federation/asking-peers.ts'
 import { AgentsAtPeers } from './federation/at-peers.ts'
 import type { PeerCalls } from './federation/calls.ts'
 import { Federation } from './federation/federation.ts'
+import { PeerPayments } from './federation/peer-payments.ts'
+import { PeerReceipts } from './federation/peer-receipts.ts'
 import { readPeers } from './federation/read-peers.ts'
 import { HeldPolls } from './held-polls.ts'
 import { AgentsHere } from './here.ts'
@@ -14,6 +17,7 @@ import { KeyLogs } from './key-logs.ts'
 import { Credits } from './ledger/credits.ts'
 import { HoldClock } from './ledger/hold-clock.ts'
 import { Issuance } from './ledger/issuance.ts'
+import { Settlements } from './ledger/settlements.ts'
 import { Statements } from './ledger/statements.ts'
 import { Mailboxes } from './mailbox.ts'
 import { type EndSigner, Registry } from './registry.ts'
@@ -41,6 +45,7 @@ export type Hub = {
   federation: Federation
   reviews: Reviews
   credits: Credits
+  peerPayments: PeerPayments
   issuance: Issuance
   supply: SupplyChain
   checkpoints: Checkpoints
@@ -83,6 +88,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
   const issuance = new Issuance(context, supply)
   const clock = await HoldClock.open(context, lastMs)
   const credits = new Credits(context, { agents, supply, clock })
+  const across = openPayments(context, { agents, calls, federation, supply, credits })
   const registry = new Registry(context, agents, { keyLogs, endSigner, issuance })
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
   const stopSweeping = keepSweeping(mailboxes, context)
@@ -100,6 +106,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
     federation,
     reviews: new Reviews(context, agents, keyLogs),
     credits,
+    peerPayments: across.payments,
     issuance,
     supply,
     statements: new Statements(context),
@@ -119,11 +126,31 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
       polls.endAll()
       sends.close()
       stopSweeping()
-      await stopReading()
+      await Promise.all([stopReading(), across.stop()])
       await context.memory.leader.stop()
       await books.stop()
     },
   }
+}
+
+type AcrossParts = {
+  agents: Agents
+  calls: PeerCalls
+  federation: Federation
+  supply: SupplyChain
+  credits: Credits
+}
+
+/** Payments in the credits of peers, about which they are asked until it is stopped. */
+function openPayments(context: HubContext, { agents, calls, federation, supply, credits }: AcrossParts) {
+  const payments = new PeerPayments(context, {
+    agents,
+    calls,
+    receipts: new PeerReceipts(context, federation),
+    settlements: new Settlements(context, supply),
+    holds: credits.holds,
+  })
+  return { payments, stop: keepAsking(context, payments) }
 }
 
 /** Returns how to sweep no more; a sweep under way ends with its leader. */

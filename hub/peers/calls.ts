@@ -17,6 +17,8 @@ import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { connectionFault, tlsFault } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { decodeKel, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
+import { Authorization } from '../../protocol/proof/payment.ts'
+import { END_EXTENSION } from '../../protocol/proof/quote.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import { headers, WIRE } from '../../protocol/wire3/headers.ts'
 import { fedRoutes as routes } from '../../protocol/wire3/routes/fed.ts'
@@ -30,12 +32,15 @@ import type {
   Forwarded,
   PeerBucket,
   PeerCalls,
+  PeerPaymentAnswer,
+  PeerPaymentAsked,
   ReviewPage,
   StatusAnswer,
   StatusItem,
 } from '../core/federation/calls.ts'
 import type { Peer, Peers } from '../core/federation/peers.ts'
 import type { HubIdentity } from '../core/identity.ts'
+import { ASSET, SCHEME, X402_VERSION } from '../core/ledger/terms.ts'
 import { CLOCK_WINDOW_MS } from '../core/limits.ts'
 import { Refusal, type RefusalReason } from '../core/refusal.ts'
 import { openCall, send } from './open-call.ts'
@@ -136,6 +141,17 @@ export class SignedPeerCalls implements PeerCalls {
       state,
       dack: dack === undefined ? undefined : fromBase64url(dack),
     }))
+  }
+
+  async settle(peer: Peer, asked: PeerPaymentAsked): Promise<PeerPaymentAnswer> {
+    const signal = this.#outside.timers.deadline(CALL_MS_MAX)
+    const reply = await this.#json(routes.fedSettle, peer, paymentBody(asked), signal)
+    if (!reply.success) return { refused: reply.errorReason }
+    const end = reply.extensions[END_EXTENSION]
+    return {
+      receipt: fromBase64url(reply.extensions['svc.settlement.receipt']),
+      end: end === undefined ? undefined : fromBase64url(end),
+    }
   }
 
   async reviews(peer: Peer, after: number, ended: AbortSignal): Promise<ReviewPage> {
@@ -289,6 +305,29 @@ const isOfPeer = (error: unknown): boolean =>
 
 const digestOf = (row: RouteRow, query: Record<string, string> = {}) =>
   createHash('sha256').update(requestPrefix(row.method, callPath(row, { query })))
+
+const MS_IN_SECOND = 1000
+
+/** As x402 asks a facilitator: the terms are those that the payer signed. */
+function paymentBody({ authorization, holdSeconds, order, asksEnd }: PeerPaymentAsked) {
+  const { body } = Authorization.decode(authorization)
+  const terms = {
+    scheme: SCHEME,
+    network: body.network,
+    asset: ASSET,
+    amount: String(body.amount),
+    payTo: body.payTo,
+    maxTimeoutSeconds: CALL_MS_MAX / MS_IN_SECOND,
+    ...present({ extra: holdSeconds === undefined ? undefined : { hold_s: holdSeconds } }),
+  }
+  const payload = {
+    authorization: toBase64url(authorization),
+    ...present({ order: order && toBase64url(order) }),
+  }
+  const extensions = asksEnd === true ? { [END_EXTENSION]: {} } : undefined
+  const paymentPayload = { x402Version: X402_VERSION, accepted: terms, payload, ...present({ extensions }) }
+  return { x402Version: X402_VERSION, paymentPayload, paymentRequirements: terms }
+}
 
 function readReview(one: ReplyOf<typeof routes.fedReviews>['reviews'][number]): ReviewPage['told'][number] {
   if ('withdrawn' in one) return { fedSeq: one.fed_seq, withdrawn: one.aid }

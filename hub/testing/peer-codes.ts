@@ -98,6 +98,7 @@ export const peerCases: Partial<Record<Wire3RouteName, Record<string, Case>>> = 
     not_peer: notPeer('fedBucket'),
     source_rate: oftenAsked('fedBucket'),
   },
+  fedSettle: { not_peer: notPeer('fedSettle'), source_rate: oftenAsked('fedSettle') },
   fedStatus: {
     bad_status_query: ({ agent }) => sendRow('fedStatus', agent, { body: json({ items: [] }) }),
     not_peer: notPeer('fedStatus'),

@@ -37,6 +37,7 @@ const bodies: Partial<Record<Wire3RouteName, (agent: TestAgent) => Record<string
   pushKel: agent => ({ aid: agent.aid, kel: agent.kel }),
   directoryBucket: () => ({ prefix: '', bits: 0, cursor: toBase64url(random(32)) }),
   fedBucket: () => ({ prefix: '', bits: 0, cursor: toBase64url(random(32)) }),
+  fedSettle: agent => samplePayment(agent),
   fedStatus: () => ({ items: [{ rid: id(), handle: id() }] }),
   updateProfile: () => ({ name: 'name', caps: ['paint.wall'], summary: 'summary', readme: 'readme' }),
   setVisibility: () => ({ visibility: 'public' }),

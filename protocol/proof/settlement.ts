@@ -30,6 +30,8 @@ type Expected = {
   /** The newest log that is known of the hub. */
   hub: VerifiedKel
   kinds: readonly SettlementKind[]
+  /** The other hub of a payment across two, which the receipt must name. */
+  peer?: string
   /** Whether this payment was asked for before the reader knew of the event that retired a key state of the hub. */
   askedBefore?: (retiredBy: number) => boolean
 }
@@ -41,7 +43,7 @@ const RETIRED_GRACE_MS = 5 * 60_000
 export function settlementFault(receipt: SettlementReceipt, expected: Expected): SettlementFault | undefined {
   const { body } = receipt
   const { authorization, hub, kinds } = expected
-  if (body.hub !== hub.aid || body.peer !== undefined) return 'hub'
+  if (body.hub !== hub.aid || body.peer !== expected.peer) return 'hub'
   if (body.hubKelSeq !== hub.seq && !wasPresent(body, expected)) return 'key_state'
   const key = keyAt(hub, body.hubKelSeq)
   if (key === undefined || !SettlementReceipt.verify(key, receipt)) return 'signature'

@@ -51,6 +51,7 @@ export const bodies: Partial<Record<Wire3RouteName, unknown>> = {
   pushKel: { aid: one.aid, kel },
   directoryBucket: { prefix: '', bits: 0 },
   fedBucket: { prefix: '', bits: 0, cursor: text(32) },
+  fedSettle: payment,
   fedStatus: { items: [{ rid: text(16), handle: text(16) }] },
   updateProfile: { name: 'Ada', caps: ['code.review'], summary: 'Reads diffs.', readme: 'Send one file.' },
   setVisibility: { visibility: 'public' },

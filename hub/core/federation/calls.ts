@@ -21,6 +21,19 @@ export type PeerBucket = BucketAnswer
 export type StatusItem = { rid: Uint8Array; handle: Uint8Array }
 export type StatusAnswer = { state: DeliveryState['state']; dack: Uint8Array | undefined }
 
+/**
+ * A payment in the credits of a peer to an agent of this hub. `order`: what that agent signed about its hold · `asksEnd`:
+ * whether the hold has ended is asked as well.
+ */
+export type PeerPaymentAsked = {
+  authorization: Uint8Array
+  holdSeconds: number | undefined
+  order?: Uint8Array | undefined
+  asksEnd?: boolean
+}
+/** What the peer signed; or the code for which it refused, which proves nothing. */
+export type PeerPaymentAnswer = { receipt: Uint8Array; end: Uint8Array | undefined } | { refused: string }
+
 /** `more`: the peer has others to tell. */
 export type FeedPage<Told> = { told: Told[]; more: boolean }
 export type ReviewPage = FeedPage<ToldReview>
@@ -32,6 +45,7 @@ export interface PeerCalls {
   forward(peer: Peer, envelope: Forwarded): Promise<Sent>
   bucket(peer: Peer, query: BucketAsked, signal: AbortSignal): Promise<PeerBucket>
   status(peer: Peer, items: readonly StatusItem[]): Promise<StatusAnswer[]>
+  settle(peer: Peer, payment: PeerPaymentAsked): Promise<PeerPaymentAnswer>
   /** What a peer tells of its reviews after a number; given up once `ended` aborts. */
   reviews(peer: Peer, after: number, ended: AbortSignal): Promise<ReviewPage>
   /** The same of its agents. */

@@ -7,7 +7,6 @@ import { present } from '../../../protocol/encoding/present.ts'
 import { keyAt } from '../../../protocol/identity/kel.ts'
 import { Authorization, settlementKinds } from '../../../protocol/proof/payment.ts'
 import type { Posting, PostResult } from '../../store/ledger-port.ts'
-import { RESTORED_SETTING } from '../../store/ledger-port.ts'
 import type { JudgedBy } from '../../store/port.ts'
 import type { Agent, Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
@@ -15,14 +14,13 @@ import { Refusal } from '../refusal.ts'
 import type { SupplyChain } from '../supply/chain.ts'
 import type { HoldClock } from './hold-clock.ts'
 import { Holds } from './holds.ts'
-import { agentAccount, heldAccount, RETIRED } from './names.ts'
+import { agentAccount, heldAccount, peerAccount, RETIRED } from './names.ts'
 import { checkPosted, PaymentRefused } from './refused.ts'
 import { kindOf, type Settled, Settlements, settledOf } from './settlements.ts'
 import { checkReference, checkRules, misfit, type Payment, type PaymentRequest, paymentOf } from './terms.ts'
+import { checkTimes } from './valid-times.ts'
 
 const REDEEMED = settlementKinds.redeemed
-/** The clocks of payer and hub may differ by so much. */
-const TOLERANCE_MS = 2 * 60_000
 
 type Parts = { agents: Agents; supply: SupplyChain; clock: HoldClock }
 export type Balance = { balance: number; held: number }
@@ -64,16 +62,19 @@ export class Credits {
     return payment
   }
 
-  /** Makes a payment, or tells again what became of it. */
-  async settle(request: PaymentRequest): Promise<Settled> {
-    await this.#checkOpen()
+  /**
+   * Makes a payment, or tells again what became of it. `peer`: for an agent of that hub, which vouches for it and is owed
+   * the amount.
+   */
+  async settle(request: PaymentRequest, peer?: string): Promise<Settled> {
+    await this.checkOpen()
     const payment = paymentOf(request, this.#context.identity.aid)
     const stored = await this.#stored(payment.transaction)
     if (stored?.body.kind === REDEEMED) throw misfit('this authorization was redeemed')
-    if (stored !== undefined) return stored
+    if (stored !== undefined) return ownedBy(peer, stored)
     const { body } = payment.authorization
     const { posted, settled } = await this.#agents.judged(async () => {
-      const { refundsMax, by } = await this.#judge(request, payment)
+      const { refundsMax, by } = await this.#judge(request, payment, peer)
       await this.holds.lapseAll(body.payer)
       const settled = this.#settlements.sign({
         transaction: payment.transaction,
@@ -82,21 +83,22 @@ export class Credits {
         payee: body.payTo,
         amount: body.amount,
         holdUntil: body.holdUntil,
+        peer,
       })
       const posted = await this.#context.store.post({
-        ...postingOf(payment, settled),
+        ...postingOf(payment, settled, peer),
         ...present({ refundsMax }),
         about: body.refundOf,
         judgedBy: by,
       })
       return { outcome: posted.outcome, by, posted, settled }
     })
-    return settledBy(posted, settled)
+    return ownedBy(peer, settledBy(posted, settled))
   }
 
   /** Takes credits out of the hub, for a reference that their owner signed. */
   async redeem(request: PaymentRequest & { reference: string }): Promise<Settled> {
-    await this.#checkOpen()
+    await this.checkOpen()
     const payment = paymentOf(request, this.#context.identity.aid)
     const { body } = payment.authorization
     const stored = await this.#stored(payment.transaction)
@@ -140,11 +142,18 @@ export class Credits {
 
   /** Carries out a payee's order about a hold. */
   async end(order: Uint8Array, releases: boolean): Promise<Settled> {
-    await this.#checkOpen()
+    await this.checkOpen()
     return await this.holds.end(order, releases)
   }
 
-  async #checkOpen(): Promise<void> {
+  /** The same for a payee of a peer, which has checked who ordered it; tells how the hold has ended, whatever was ordered. */
+  async endFor(peer: string, order: Uint8Array): Promise<Settled> {
+    await this.checkOpen()
+    return await this.holds.endFor(peer, order)
+  }
+
+  /** Throws while nothing may be paid, since the books do not agree. */
+  async checkOpen(): Promise<void> {
     await this.recounted
     if (this.stopped) throw new Refusal('overloaded')
   }
@@ -158,36 +167,32 @@ export class Credits {
   async #judge(
     request: PaymentRequest,
     { authorization }: Payment,
+    peer?: string,
   ): Promise<{ refundsMax: number | undefined; by: JudgedBy[] }> {
     const { body } = authorization
     const payer = await this.#agents.find(body.payer)
     if (payer === undefined || payer.log.deactivated) throw new PaymentRefused('unknown_payer')
-    await this.#checkTimes(body)
-    const payee = await this.#checkPayee(request, body)
+    await checkTimes(this.#context, body)
+    const payee = await this.#checkPayee(request, body, peer)
     checkRules(request, body, this.#context.now())
     const refundsMax = body.refundOf && (await this.#refundable(body.refundOf, body))
     await this.#checkSignature(payer, authorization)
     return { refundsMax, by: [payer, ...payee].map(({ row: { aid, version } }) => ({ aid, version })) }
   }
 
-  async #checkTimes({ notBefore, notAfter }: Authorization['body']): Promise<void> {
-    const { now, store } = this.#context
-    const nowMs = now()
-    if (notBefore < Number((await store.setting(RESTORED_SETTING)) ?? 0))
-      throw new PaymentRefused('expired', 'it was made before this hub was restored')
-    if (nowMs < notBefore - TOLERANCE_MS) throw new PaymentRefused('expired', 'it is not valid yet')
-    if (nowMs > notAfter + TOLERANCE_MS) throw new PaymentRefused('expired', 'its time is over')
-  }
-
-  /** Payments go to an agent registered here now; refunds to any account, redemptions to the hub alone, which is no agent. */
+  /**
+   * Payments go to an agent registered here now; refunds to any account, redemptions to the hub alone, which is no agent.
+   * Whom a peer pays is known to that peer, also where it is the payer, who takes its credits along.
+   */
   async #checkPayee(
     { reference }: PaymentRequest,
     { payer, payTo, refundOf }: Authorization['body'],
+    peer: string | undefined,
   ): Promise<Agent[]> {
     const toHub = payTo === this.#context.identity.aid
     if (toHub !== (reference !== undefined))
       throw misfit(toHub ? 'the hub itself is paid by a redemption' : 'a redemption is paid to the hub')
-    if (toHub) return []
+    if (toHub || peer !== undefined) return []
     if (payer === payTo) throw misfit('payer and payee are one')
     const payee = await this.#agents.find(payTo)
     if (payee === undefined || (refundOf === undefined && !payee.row.registered))
@@ -199,10 +204,11 @@ export class Credits {
   async #refundable(transaction: Uint8Array, { payer, payTo }: Authorization['body']): Promise<number> {
     const { store } = this.#context
     const transfer = await store.transfer(transaction)
-    const paid = transfer && settledOf(transfer)
-    if (transfer === undefined || paid === undefined || transfer.reason === 'redemption')
+    // a hold at a peer posts nothing here until it has ended
+    const paid = settledOf(transfer ?? { receipt: (await store.peerPayment(transaction))?.receipt })
+    if (paid === undefined || transfer?.reason === 'redemption')
       throw misfit('no payment has this transaction')
-    if (transfer.reason === 'refund') throw misfit('a refund is not given back')
+    if (transfer?.reason === 'refund') throw misfit('a refund is not given back')
     if (paid.body.payer !== payTo || paid.body.payee !== payer)
       throw misfit('the payment was made between others')
     if (paid.body.kind === 0) return paid.body.amount
@@ -220,10 +226,13 @@ export class Credits {
 }
 
 /** The transfer of a payment: to its payee, or into a hold. */
-function postingOf({ authorization, transaction }: Payment, settled: Settled): Posting {
+function postingOf({ authorization, transaction }: Payment, settled: Settled, peer?: string): Posting {
   const { payer, payTo, amount, holdUntil, refundOf } = authorization.body
   const from = agentAccount(payer)
   const payee = agentAccount(payTo)
+  const holdPeer = peer === undefined ? undefined : peerAccount(peer)
+  // who takes its credits along sees the hub to which they went
+  const parties = payer === payTo ? undefined : { payer: from, payee }
   const shared = {
     id: transaction,
     atMs: settled.body.settledAt,
@@ -235,10 +244,24 @@ function postingOf({ authorization, transaction }: Payment, settled: Settled): P
     return {
       ...shared,
       reason: refundOf === undefined ? 'payment' : 'refund',
-      moves: [{ from, to: payee, amount }],
+      moves: [{ from, to: holdPeer ?? payee, amount }],
+      parties,
     }
   const moves = [{ from, to: heldAccount(transaction), amount }]
-  return { ...shared, reason: 'hold', moves, parties: { payer: from, payee }, holdUntilMs: holdUntil }
+  return {
+    ...shared,
+    reason: 'hold',
+    moves,
+    parties: { payer: from, payee },
+    holdUntilMs: holdUntil,
+    holdPeer,
+  }
+}
+
+/** A peer is told of a payment only where it is owed the amount. */
+function ownedBy(peer: string | undefined, settled: Settled): Settled {
+  if (peer !== undefined && settled.body.peer !== peer) throw new PaymentRefused('duplicate_settlement')
+  return settled
 }
 
 function settledBy(result: PostResult, settled: Settled): Settled {

@@ -11,7 +11,7 @@ import type { JudgedBy } from '../../store/port.ts'
 import type { Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import type { HoldClock } from './hold-clock.ts'
-import { agentAccount, endId, heldAccount } from './names.ts'
+import { agentAccount, endId, heldAccount, peerAccount } from './names.ts'
 import { PaymentRefused } from './refused.ts'
 import { type Settled, type Settlements, settledOf } from './settlements.ts'
 import { misfit } from './terms.ts'
@@ -35,30 +35,44 @@ export class Holds {
 
   /** Carries out an order of the payee; `releases` when it must give all back. */
   async end(orderBytes: Uint8Array, releases: boolean): Promise<Settled> {
-    const order = decoded(orderBytes)
-    const { body } = order
-    if ((body.amount === 0) !== releases)
-      throw misfit(releases ? 'a release captures nothing' : 'a capture takes at least one credit')
-    const held = settledOf((await this.#context.store.transfer(body.transaction)) ?? { receipt: undefined })
-    if (held?.body.kind !== 1) throw misfit('no hold has this transaction')
-    if (held.body.payee !== body.payee) throw misfit('the order is not by the payee')
-    if (body.amount > held.body.amount) throw misfit('more is captured than was held')
-    await this.#lapseOne(body.transaction)
+    const order = decodedOrder(orderBytes)
+    const { transaction, amount } = order.body
+    checkOrder(order, releases, await this.#heldOf(transaction))
     // before the signature: the key of an order that was carried out may have been rotated since
-    const ended = await this.#endOf(body.transaction)
-    if (ended !== undefined) return sameEnd(ended, body.amount)
+    const ended = await this.ended(transaction)
+    if (ended !== undefined) return sameEnd(ended, amount)
     const { result, settled } = await this.#agents.judged(async () => {
-      const by = [await this.#checkSignature(order)]
-      const hold = await this.#context.store.openHold(body.transaction)
-      if (hold === undefined) throw new PaymentRefused('hold_ended')
-      const posted = await this.#post(hold, body.amount, by)
-      return { outcome: posted.result.outcome, by, ...posted }
+      const by = [await this.checkSignature(order)]
+      return { ...(await this.#endBy(order, by)), by }
     })
-    return sameEnd(endedBy(result, settled), body.amount)
+    return sameEnd(endedBy(result, settled), amount)
   }
 
-  /** The row of the payee, under whose key it holds. */
-  async #checkSignature(order: HoldOrder): Promise<JudgedBy> {
+  /** Carries out an order that a peer has checked, and tells how the hold has ended, whatever was ordered. */
+  async endFor(peer: string, orderBytes: Uint8Array): Promise<Settled> {
+    const order = decodedOrder(orderBytes)
+    const { transaction, amount } = order.body
+    const held = await this.#heldOf(transaction)
+    checkOrder(order, amount === 0, held, peer)
+    const ended = await this.ended(transaction)
+    if (ended !== undefined) return ended
+    const { result, settled } = await this.#endBy(order, [])
+    return endedBy(result, settled)
+  }
+
+  async #endBy({ body }: HoldOrder, by: readonly JudgedBy[]) {
+    const hold = await this.#context.store.openHold(body.transaction)
+    if (hold === undefined) throw new PaymentRefused('hold_ended')
+    const posted = await this.#post(hold, body.amount, by)
+    return { outcome: posted.result.outcome, ...posted }
+  }
+
+  async #heldOf(transaction: Uint8Array): Promise<Settled | undefined> {
+    return settledOf((await this.#context.store.transfer(transaction)) ?? { receipt: undefined })
+  }
+
+  /** The row of the payee, under whose key an order holds. */
+  async checkSignature(order: HoldOrder): Promise<JudgedBy> {
     const { payee, payeeKelSeq } = order.body
     const agent = await this.#agents.find(payee)
     const log = agent?.log
@@ -117,11 +131,11 @@ export class Holds {
     captured: number,
     judgedBy: readonly JudgedBy[] = [],
   ): Promise<{ result: PostResult; settled: Settled }> {
-    const { transaction, payer, payee, amount } = hold
+    const { transaction, payer, payee, amount, peer } = hold
     const from = heldAccount(transaction)
     const parties = { payer: agentAccount(payer), payee: agentAccount(payee) }
     const moves: Move[] = [
-      { from, to: parties.payee, amount: captured },
+      { from, to: peer === undefined ? parties.payee : peerAccount(peer), amount: captured },
       { from, to: parties.payer, amount: amount - captured },
     ].filter(move => move.amount > 0)
     const settled = this.#settlements.sign({
@@ -130,6 +144,7 @@ export class Holds {
       payer,
       payee,
       amount: captured > 0 ? captured : amount,
+      peer,
     })
     const result = await this.#context.store.post({
       id: endId(transaction),
@@ -154,7 +169,8 @@ function endedBy(result: PostResult, settled: Settled): Settled {
   return stored
 }
 
-function decoded(bytes: Uint8Array): HoldOrder {
+/** The order of a payee, not judged yet. */
+export function decodedOrder(bytes: Uint8Array): HoldOrder {
   try {
     return HoldOrder.decode(bytes)
   } catch (error) {
@@ -163,8 +179,26 @@ function decoded(bytes: Uint8Array): HoldOrder {
   }
 }
 
+/** Holds an order to the receipt of its hold, whose end `peer` may order; `releases` when it must give all back. */
+export function checkOrder(
+  { body }: HoldOrder,
+  releases: boolean,
+  held: Settled | undefined,
+  peer?: string,
+): void {
+  if ((body.amount === 0) !== releases)
+    throw misfit(releases ? 'a release captures nothing' : 'a capture takes at least one credit')
+  if (held?.body.kind !== 1) throw misfit('no hold has this transaction')
+  if (held.body.payee !== body.payee) throw misfit('the order is not by the payee')
+  if (body.amount > held.body.amount) throw misfit('more is captured than was held')
+  if (held.body.peer === peer) return
+  throw peer === undefined
+    ? misfit('its payee ends this hold at the hub where it was settled')
+    : new PaymentRefused('duplicate_settlement')
+}
+
 /** The stored end, when it is the one that was ordered. */
-function sameEnd(ended: Settled, captured: number): Settled {
+export function sameEnd(ended: Settled, captured: number): Settled {
   if ((ended.body.kind === 2 ? ended.body.amount : 0) !== captured) throw new PaymentRefused('hold_ended')
   return ended
 }

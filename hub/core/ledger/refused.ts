@@ -15,6 +15,8 @@ export const paymentReasons = {
   invalid_signature: "the signature does not hold under the signer's newest key",
   insufficient_funds: 'the payer has too few credits',
   hold_ended: 'the hold has ended already',
+  peer_limit: 'the hub of the payer would owe this hub too much',
+  settlement_pending: 'the hub of the payer has not answered yet: {why}',
 } as const
 export type PaymentReason = keyof typeof paymentReasons
 
@@ -25,6 +27,18 @@ export class PaymentRefused extends AnyRefusal<PaymentReason> {
     super(reason, paymentReasons[reason].replace('{why}', why))
   }
 }
+
+/** A payment across two hubs of which the other one has not said what became of it. */
+export class PaymentPending extends PaymentRefused {
+  override name = 'PaymentPending'
+  readonly transaction: Uint8Array
+  constructor(transaction: Uint8Array, why: string) {
+    super('settlement_pending', why)
+    this.transaction = transaction
+  }
+}
+
+export const isPaymentReason = (code: string): code is PaymentReason => Object.hasOwn(paymentReasons, code)
 
 /** The supply chain stands still, so that nothing was posted that needs a record of it. */
 export type Halted = { outcome: 'halted' }

@@ -16,7 +16,13 @@ export type Settled = { bytes: Uint8Array; body: SettlementReceipt['body'] }
 export type SettlementOutcome = Pick<
   SettlementReceipt['body'],
   'transaction' | 'kind' | 'payer' | 'payee' | 'amount'
-> & { holdUntil?: number | undefined }
+> & {
+  holdUntil?: number | undefined
+  /** The other hub of a payment across two: the one that owes the amount, or that it is owed to. */
+  peer?: string | undefined
+  /** Whose credits they are, where they are not this hub's. */
+  network?: string | undefined
+}
 
 export class Settlements {
   readonly #context: Pick<HubContext, 'identity' | 'now'>
@@ -30,17 +36,17 @@ export class Settlements {
   /** Signs what becomes of a payment at this moment. */
   sign(outcome: SettlementOutcome): Settled {
     const { identity, now } = this.#context
-    const { holdUntil, ...given } = outcome
+    const { holdUntil, peer, network = networkOf(identity.aid), ...given } = outcome
     const { seq, id } = this.#supply.head
     const receipt = SettlementReceipt.sign(identity.seed, {
       v: 1,
       ...given,
-      network: networkOf(identity.aid),
+      network,
       settledAt: now(),
       hub: identity.aid,
       hubKelSeq: identity.seq,
       supplyHead: [seq, id],
-      ...present({ holdUntil }),
+      ...present({ holdUntil, peer }),
     })
     return { bytes: SettlementReceipt.encode(receipt), body: receipt.body }
   }

@@ -20,6 +20,8 @@ import { codes, credits, supplyRecord as record, whole } from './shapes.ts'
 
 const KIB = 1024
 const RECEIPT_BYTES_MAX = 1 * KIB
+/** Beside the receipt of the payee's hub: what the hub of the payer signed. */
+export const PEER_RECEIPT_EXTENSION = 'svc.peer.receipt'
 /** Entries of one page of an account's lists at most. */
 export const LEDGER_LIMIT_MAX = 500
 /** Free members (`extensions`, `extra`) hold what others put there. */
@@ -71,6 +73,13 @@ const facilitatorRequest = z.strictObject({
   paymentRequirements: requirements,
 })
 
+/** The same from another hub, for an agent of its own; `order` is what that agent signed about a hold. */
+export const peerPaymentRequest = facilitatorRequest.extend({
+  paymentPayload: paymentPayload.extend({
+    payload: paymentPayload.shape.payload.extend({ order: blobText(2 * HOLD_ORDER_BYTES_MAX).optional() }),
+  }),
+})
+
 const verifyReply = z.union([
   z.strictObject({ isValid: z.literal(true), payer: aidShape }),
   z.strictObject({
@@ -87,19 +96,24 @@ const settled = {
   network: z.string(),
   payer: aidShape,
   amount: z.string(),
-  extensions: z.strictObject({ 'svc.settlement.receipt': blobText(RECEIPT_BYTES_MAX) }),
+  extensions: z.strictObject({
+    'svc.settlement.receipt': blobText(RECEIPT_BYTES_MAX),
+    /** What the hub of the payer signed of a payment across two. */
+    [PEER_RECEIPT_EXTENSION]: blobText(RECEIPT_BYTES_MAX).optional(),
+  }),
 }
 const notSettled = z.strictObject({
   success: z.literal(false),
   errorReason: z.string(),
   errorMessage: z.string(),
-  transaction: z.literal(''),
+  /** Named where the payment waits for another hub. */
+  transaction: z.union([z.literal(''), textOf('CID')]),
   network: z.string(),
   payer: aidShape.optional(),
 })
 const settleReply = z.union([z.strictObject(settled), notSettled])
 /** The end of a hold stands beside its receipt where the payment asked for that, by an extension of the same name. */
-const settleWithEndReply = z.union([
+export const settleWithEndReply = z.union([
   z.strictObject({
     ...settled,
     extensions: settled.extensions.extend({ [END_EXTENSION]: blobText(RECEIPT_BYTES_MAX).optional() }),
@@ -123,7 +137,8 @@ const notPaid = {
   members: { success: false, transaction: '', network: '{network}' },
   reason: 'errorReason',
 } as const
-const ofPayment = { bodyBytes: PAYMENT_BYTES_MAX, values: PAYMENT_VALUES_MAX }
+/** Bytes and values of a request about a payment at most, wire-3 (Members). */
+export const ofPayment = { bodyBytes: PAYMENT_BYTES_MAX, values: PAYMENT_VALUES_MAX }
 
 const account = { window_days: count, oldest_seq: count.nullable() }
 const pageOf = { limit: whole(3).optional(), before: whole(16).optional() }

@@ -5,6 +5,7 @@ import { route } from '../../contract/route.ts'
 import { aidShape, blobText, bytesText, count, textOf } from '../../contract/shapes.ts'
 import { BOX_BYTES_MAX, BUCKET_BITS_MAX } from '../../identity/directory.ts'
 import { ENVELOPE_TYPE } from '../headers.ts'
+import { ofPayment, peerPaymentRequest, settleWithEndReply } from './credits.ts'
 import { attestationText, codes, kel, keySetText, notice, reviewText, whole } from './shapes.ts'
 
 const KIB = 1024
@@ -91,6 +92,18 @@ export const fedRoutes = {
     itemCode: 'bad_status_query',
     codes: codes('bad_status_query', 'not_peer', 'rate_limited', 'source_rate'),
     limits: { bodyBytes: 16 * KIB, items: STATUS_ITEMS_MAX },
+  }),
+  /** A payment from an account here to an agent of the calling hub, or what that agent ordered about its hold. */
+  fedSettle: route({
+    method: 'POST',
+    path: '/fed/v3/settle',
+    auth: 'signed',
+    action: 'fed_settle',
+    signedBy: 'hub',
+    request: peerPaymentRequest,
+    reply: settleWithEndReply,
+    codes: codes('not_peer', 'rate_limited', 'source_rate'),
+    limits: ofPayment,
   }),
   fedReviews: route({
     method: 'GET',

@@ -1,0 +1,321 @@
+/**
+ * Payments in the credits of a peer to an agent of this hub (credits: between hubs). Each is kept, and counted against
+ * what the peer may owe, before the peer is asked. Only what the peer has signed makes or ends one; its refusal ends one
+ * that it has not made.
+ */
+import { toHex } from '../../../protocol/encoding/bytes.ts'
+import { present } from '../../../protocol/encoding/present.ts'
+import {
+  Authorization,
+  type HoldOrder,
+  hubOfNetwork,
+  settlementKinds,
+} from '../../../protocol/proof/payment.ts'
+import type { AskedPayment, PeerPayment } from '../../store/peer-payment-port.ts'
+import type { Agents } from '../agents.ts'
+import type { HubContext } from '../context.ts'
+import { checkOrder, decodedOrder, type Holds, sameEnd } from '../ledger/holds.ts'
+import { agentAccount, endId, peerAccount } from '../ledger/names.ts'
+import { checkPosted, isPaymentReason, PaymentPending, PaymentRefused } from '../ledger/refused.ts'
+import { type Settled, type Settlements, settledOf } from '../ledger/settlements.ts'
+import { checkRules, misfit, type Payment, type PaymentRequest, paymentOf } from '../ledger/terms.ts'
+import { checkTimes } from '../ledger/valid-times.ts'
+import { Refusal } from '../refusal.ts'
+import type { PeerCalls, PeerPaymentAnswer } from './calls.ts'
+import { Doubtful } from './doubtful.ts'
+import type { PeerReceipts } from './peer-receipts.ts'
+import type { Peer } from './peers.ts'
+
+const { paid, held, captured, returned } = settlementKinds
+/** By then the peer can answer nothing but what it did, or that the time is over. */
+const AFTER_END_MS = 4 * 60_000
+/** An order that got no answer is given again. */
+const ORDER_AGAIN_MS = 10_000
+/** Payments of one peer that may be open. */
+const OPEN_MAX = 10_000
+const MS_PER_SECOND = 1000
+const AGAIN = 'ask again in ten seconds'
+
+/** A payment across two hubs, as each of them signed it. */
+export type SettledAcross = { settled: Settled; peerReceipt: Uint8Array }
+
+export type PeerPaymentParts = {
+  agents: Agents
+  calls: PeerCalls
+  receipts: PeerReceipts
+  settlements: Settlements
+  holds: Holds
+}
+
+export class PeerPayments {
+  readonly #context: HubContext
+  readonly #parts: PeerPaymentParts
+  /** Questions under way, each about one payment. */
+  readonly #asking = new Map<string, Promise<PeerPayment>>()
+
+  constructor(context: HubContext, parts: PeerPaymentParts) {
+    this.#context = context
+    this.#parts = parts
+  }
+
+  /** Peers in whose credits agents of this hub are paid. */
+  get peers(): Peer[] {
+    return this.#context.peers.all.filter(({ creditLimit = 0 }) => creditLimit > 0)
+  }
+
+  /** The peer whose credits a network is; undefined where it is none of them. */
+  peerOf(network: string): Peer | undefined {
+    const hub = hubOfNetwork(network)
+    return this.peers.find(({ aid }) => aid === hub)
+  }
+
+  /** Whether a payment would be asked for; throws why not. What the payer has is known to its own hub alone. */
+  async verify(request: PaymentRequest, peer: Peer): Promise<Payment> {
+    const payment = paymentOf(request, peer.aid)
+    if ((await this.#context.store.peerPayment(payment.transaction)) !== undefined)
+      throw new PaymentRefused('duplicate_settlement')
+    await this.#judge(request, payment)
+    const { owes, open } = await this.#context.store.peerCredit(peer.aid)
+    if (owes + open + payment.authorization.body.amount > (peer.creditLimit ?? 0))
+      throw new PaymentRefused('peer_limit')
+    return payment
+  }
+
+  /** Makes a payment at both hubs, or tells again what became of it. */
+  async settle(request: PaymentRequest, peer: Peer): Promise<SettledAcross> {
+    const payment = paymentOf(request, peer.aid)
+    const known = await this.#context.store.peerPayment(payment.transaction)
+    if (known !== undefined) return acrossOf(await this.#answered(known, peer))
+    await this.#judge(request, payment)
+    await this.#checkAway(peer)
+    const asked = askedOf(payment, peer, request)
+    const result = await this.#context.store.openPeerPayment({
+      ...asked,
+      askAtMs: payment.authorization.body.notAfter + AFTER_END_MS,
+      creditMax: peer.creditLimit ?? 0,
+      openMax: OPEN_MAX,
+    })
+    if (result.outcome === 'over') throw new PaymentRefused('peer_limit')
+    const row = result.outcome === 'found' ? result.payment : openOf(asked)
+    return acrossOf(await this.#answered(row, peer))
+  }
+
+  /** The payment that an order is about; undefined where its hold is not at a peer. */
+  async about(order: Uint8Array): Promise<PeerPayment | undefined> {
+    return await this.#context.store.peerPayment(decodedOrder(order).body.transaction)
+  }
+
+  /** Carries out a payee's order about a hold at a peer; `releases` when it must give all back. */
+  async end(row: PeerPayment, orderBytes: Uint8Array, releases: boolean): Promise<SettledAcross> {
+    const order = decodedOrder(orderBytes)
+    checkOrder(order, releases, settledOf(row), row.peer)
+    if (row.state === 'ended') return endOf(row, order)
+    await this.#parts.holds.checkSignature(order)
+    const { now, store } = this.#context
+    await store.orderPeerPayment({
+      transaction: row.transaction,
+      order: orderBytes,
+      askAtMs: now() + ORDER_AGAIN_MS,
+    })
+    const peer = this.#context.peers.find(row.peer)
+    if (peer === undefined) throw new PaymentPending(row.transaction, 'it is no peer of this hub any more')
+    return endOf(await this.#asked({ ...row, order: orderBytes }, peer), order)
+  }
+
+  /** How the hold of a payment has ended; undefined while it has not. */
+  async ended(transaction: Uint8Array): Promise<Settled | undefined> {
+    const row = await this.#context.store.peerPayment(transaction)
+    return row && settledOf({ receipt: row.endReceipt })
+  }
+
+  /** Asks a peer about a payment that waits for it; throws {@link PaymentPending} while it has not answered. */
+  async askAgain(row: PeerPayment): Promise<void> {
+    const peer = this.#context.peers.find(row.peer)
+    if (peer !== undefined) await this.#asked(row, peer)
+  }
+
+  /** Everything but what the payer's own hub knows: who is paid, when, under which rules. */
+  async #judge(request: PaymentRequest, { authorization }: Payment): Promise<void> {
+    const { body } = authorization
+    await checkTimes(this.#context, body)
+    if (request.reference !== undefined) throw misfit("a redemption is made at the payer's own hub")
+    const payee = await this.#parts.agents.find(body.payTo)
+    if (payee === undefined || (body.refundOf === undefined && !payee.row.registered))
+      throw misfit('the payee is not registered here')
+    checkRules(request, body, this.#context.now())
+  }
+
+  /** While a peer gives no answer, nothing is begun that would wait for it. */
+  async #checkAway({ aid }: Peer): Promise<void> {
+    const { now, peers } = this.#context
+    const { fault } = peers.contact(aid)
+    if (fault !== undefined && now() - fault.ms < ORDER_AGAIN_MS)
+      throw new PaymentRefused('settlement_pending', AGAIN)
+  }
+
+  /** The payment once its peer has said that it made or holds it. */
+  async #answered(row: PeerPayment, peer: Peer): Promise<PeerPayment> {
+    return row.state === 'asked' ? await this.#asked(row, peer) : row
+  }
+
+  /** One question about one payment at a time; who asks meanwhile gets its answer. */
+  async #asked(row: PeerPayment, peer: Peer): Promise<PeerPayment> {
+    const id = `${row.state} ${toHex(row.transaction)} ${row.order === undefined ? '' : toHex(row.order)}`
+    const asking = this.#asking.get(id) ?? this.#ask(row, peer).finally(() => this.#asking.delete(id))
+    this.#asking.set(id, asking)
+    return await asking
+  }
+
+  async #ask(row: PeerPayment, peer: Peer): Promise<PeerPayment> {
+    const { authorization, holdSeconds, order } = row
+    const asksEnd = row.state === 'held' && order === undefined
+    const answer = await this.#answerOf(row, peer, {
+      authorization,
+      holdSeconds,
+      ...present({ order }),
+      asksEnd,
+    })
+    try {
+      if (row.state === 'held') await this.#takeEnd(row, peer, asksEnd ? answer.end : answer.receipt)
+      else await this.#take(row, peer, answer.receipt)
+    } catch (error) {
+      if (!(error instanceof Doubtful)) throw error
+      this.#context.alert('a peer answered a payment with a receipt that does not hold', {
+        peer: peer.url,
+        why: error.message,
+      })
+      throw new PaymentPending(row.transaction, 'what it signed does not hold')
+    }
+    return (await this.#context.store.peerPayment(row.transaction)) ?? row
+  }
+
+  async #answerOf(row: PeerPayment, peer: Peer, asked: Parameters<PeerCalls['settle']>[1]) {
+    const answer = await this.#called(row, peer, asked)
+    if (!('refused' in answer)) return answer
+    // what it holds ends by its signature alone
+    if (row.state === 'held')
+      throw new PaymentPending(row.transaction, 'it refused to say how the hold ended')
+    await this.#context.store.dropPeerPayment(row.transaction)
+    const { refused } = answer
+    const code = isPaymentReason(refused) && refused !== 'settlement_pending' ? refused : 'invalid_payload'
+    throw new PaymentRefused(code, 'the hub of the payer says so')
+  }
+
+  async #called(
+    row: PeerPayment,
+    peer: Peer,
+    asked: Parameters<PeerCalls['settle']>[1],
+  ): Promise<PeerPaymentAnswer> {
+    try {
+      return await this.#parts.calls.settle(peer, asked)
+    } catch (error) {
+      if (error instanceof Refusal) throw new PaymentPending(row.transaction, AGAIN)
+      throw error
+    }
+  }
+
+  /** The peer made the payment, or holds it. */
+  async #take(row: PeerPayment, peer: Peer, peerReceipt: Uint8Array): Promise<void> {
+    const { authorization } = row
+    const { body } = Authorization.decode(authorization)
+    const kind = body.holdUntil === undefined ? paid : held
+    await this.#parts.receipts.read(peer, peerReceipt, { authorization, kinds: [kind] })
+    const settled = this.#sign(row, body, { kind, amount: body.amount, holdUntil: body.holdUntil })
+    const isHold = body.holdUntil !== undefined
+    const outcome = await this.#context.store.answerPeerPayment({
+      asked: row,
+      receipt: settled.bytes,
+      peerReceipt,
+      ...present({ askAtMs: isHold ? (body.holdUntil ?? 0) + AFTER_END_MS : undefined }),
+      ...present({ posting: isHold ? undefined : this.#posting(row, body, settled, row.transaction) }),
+    })
+    if (outcome !== 'held') checkPosted({ outcome } as Parameters<typeof checkPosted>[0])
+  }
+
+  /** The hold has ended at the peer; without a receipt it has not. */
+  async #takeEnd(row: PeerPayment, peer: Peer, peerReceipt: Uint8Array | undefined): Promise<void> {
+    if (peerReceipt === undefined) throw new PaymentPending(row.transaction, 'the hold has not ended')
+    const { authorization, transaction } = row
+    const end = await this.#parts.receipts.read(peer, peerReceipt, {
+      authorization,
+      kinds: [captured, returned],
+    })
+    const { body } = Authorization.decode(authorization)
+    const { kind, amount } = end.body
+    const settled = this.#sign(row, body, { kind, amount })
+    const posting =
+      kind === captured ? this.#posting(row, body, settled, endId(transaction), transaction) : undefined
+    const outcome = await this.#context.store.endPeerPayment({
+      transaction,
+      receipt: settled.bytes,
+      peerReceipt,
+      ...present({ posting }),
+    })
+    if (outcome !== 'held') checkPosted({ outcome } as Parameters<typeof checkPosted>[0])
+  }
+
+  #sign(
+    { transaction, peer }: AskedPayment,
+    { payer, payTo, network }: Authorization['body'],
+    outcome: Pick<Settled['body'], 'kind' | 'amount'> & { holdUntil?: number | undefined },
+  ): Settled {
+    return this.#parts.settlements.sign({ transaction, payer, payee: payTo, network, peer, ...outcome })
+  }
+
+  #posting(
+    { peer }: AskedPayment,
+    { payer, payTo, refundOf }: Authorization['body'],
+    settled: Settled,
+    id: Uint8Array,
+    about: Uint8Array | undefined = refundOf,
+  ) {
+    const { amount, settledAt } = settled.body
+    const payee = agentAccount(payTo)
+    return {
+      id,
+      reason: refundOf === undefined ? ('payment' as const) : ('refund' as const),
+      atMs: settledAt,
+      amount,
+      moves: [{ from: peerAccount(peer), to: payee, amount }],
+      about,
+      receipt: settled.bytes,
+      parties: payer === payTo ? undefined : { payer: agentAccount(payer), payee },
+    }
+  }
+}
+
+function askedOf({ authorization, transaction }: Payment, peer: Peer, request: PaymentRequest): AskedPayment {
+  const { payTo, amount, holdUntil, notAfter } = authorization.body
+  return {
+    transaction,
+    peer: peer.aid,
+    payee: payTo,
+    amount,
+    authorization: request.authorization,
+    holdSeconds: holdUntil === undefined ? undefined : (holdUntil - notAfter) / MS_PER_SECOND,
+  }
+}
+
+const openOf = (asked: AskedPayment): PeerPayment => ({
+  ...asked,
+  state: 'asked',
+  receipt: undefined,
+  peerReceipt: undefined,
+  endReceipt: undefined,
+  peerEndReceipt: undefined,
+  order: undefined,
+  askAtMs: undefined,
+})
+
+function acrossOf({ transaction, receipt, peerReceipt }: PeerPayment): SettledAcross {
+  const settled = settledOf({ receipt })
+  if (settled === undefined || peerReceipt === undefined) throw new PaymentPending(transaction, AGAIN)
+  return { settled, peerReceipt }
+}
+
+/** How a hold has ended, where that is what was ordered. */
+function endOf({ transaction, endReceipt, peerEndReceipt }: PeerPayment, order: HoldOrder): SettledAcross {
+  const end = settledOf({ receipt: endReceipt })
+  if (end === undefined || peerEndReceipt === undefined) throw new PaymentPending(transaction, AGAIN)
+  return { settled: sameEnd(end, order.body.amount), peerReceipt: peerEndReceipt }
+}
