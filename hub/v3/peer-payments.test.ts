@@ -32,7 +32,7 @@ let bob: TestAgent
 let base: PeerCredit
 beforeAll(async () => {
   payers = await startTestHub({ limits: { trialCredits: 0 } })
-  payees = await startTestHub({ limits: { trialCredits: 0 } })
+  payees = await startTestHub({ limits: { trialCredits: 0, peerRate: { perSecond: 4, burst: 400 } } })
 })
 afterAll(async () => {
   await payers.close()
@@ -197,6 +197,22 @@ describe('a payment across two hubs', () => {
   })
 })
 
+test('a flood of payments leaves a peer three quarters of what it is asked otherwise', async () => {
+  const { burst } = payees.running.hub.context.limits.peerRate
+  const asked = vi
+    .spyOn(SignedPeerCalls.prototype, 'settle')
+    .mockResolvedValue({ refused: 'invalid_signature' })
+  const forged = () => pay(1, { seed: bob.seed })
+  const startedMs = performance.now()
+  const replies = await Promise.all(Array.from({ length: burst / 2 }, () => settle(forged())))
+  const lastedSeconds = (performance.now() - startedMs) / 1000
+  expect(asked.mock.calls.length).toBeLessThan(burst / 4 + lastedSeconds + 2)
+  expect(reasonOf(replies.at(-1) as Reply)).toBe('settlement_pending')
+  asked.mockRestore()
+  for (const hub of [payers, payees]) hub.clock.advance(HOUR_MS / 2)
+  expect((await settle(pay(1))).json['success']).toBe(true)
+})
+
 describe('while the hub of the payer gives no answer', () => {
   /** Lost on the way there, or on the way back: the peer has made it or not. */
   const losing = (when: 'before' | 'after') => {
@@ -290,6 +306,15 @@ describe('a hold across two hubs', () => {
     const paid = await held()
     expect(receiptOf(await end(paid, 0)).body.kind).toBe(3)
     expect([await credits(), await owed()]).toEqual([[100, 0], { owes: 0, open: 0 }])
+  })
+
+  test('of which nobody knows yet whether it was made is ended by no order', async () => {
+    vi.spyOn(SignedPeerCalls.prototype, 'settle').mockRejectedValueOnce(new Refusal('homeUnreachable'))
+    const paid = pay(30, { holdSeconds: 3600 })
+    await settle(paid)
+    expect(reasonOf(await end(paid, 9))).toBe('settlement_pending')
+    await settle(paid)
+    expect(receiptOf(await end(paid, 9)).body.kind).toBe(2)
   })
 
   test('is ended by its payee alone, at its own hub', async () => {

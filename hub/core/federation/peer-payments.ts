@@ -20,6 +20,7 @@ import { checkPosted, isPaymentReason, PaymentPending, PaymentRefused } from '..
 import { type Settled, type Settlements, settledOf } from '../ledger/settlements.ts'
 import { checkRules, misfit, type Payment, type PaymentRequest, paymentOf } from '../ledger/terms.ts'
 import { checkTimes } from '../ledger/valid-times.ts'
+import type { Buckets } from '../ports/rates.ts'
 import { Refusal } from '../refusal.ts'
 import type { PeerCalls, PeerPaymentAnswer } from './calls.ts'
 import { Doubtful } from './doubtful.ts'
@@ -34,6 +35,8 @@ const ORDER_AGAIN_MS = 10_000
 /** Payments of one peer that may be open. */
 const OPEN_MAX = 10_000
 const MS_PER_SECOND = 1000
+/** Of the calls of one peer, as far as this hub's own limit tells. */
+const RATE_SHARE = 0.25
 const AGAIN = 'ask again in ten seconds'
 
 /** A payment across two hubs, as each of them signed it. */
@@ -50,12 +53,20 @@ export type PeerPaymentParts = {
 export class PeerPayments {
   readonly #context: HubContext
   readonly #parts: PeerPaymentParts
+  /** Anybody may ask for a payment: what that costs a peer leaves room for the rest that it is asked. */
+  readonly #rates: Buckets
   /** Questions under way, each about one payment. */
   readonly #asking = new Map<string, Promise<PeerPayment>>()
 
   constructor(context: HubContext, parts: PeerPaymentParts) {
     this.#context = context
     this.#parts = parts
+    const { memory, limits } = context
+    const { perSecond, burst } = limits.peerRate
+    this.#rates = memory.rates.of('peer payments', {
+      perSecond: perSecond * RATE_SHARE,
+      burst: Math.max(1, Math.floor(burst * RATE_SHARE)),
+    })
   }
 
   /** Peers in whose credits agents of this hub are paid. */
@@ -85,8 +96,10 @@ export class PeerPayments {
   async settle(request: PaymentRequest, peer: Peer): Promise<SettledAcross> {
     const payment = paymentOf(request, peer.aid)
     const known = await this.#context.store.peerPayment(payment.transaction)
+    if (known?.state === 'asked') await this.#count(peer, payment.transaction)
     if (known !== undefined) return acrossOf(await this.#answered(known, peer))
     await this.#judge(request, payment)
+    await this.#count(peer)
     await this.#checkAway(peer)
     const asked = askedOf(payment, peer, request)
     const result = await this.#context.store.openPeerPayment({
@@ -108,6 +121,7 @@ export class PeerPayments {
   /** Carries out a payee's order about a hold at a peer; `releases` when it must give all back. */
   async end(row: PeerPayment, orderBytes: Uint8Array, releases: boolean): Promise<SettledAcross> {
     const order = decodedOrder(orderBytes)
+    if (row.state === 'asked') throw new PaymentPending(row.transaction, AGAIN)
     checkOrder(order, releases, settledOf(row), row.peer)
     if (row.state === 'ended') return endOf(row, order)
     await this.#parts.holds.checkSignature(order)
@@ -143,6 +157,13 @@ export class PeerPayments {
     if (payee === undefined || (body.refundOf === undefined && !payee.row.registered))
       throw misfit('the payee is not registered here')
     checkRules(request, body, this.#context.now())
+  }
+
+  async #count({ aid }: Peer, transaction?: Uint8Array): Promise<void> {
+    if ((await this.#rates.take(aid, this.#context.now())) === 0) return
+    throw transaction === undefined
+      ? new PaymentRefused('settlement_pending', AGAIN)
+      : new PaymentPending(transaction, AGAIN)
   }
 
   /** While a peer gives no answer, nothing is begun that would wait for it. */

@@ -14,6 +14,7 @@ export type RateName =
   | 'buckets'
   | 'status queries'
   | 'peers'
+  | 'peer payments'
   | 'revocations'
   | 'session openings'
 
