@@ -7,7 +7,7 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import { equal } from '../../protocol/encoding/bytes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import type { HubClient } from '../hubs/hub.ts'
-import type { PaymentProblem, PaymentRow } from '../store/payments.ts'
+import type { PaymentRow } from '../store/payments.ts'
 import type { HoldCalls } from './hold-calls.ts'
 import type { HoldProblems } from './hold-problems.ts'
 import { type HoldResults, movedBy } from './hold-results.ts'
@@ -18,12 +18,6 @@ import { quoteOfRow, type Receipts } from './receipts.ts'
 const REASON_CHARACTERS_MAX = 300
 /** From then on a hub that says that a hold has ended can only mean that it lapsed. */
 const LAPSED_AFTER_MS = 5 * 60_000
-
-/** What the reasons of a hub mean for an order about a hold that it signed for. */
-const PROBLEMS: Readonly<Record<string, PaymentProblem>> = {
-  invalid_signature: 'key_unknown',
-  hold_ended: 'hold_ended',
-}
 
 type HoldParts = {
   calls: HoldCalls
@@ -88,7 +82,7 @@ export class Holds {
     if (answer.refused === 'hold_ended' && isLapsed) return await this.#askForLapse(row, hub, signal)
     if (answer.refused === 'invalid_payload') return await this.#findAgain(row, hub, signal)
     if (answer.refused === 'hold_ended') return await this.#askForEnd(row, hub, signal)
-    return this.#problems.open(row, PROBLEMS[answer.refused] ?? 'refused')
+    return this.#problems.open(row, answer.refused === 'invalid_signature' ? 'key_unknown' : 'refused')
   }
 
   /**
