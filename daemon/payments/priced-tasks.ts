@@ -2,7 +2,6 @@
  * Tasks in words that have a price. Once their payment is held anybody may answer, a person or a program; the first answer
  * takes the credits, and leaves with the hub's receipts, or without the last one after a minute.
  */
-import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Wakers } from '../platform/waker.ts'
@@ -11,7 +10,7 @@ import { isLocal, keepOpenPrice, openPriceOf } from '../store/interactions.ts'
 import type { Store } from '../store/open.ts'
 import { holdBack } from '../store/outbox.ts'
 import { keepOrder, type PaymentRow, paymentOf } from '../store/payments.ts'
-import type { Interaction, Message, Outgoing, Threads } from '../store/threads.ts'
+import type { Interaction, Outgoing, Threads } from '../store/threads.ts'
 import { orderFor } from './orders.ts'
 
 /** The time of this machine, and as its hub sees it. */
@@ -47,7 +46,8 @@ export class PricedAnswers {
   /** Queues words of this side; the first ones of a task that is paid for take its credits. Runs inside a transaction. */
   queue(interaction: Interaction, outgoing: Outgoing): ReturnType<Threads['queue']> {
     const store = this.#store
-    const isHeld = paymentOf(store, interaction.key)?.state === 'held'
+    const row = paymentOf(store, interaction.key)
+    const isHeld = row?.state === 'held'
     if (openPrice(store, interaction) !== undefined && !isHeld)
       refuse(
         'wrong_state',
@@ -56,9 +56,7 @@ export class PricedAnswers {
       )
     // a stop may have come between the hold and this
     if (isHeld) dropPrice(store, interaction)
-    const row = paymentOf(store, interaction.key)
-    if (row?.side !== 'payee' || row.state !== 'held' || outgoing.kind !== kinds.message)
-      return this.#threads.queue(interaction, outgoing)
+    if (!isHeld || row.side !== 'payee') return this.#threads.queue(interaction, outgoing)
     const payload = withReceipts(outgoing, row)
     const queued = this.#threads.queue(interaction, { ...outgoing, payload })
     keepOrder(
@@ -80,7 +78,7 @@ export class PricedAnswers {
     const interaction = threads.byKey(row.interaction)
     const answer = threads.byNumber(row.interaction, 'out', 1)
     const isFinal = interaction.receipt !== null || interaction.receiptState !== null
-    const waits = row.outcome === null && answer !== undefined && isPaidAnswer(answer)
+    const waits = row.outcome === null && answer?.kind === kinds.message
     if (waits && !isFinal && threads.complete(answer, withReceipts(answer, row))) return
     if (waits) {
       holdBack(store, answer.key, this.#clock.now())
@@ -101,18 +99,12 @@ export class PricedAnswers {
 const isAnswerDue = ({ numbered, state }: Interaction): boolean =>
   numbered === 0 && (state === 'open' || state === 'end_proposed')
 
-function isPaidAnswer({ kind, payload }: Message): boolean {
-  const decoded = decodePayload(kind, payload)
-  return decoded.kind === kinds.message && decoded.payload.settlements !== undefined
-}
-
 function withReceipts(
   { kind, payload }: Pick<Outgoing, 'kind' | 'payload'>,
   { heldReceipt, endReceipt }: PaymentRow,
 ): Uint8Array {
   const decoded = decodePayload(kind, payload)
   if (decoded.kind !== kinds.message) return payload
-  const receipts = [heldReceipt, endReceipt].filter(receipt => receipt !== null)
-  const settlements = receipts.length === 0 ? undefined : receipts
-  return encodePayload(kinds.message, { ...decoded.payload, ...present({ settlements }) })
+  const settlements = [heldReceipt, endReceipt].filter(receipt => receipt !== null)
+  return encodePayload(kinds.message, { ...decoded.payload, settlements })
 }
