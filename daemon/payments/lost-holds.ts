@@ -132,7 +132,6 @@ export const orderedAgain = (store: Store, network: string): number =>
 
 /** Their hub shows again what it had lost. */
 export function endShown(store: Store, rows: readonly PaymentRow[]): void {
-  if (rows.length === 0) return
   store.transaction(() => {
     for (const { interaction, endReceipt: receipt, moved } of rows)
       markEnded(store, interaction, { receipt, moved: moved ?? 0 })

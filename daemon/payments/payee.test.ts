@@ -6,7 +6,7 @@ import type { Quote } from '../../protocol/proof/quote.ts'
 import { systemTimers, type Timers } from '../../protocol/timers.ts'
 import type { Context } from '../context.ts'
 import { Waker } from '../platform/waker.ts'
-import { addPayment, type PaymentRow } from '../store/payments.ts'
+import type { PaymentRow } from '../store/payments.ts'
 import { ANSWER_DEADLINE_MS } from '../store/threads.ts'
 import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { taskAsGiven } from './as-given.ts'
@@ -286,26 +286,9 @@ describe('a result that waits for the hub', () => {
 })
 
 describe('a turn', () => {
-  /** More tasks of alice's, whose payments stand as that of a first one. */
-  async function copied(of: string, count: number): Promise<void> {
-    const { heldReceipt, endOrder, state, problem: _, ...first } = row(of)
-    const ids = Array.from({ length: count }, () => alice.node.delegate(bob.node).id)
-    await world.settle()
-    const { store } = bob.node.ctx
-    ids.forEach((id, n) => {
-      const { key: interaction } = task(id)
-      addPayment(store, { ...first, interaction, payment: new Uint8Array(36).fill(n + 1) })
-      const facts = [state, heldReceipt, endOrder, interaction] as const
-      store.run(
-        'UPDATE payments SET state = ?, held_receipt = ?, end_order = ? WHERE interaction = ?',
-        ...facts,
-      )
-    })
-  }
-
   test('asks about 64 orders, and the next one about more', async () => {
     const id = await world.answered(alice, bob)
-    await copied(id, 64)
+    await world.copies(alice, bob, id, 64)
     world.post.ledger.always('endHold', { kind: 'lost_before' })
     await bob.payee.look()
     expect(asked('endHold')).toBe(64)
@@ -315,7 +298,7 @@ describe('a turn', () => {
 
   test('asks no further once the node stops', async () => {
     const id = await world.answered(alice, bob)
-    await copied(id, 1)
+    await world.copies(alice, bob, id, 1)
     world.post.ledger.always('endHold', { kind: 'hang' })
     const { payee } = paced()
     const turn = payee.look()

@@ -1,5 +1,6 @@
 /** Nodes that pay and are paid, for tests of the rules: their parts take one turn at a time, where a running node has loops. */
 
+import { contentId } from '../../protocol/crypto/hash.ts'
 import { networkOf } from '../../protocol/proof/payment.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import { keyStateOf } from '../membership/open.ts'
@@ -8,7 +9,7 @@ import type { Payee } from '../payments/payee.ts'
 import type { Payer } from '../payments/payer.ts'
 import type { Wallet } from '../payments/wallet.ts'
 import { payeeOf, payerOf, walletOf } from '../payments/x402.ts'
-import { type PaymentRow, paymentOf } from '../store/payments.ts'
+import { addPayment, type PaymentRow, paymentOf } from '../store/payments.ts'
 import { quoteOf } from '../store/quotes.ts'
 import type { Calls } from '../tasks/calls.ts'
 import { openCalls, taskParts } from '../tasks/open.ts'
@@ -149,6 +150,28 @@ export class PaidWorld extends TestWorld {
     const id = await this.held(alice, bob)
     bob.node.say(id, 'roses are red')
     return id
+  }
+
+  /** More tasks of alice's; at bob each has a payment that stands as that of a first one, and is newer. */
+  async copies(alice: PayingNode, bob: PayingNode, of: string, count: number): Promise<string[]> {
+    const row = bob.payment(of)
+    if (row === undefined) throw new Error('there is no payment')
+    const ids = Array.from({ length: count }, () => alice.node.delegate(bob.node).id)
+    await this.settle()
+    const { store } = bob.node.ctx
+    ids.forEach((id, n) => {
+      const { key: interaction } = bob.node.thread(id)
+      const [payment, at] = [contentId(Uint8Array.of(n)), row.at + n + 1]
+      const { side, amount, network, authorization, salt, holdUntil, orderedBy } = row
+      addPayment(store, {
+        ...{ interaction, payment, at, side, amount, network, authorization, salt, holdUntil, orderedBy },
+      })
+      store.run(
+        'UPDATE payments SET state = ?, held_receipt = ?, end_order = ? WHERE interaction = ?',
+        ...[row.state, row.heldReceipt, row.endOrder, interaction],
+      )
+    })
+    return ids
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
