@@ -1,9 +1,8 @@
 /** A tree that a witness of transparency logs cosigned has to be where the chain that was read begins. */
 import { describe, expect, test } from 'vitest'
-import { publicKey, sha256, sign } from '#crypto'
-import { concat, toBase64, toHex, utf8 } from '../../protocol/encoding/bytes.ts'
-import { checkpointText, signedCheckpoint, supplyOrigin } from '../../protocol/proof/checkpoint.ts'
+import { signedCheckpoint, supplyOrigin } from '../../protocol/proof/checkpoint.ts'
 import { CompactRange } from '../../protocol/proof/merkle.ts'
+import { cosigner } from '../testing/cosigner.ts'
 import { HUB_SEED, Post } from '../testing/scripted-hub.ts'
 import { askCosigned, cosignersOf, requireCosigned } from './cosigned.ts'
 
@@ -46,28 +45,17 @@ test('a larger tree is missing', async () => {
 describe('the newest tree of each witness that was named', () => {
   const { aid } = new Post().log
   const origin = supplyOrigin(aid)
-  const [one, two, three] = ['one.example', 'two.example', 'three.example'].map(witnessed) as [
+  const [one, two, three] = ['one.example', 'two.example', 'three.example'].map(cosigner) as [
     Witness,
     Witness,
     Witness,
   ]
-  type Witness = ReturnType<typeof witnessed>
-  function witnessed(name: string) {
-    const seed = new Uint8Array(32).fill(name.length)
-    const typed = concat(Uint8Array.of(4), publicKey(seed))
-    const hash = sha256(concat(utf8(`${name}\n`), typed)).subarray(0, 4)
-    const lineOver = (size: number, seconds: number) => {
-      const time = new Uint8Array(8)
-      new DataView(time.buffer).setBigUint64(0, BigInt(seconds))
-      const text = checkpointText(origin, { size, root: rootOf(size) })
-      const signature = sign(seed, utf8(`cosignature/v1\ntime ${seconds}\n${text}`))
-      return `— ${name} ${toBase64(concat(hash, time, signature))}\n`
-    }
-    return { name, key: `${name}+${toHex(hash)}+${toBase64(typed)}`, lineOver }
-  }
+  type Witness = ReturnType<typeof cosigner>
   const rootOf = (size: number) => leaf(size)
   const note = (size: number, ...lines: string[]) =>
     signedCheckpoint(HUB_SEED, origin, { size, root: rootOf(size) }) + lines.join('')
+  const line = (by: Witness, size: number, seconds: number) =>
+    by.lineOver(origin, { size, root: rootOf(size) }, seconds)
 
   /** What is found where the hub shows these notes, the newest of all under no name; and who was asked for. */
   async function found(named: Witness[], shown: Record<string, string>) {
@@ -92,7 +80,7 @@ describe('the newest tree of each witness that was named', () => {
   })
 
   test('is the newest of all where they signed it, and then nobody is asked for another', async () => {
-    const shown = { newest: note(2, one.lineOver(2, 7), two.lineOver(2, 8)) }
+    const shown = { newest: note(2, line(one, 2, 7), line(two, 2, 8)) }
     expect(await found([one, two], shown)).toEqual({
       asked: ['newest'],
       trees: [tree(2, [one, 7], [two, 8])],
@@ -101,7 +89,7 @@ describe('the newest tree of each witness that was named', () => {
   })
 
   test('is an older one where it signed that alone; who signed none that is shown is silent', async () => {
-    const shown = { newest: note(2, one.lineOver(2, 7)), [two.name]: note(1, two.lineOver(1, 5)) }
+    const shown = { newest: note(2, line(one, 2, 7)), [two.name]: note(1, line(two, 1, 5)) }
     expect(await found([one, two, three], shown)).toEqual({
       asked: ['newest', two.name, three.name],
       trees: [tree(2, [one, 7]), tree(1, [two, 5])],
@@ -110,7 +98,7 @@ describe('the newest tree of each witness that was named', () => {
   })
 
   test('is none where the checkpoint has no signature of theirs', async () => {
-    expect(await found([one], { newest: note(2), [one.name]: note(2, two.lineOver(2, 7)) })).toEqual({
+    expect(await found([one], { newest: note(2), [one.name]: note(2, line(two, 2, 7)) })).toEqual({
       asked: ['newest', one.name],
       trees: [],
       silent: [one.name],

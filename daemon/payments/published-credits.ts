@@ -248,10 +248,8 @@ export class PublishedCredits {
 }
 
 function newestOf({ all }: Witnessed): AuditReport['witnessed'] {
-  const [first, ...others] = all
-  if (first === undefined) return undefined
-  const newest = others.reduce((best, one) => (one.observedAt > best.observedAt ? one : best), first)
-  return { seq: newest.seq, atMs: newest.observedAt }
+  const [newest] = all.toSorted((a, b) => b.observedAt - a.observedAt)
+  return newest && { seq: newest.seq, atMs: newest.observedAt }
 }
 
 /** A record was read; the place lies at the last epoch, and the tree goes on from there. */
