@@ -101,6 +101,47 @@ describe('a refund that a lost copy ordered', () => {
     expect(backIn(node, id)).toBe(PART)
   })
 
+  test('stands in the way of no refund of another task', async () => {
+    const other = await world.answered(alice, bob)
+    await world.turns(3)
+    const { id, archive, madeAtMs } = await taken()
+    await refund(bob.node, other, PART)
+    const node = await world.restore(bob.node, archive, madeAtMs)
+    const refused = { refused: 'key_retired', says: 'no' }
+    const { settle } = node.hub.credits
+    Object.assign(node.hub.credits, { settle: async () => refused })
+    await compare(node)
+    Object.assign(node.hub.credits, { settle })
+    expect(await refund(node, id, PART)).toMatchObject({ amount: PART, verified: true })
+    const { id: unpaid } = alice.node.delegate(node)
+    await world.settle()
+    await expect(refund(node, unpaid, PART)).rejects.toThrow('no credits were taken for this task')
+  })
+
+  test('to another agent stands in the way of none, nor does what was paid to this one', async () => {
+    const { id, archive, madeAtMs } = await taken()
+    const node = await world.restore(bob.node, archive, madeAtMs)
+    const lost = { atMs: world.clock.ms, transaction: 'b1', delta: -PART, seq: 99 }
+    const requires = (reason: string, counterparty: string) => {
+      const entries = [{ ...lost, reason, counterparty }]
+      const credits = Object.assign(Object.create(node.hub.credits), { entriesAfter: async () => entries })
+      const hub = Object.assign(Object.create(node.hub), { credits }) as typeof node.hub
+      const { lostOrders } = paymentParts(node.ctx)
+      return lostOrders.requireRefundsKnown(hub, node.thread(id), { signal: signal() })
+    }
+    await expect(requires('refund', alice.node.aid)).rejects.toMatchObject({ code: 'wrong_state' })
+    await requires('refund', node.aid)
+    await requires('paid', alice.node.aid)
+  })
+
+  test('is asked about on a node that was restored alone', async () => {
+    const { id } = await taken()
+    world.post.ledger.asked.length = 0
+    const given = { signal: signal() }
+    await paymentParts(bob.node.ctx).lostOrders.requireRefundsKnown(bob.node.hub, bob.node.thread(id), given)
+    expect(world.post.ledger.asked).toEqual([])
+  })
+
   test('is not given again while the hub does not answer', async () => {
     const { id, archive, madeAtMs } = await taken()
     await refund(bob.node, id, PART)

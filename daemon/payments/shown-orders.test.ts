@@ -157,6 +157,11 @@ describe('the end of a hold that a lost copy ordered', () => {
     expect(openHolds(node.ctx.store, networkOf(hub()))).toEqual([])
   })
 
+  test('is that a single credit was taken', async () => {
+    const end = receipt('captured', 1)
+    expect((await learnt({ end })).said).toEqual({ payment: 'taken', paid: 1 })
+  })
+
   test('is that it came back, whatever the receipt names as its amount', async () => {
     expect((await learnt({ end: receipt('returned', AMOUNT) })).said).toEqual({ payment: 'returned' })
   })
