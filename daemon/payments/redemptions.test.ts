@@ -183,6 +183,19 @@ describe('a restored node redeems', () => {
       )
   }
 
+  test('after a look at its newest 500 entries, beside what it has signed itself', async () => {
+    await redeem({ reference: 'bill 1' })
+    const { ctx, hub } = await world.restore(alice.node, world.archive(alice.node), world.clock.ms)
+    const wanted: number[] = []
+    const account = (max: number, within: AbortSignal) => {
+      wanted.push(max)
+      return hub.credits.account(max, within)
+    }
+    const asked = { credits: { ...hub.credits, account } }
+    await paymentParts(ctx).redemptions.requireNoneLost(asked, { amount: AMOUNT }, signal())
+    expect(wanted).toEqual([500])
+  })
+
   test.each<[string, boolean, (madeAtMs: number) => Partial<Entry>]>([
     ['not beside the same that it does not know', false, () => ({})],
     ['not where that is an hour older than the backup', false, at => ({ atMs: at - 3_600_000 })],
