@@ -76,6 +76,14 @@ test('more than was taken is not given back, nor twice, nor where nothing was ta
   await expect(refund(1)).rejects.toMatchObject({ message: 'no credits were taken for this task' })
 })
 
+test('a single credit is given back, of a single one as well', async () => {
+  bob.node.ctx.settings.change({ prices: { task: 1 } })
+  id = await world.answered(alice, bob)
+  await world.turns(3)
+  expect(await refund(1)).toMatchObject({ amount: 1, verified: true })
+  expect([await refunds(), back()]).toEqual([[-1], 1])
+})
+
 test('one that the hub has not moved is pending until it has', async () => {
   world.post.ledger.next('settle', { kind: 'lost_before' })
   await expect(refund(PART)).rejects.toThrow()
@@ -241,6 +249,26 @@ describe('a refund that came from the provider of a task', () => {
     world.pass(1)
     await settle()
     expect([got(), takenNetworks(alice.node.ctx.store)]).toEqual([0, []])
+  })
+
+  test('is none where it names no payment, or is to be held', () => {
+    const { ctx } = bob.node
+    const { refundOf, ...plain } = Authorization.decode(given()).body
+    const held = { ...plain, refundOf, holdUntil: plain.notAfter + HOUR_MS }
+    for (const body of [plain, held as Authorization['body']]) {
+      take(Authorization.encode(Authorization.sign(ctx.identity.seed, body)))
+      expect(takenNetworks(alice.node.ctx.store)).toEqual([])
+    }
+  })
+
+  test('is none on the side that was paid', () => {
+    const { ctx } = alice.node
+    const { network, payment: refundOf } = alice.payment(id) ?? {}
+    const terms = { payTo: bob.node.aid, amount: PART, network: network ?? '', refundOf }
+    const encoded = Authorization.encode(paymentParts(ctx).signer.sign(terms as never))
+    const { ctx: own } = bob.node
+    bob.node.within(() => takeRefund({ ...own, spending: own.wakers.spending }, bob.node.thread(id), encoded))
+    expect(takenNetworks(own.store)).toEqual([])
   })
 
   test('of the whole price is taken; anything that is not for this task is passed over', () => {
