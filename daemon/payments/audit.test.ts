@@ -3,9 +3,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { utf8 } from '../../protocol/encoding/bytes.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { HubUnreachable } from '../hubs/hub.ts'
+import { Waker } from '../platform/waker.ts'
 import { alarmOf } from '../store/hub-accounts.ts'
 import { seenHeads } from '../store/supply-heads.ts'
+import { failWrites } from '../testing/failing-store.ts'
 import { DAY_MS, HOUR_MS } from '../testing/node.ts'
 import { GRANTED, PaidWorld, type PayingNode } from '../testing/paying.ts'
 import { ScriptedSupply } from '../testing/scripted-supply.ts'
@@ -207,6 +210,32 @@ describe('by itself the node audits its hub', () => {
     expect(await audited()).toBe(false)
     world.pass(1)
     expect(await audited()).toBe(true)
+  })
+
+  test('as far as it is new since the last time', async () => {
+    world.pass(HOUR_MS)
+    expect(await audited()).toBe(true)
+    day(2)
+    world.pass(6 * HOUR_MS)
+    expect(await audited()).toBe(true)
+    expect(supply.asked).toEqual([3])
+  })
+
+  test('and rests sixty first pauses where this machine could not keep what it found', async () => {
+    const { ctx } = alice.node
+    const rested: number[] = []
+    const after: typeof systemTimers.after = (ms, work) => {
+      rested.push(ms)
+      return systemTimers.after(ms, work)
+    }
+    const wakers = { ...ctx.wakers, audits: new Waker({ ...systemTimers, after }) }
+    const own = auditOf({ ...ctx, wakers, timings: { ...ctx.timings, backoffFirstMs: 1000 } })
+    world.pass(HOUR_MS)
+    const disk = failWrites(ctx.store, { from: 1, count: 1 })
+    own.start()
+    await expect.poll(() => rested).toEqual([60_000])
+    disk.mend()
+    await own.stop()
   })
 
   test('at once where its clock had run ahead', async () => {
