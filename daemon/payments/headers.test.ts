@@ -34,6 +34,14 @@ test('it says who pays whom how much, for an hour at most', () => {
   expect(body.holdUntil).toBeUndefined()
 })
 
+test.each([
+  [undefined, 360_000],
+  [60, 120_000],
+])('it is good for a minute more than the payee asks for: %s s', (seconds, ms) => {
+  const { notBefore, notAfter } = signed(seconds === undefined ? {} : { seconds }).body
+  expect(notAfter - notBefore).toBe(ms)
+})
+
 test('a hold is signed for the seconds that the payee asks for', () => {
   const longest = 30 * 86_400
   for (const seconds of [1, longest]) {

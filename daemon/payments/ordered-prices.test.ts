@@ -1,6 +1,7 @@
 /** What a person orders to pay is paid once, in credits of the home, and what goes out unheard is asked about in time. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { AUTHORIZATION_LIFE_MAX_MS, networkOf } from '../../protocol/proof/payment.ts'
+import { Waker } from '../platform/waker.ts'
 import { quoteOf } from '../store/quotes.ts'
 import { PaidWorld, type PayingNode } from '../testing/paying.ts'
 import { OwnCredits } from './own-credits.ts'
@@ -66,6 +67,20 @@ test('a payment of which nothing was heard is asked about four minutes after its
     reason: 'nobody used the authorization in its time',
   })
   expect(await ask()).toEqual({ settled: [], lapsed: [] })
+})
+
+test('what judges receipts is woken by those that came, and by nothing else', async () => {
+  await world.held(alice, bob)
+  const { ctx, hub } = alice.node
+  let woken = 0
+  const spending = Object.assign(new Waker(ctx.timers), { wake: () => void woken++ })
+  const { silent } = paymentParts({ ...ctx, wakers: { ...ctx.wakers, spending } })
+  const ask = () => silent.ask(hub, AbortSignal.timeout(1000))
+  await ask()
+  expect(woken).toBe(0)
+  world.pass(AUTHORIZATION_LIFE_MAX_MS + 5 * 60_000)
+  expect((await ask()).settled).toHaveLength(1)
+  expect(woken).toBe(1)
 })
 
 test('a payment that was made unheard is settled by the receipt of the hub, which is judged next', async () => {

@@ -1,7 +1,7 @@
 /** The account at a hub that a node left is compared by itself, and a hub that refuses to show it is named. */
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { networkOf } from '../../protocol/proof/payment.ts'
+import { networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
 import { warningsOf } from '../control/parts.ts'
 import { keepComparison, raiseAlarm } from '../store/hub-accounts.ts'
 import { writeHome } from '../store/hubs.ts'
@@ -111,6 +111,18 @@ test('a previous hub is left alone once nothing is open or left there, and nothi
   expect(watched()).toEqual([world.network])
   world.pass(24 * HOUR_MS)
   expect(watched()).toEqual([])
+})
+
+test('what a previous hub gave is compared for fourteen days since it signed that', async () => {
+  const id = await world.held(alice, bob)
+  bob.node.say(id, 'roses are red')
+  await bob.payee.look()
+  world.move(bob)
+  const { store, hub } = bob.node.ctx
+  const receipt = SettlementReceipt.decode(bob.payment(id)?.endReceipt ?? new Uint8Array())
+  const at = (ms: number) =>
+    watchedNetworks(store, hub, { previous: [], nowMs: receipt.body.settledAt + 14 * 24 * HOUR_MS + ms })
+  expect([at(0), at(1)]).toEqual([[world.network], []])
 })
 
 test('a previous hub that owes a single credit is watched, and one that owes none is not', () => {

@@ -139,6 +139,28 @@ describe('the authorization of a refund', () => {
     expect(back()).toBe(0)
   })
 
+  test.each([
+    [300, 'x'.repeat(300)],
+    [301, `${'x'.repeat(299)}…`],
+  ])('that the hub refuses in %i letters is told in 300', async (length, says) => {
+    world.post.ledger.always('settle', { kind: 'refuse', reason: 'expired', says: 'x'.repeat(length) })
+    await expect(refund(PART)).rejects.toMatchObject({ message: `the hub gave nothing back: ${says}` })
+  })
+
+  test('is asked for in terms of five minutes, and under a key that the hub did not know once more', async () => {
+    const { credits } = bob.node.hub
+    const asked: unknown[] = []
+    const settle = credits.settle.bind(credits)
+    credits.settle = (...given) => {
+      asked.push(given[1])
+      return settle(...given)
+    }
+    world.post.ledger.next('settle', { kind: 'refuse', reason: 'invalid_signature' })
+    expect(await refund(PART)).toMatchObject({ amount: PART, verified: true })
+    const terms = { provider: alice.node.aid, amount: PART, network: world.network, settleSeconds: 300 }
+    expect(asked).toMatchObject([terms, terms])
+  })
+
   test('that is settled twice is counted once', async () => {
     const { ctx, hub } = bob.node
     const given = { prepared: signed(), renew: () => signed(PART, true), signal: AbortSignal.timeout(1000) }
@@ -228,6 +250,14 @@ describe('a refund that came from the provider of a task', () => {
     expect(() => alice.node.within(() => countBack(alice.node.ctx.store, authorization, 1))).toThrow(
       'this authorization gives nothing back',
     )
+  })
+
+  test('is asked for once, whatever key its hub does not know', async () => {
+    take(given())
+    const before = world.post.ledger.asked.length
+    world.post.ledger.next('settle', { kind: 'refuse', reason: 'invalid_signature' })
+    await settle()
+    expect([world.post.ledger.asked.length - before, got()]).toEqual([1, 0])
   })
 
   test('is not counted by a receipt that does not hold', async () => {
