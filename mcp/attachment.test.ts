@@ -69,6 +69,17 @@ describe('the text of a file', () => {
     expect(read).toBe(text)
   })
 
+  test('takes as much of a page as what stands around it leaves', async () => {
+    const {
+      asked: _,
+      calls: __,
+      ...page
+    } = await shown([[attached(written('x'.repeat(5_000)))]], {
+      max_chars: 3_000,
+    })
+    expect(size(page)).toBe(3_000 - 700)
+  })
+
   test.each([
     ['that is no UTF-8', Uint8Array.of(0xff, 0xfe)],
     ['with a NUL in it', 'a\0b'],
@@ -107,6 +118,13 @@ describe('a file', () => {
       expect(reply).not.toHaveProperty('text')
     }
     expect(readdirSync(place)).toHaveLength(1)
+  })
+
+  test('is saved under eight letters of its content', async () => {
+    const place = mkdtempSync(join(tmpdir(), 'svc-saved-'))
+    const cid = `bafkrei${'a'.repeat(43)}bcdefghij`
+    await shown([[attached(written('words'), { cid })]], { save_to: place, cid }, place)
+    expect(readdirSync(place)).toEqual(['svc-notes-cdefghij.md'])
   })
 
   test.each(['other words', 'sword'])('takes the place of no other file: %s', async content => {

@@ -50,6 +50,7 @@ describe('a delegation', () => {
       createdAt: '2026-11-26T00:00:00Z',
       lastUpdatedAt: '2026-11-26T00:00:05Z',
       ttlMs: null,
+      pollIntervalMs: 2_000,
     })
     expect(node.operations).toEqual(['delegate', 'interactions'])
   })
@@ -158,6 +159,15 @@ describe('a task', () => {
         message: `there is no task ${taskId}`,
       })
     if (taskId !== ID) expect(node.operations).toEqual([])
+  })
+
+  test.each([
+    [300, 'x'.repeat(300)],
+    [301, `${'x'.repeat(299)}…`],
+  ])('whose id has %i letters is named in 300', async (length, shown) => {
+    const request = await served()
+    const { error } = await request('tasks/get', { taskId: 'x'.repeat(length) })
+    expect(error).toMatchObject({ message: `there is no task ${shown}` })
   })
 
   test('is none of a client that does not say that it knows tasks', async () => {
