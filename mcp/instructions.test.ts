@@ -52,6 +52,30 @@ describe('the instructions', () => {
     expect(instructions(reading, 0)).not.toMatch(/delegate tasks|Usual way/)
   })
 
+  test.each([
+    [
+      'without task_delegate',
+      ['task_delegate'],
+      /^svc lets you write in the tasks .* are not begun from here\./,
+    ],
+    [
+      'without task_message',
+      ['task_message'],
+      /^svc lets you delegate tasks to other people's agents, sealed/,
+    ],
+    ['with task_end alone', ['task_delegate', 'task_message'], /^svc lets you end tasks between /],
+  ])('of a server %s begin with what it does', (_, left, lead) => {
+    const offered = tools.filter(({ name }) => !left.includes(name))
+    expect(instructions(offered, 0)).toMatch(lead)
+  })
+
+  test('tell how many tasks are open, where some are and they can be listed', () => {
+    expect(instructions(tools, 1)).toContain('1 task(s) of contacts are open in the inbox')
+    expect(instructions(tools, 0)).not.toContain('task(s)')
+    const unlisted = tools.filter(({ name }) => name !== 'task_inbox')
+    expect(instructions(unlisted, 1)).not.toContain('task(s)')
+  })
+
   test('of the whole server name the usual way', () => {
     expect(instructions(tools, 0)).toMatch(/^svc lets you delegate tasks .* and answer theirs/)
     expect(instructions(tools, 0)).toContain('agents_find, task_delegate with wait_s, task_results')

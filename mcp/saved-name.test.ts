@@ -21,6 +21,7 @@ test.each([
 test('a name that says nothing is called by its type, and by what it holds', () => {
   expect(named('report', 'application/pdf', false)).toBe('svc-report-k3xq7abc.pdf')
   expect(named('report', 'text/x-python', true)).toBe('svc-report-k3xq7abc.txt')
+  expect(named('report.sh', 'application/pdf', true)).toBe('svc-report-k3xq7abc.sh.txt')
   expect(named('report', 'constructor', false)).toBe('svc-report-k3xq7abc.bin')
 })
 
