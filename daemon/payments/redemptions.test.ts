@@ -166,6 +166,32 @@ test('one that never came is signed anew after its time, and done once', async (
   expect(balance()).toBe(GRANTED - AMOUNT)
 })
 
+test('one that its hub refuses is signed anew once it is older than four minutes beyond its time', async () => {
+  world.post.ledger.next('redeem', { kind: 'lost_before' })
+  await expect(redeem({ reference: 'bill 1' })).rejects.toThrow()
+  const [{ notAfter } = { notAfter: 0 }] = pendingRedemptions(alice.node.ctx.store, world.clock.ms)
+  const asked = async () => {
+    world.post.ledger.asked.length = 0
+    world.post.ledger.always('redeem', { kind: 'refuse', reason: 'expired' })
+    await expect(redeem({ reference: 'bill 1' })).rejects.toThrow('the hub redeemed nothing: expired')
+    return world.post.ledger.asked.length
+  }
+  world.clock.ms = notAfter + 4 * 60_000
+  expect(await asked()).toBe(1)
+  world.pass(1)
+  expect(await asked()).toBe(2)
+})
+
+test.each([
+  [300, 'x'.repeat(300)],
+  [301, `${'x'.repeat(299)}…`],
+])('one that its hub refuses in %i letters says so in 300', async (length, says) => {
+  world.post.ledger.always('redeem', { kind: 'refuse', reason: 'expired', says: 'x'.repeat(length) })
+  expect(await refused({ reference: 'bill 1' })).toMatchObject({
+    message: `the hub redeemed nothing: ${says}`,
+  })
+})
+
 describe('a restored node redeems', () => {
   type Entry = Awaited<ReturnType<typeof alice.node.hub.credits.account>>['entries'][number]
   /** Whether it may, where its hub shows this entry. */
