@@ -72,7 +72,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   const wakers = makeWakers(timers)
   const hub = new CurrentHub(identity, events, clock)
   const guarded = [dir, homeDirectory(env), runtimeDirectory(env)]
-  const attachments = new Attachments(store.folder, { now, random }, guarded)
+  const attachments = new Attachments(store.folder, { now, random, timers }, guarded)
   store.onTaskFailed = error => log.error({ err: error }, 'after a commit')
   const kept = new KeptHeads(env, identity, timers)
   const contacts = new Contacts(store, now)

@@ -390,6 +390,7 @@ export const rooms: Record<string, Room> = {
     purpose: 'files by content id',
     uses: [
       'protocol/encoding',
+      'protocol/timers.ts',
       'protocol/crypto',
       'protocol/contract',
       'protocol/mail',
