@@ -127,7 +127,7 @@ async function place(draft: string, { path, bytes }: Entry): Promise<void> {
   ensureSecretDirectory(dirname(target))
   const file = fs.openSync(target, 'wx', SECRET_FILE_MODE)
   try {
-    for await (const piece of bytes) fs.writeSync(file, piece)
+    for await (const piece of bytes) fs.writeFileSync(file, piece)
     fs.fsyncSync(file)
   } finally {
     fs.closeSync(file)

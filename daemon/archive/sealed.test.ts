@@ -1,9 +1,10 @@
 /** The format of an archive: what was put in comes out, and nothing else does. */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hasSmallDisks, withSmallDisk } from '../../protocol/testing/small-disk.ts'
 import { systemRandom } from '../platform/random.ts'
 import { loadArchive } from './load.ts'
 import {
@@ -19,6 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), 'svc-archive-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const at = (name: string) => join(folder, name)
 const PASSPHRASE = 'correct horse battery'
+const DISK_BYTES = 96 * 1024
 const cost = { n: 2, r: 1, p: 1 }
 const head = { kind: 'export' as const, aid: 'Axyz', madeAtMs: 1_700_000_000_000, release: '0.3.0' }
 
@@ -173,6 +175,17 @@ test('a short passphrase makes no archive, nor does a file that changes meanwhil
   ).rejects.toThrow(/a changed while it was being saved/)
   expect(() => statSync(at('grown'))).toThrow()
 })
+
+test.skipIf(!hasSmallDisks)('an archive for which there is no room is none, and leaves nothing', () =>
+  withSmallDisk(DISK_BYTES, async disk => {
+    const path = join(disk, 'archive')
+    const one = entry('interactions/store.db', new Uint8Array(DISK_BYTES - 200))
+    // the last piece finds room for a part of itself
+    const written = writeArchive(path, PASSPHRASE, head, [one], { random: systemRandom, cost })
+    await expect(written).rejects.toThrow('ENOSPC')
+    expect(existsSync(path)).toBe(false)
+  }),
+)
 
 test('an entry that names a place outside, or none of a data directory, is refused and leaves nothing', async () => {
   for (const [n, path] of [

@@ -78,10 +78,10 @@ export async function writeArchive(
   const line = utf8(`${JSON.stringify(head)}\n`)
   const file = fs.openSync(path, 'wx', SECRET_FILE_MODE)
   try {
-    fs.writeSync(file, line)
+    fs.writeFileSync(file, line)
     const key = await keyOf(passphrase, head)
     for await (const piece of encryptStream(key, random(SALT_BYTES), line, plaintextOf(entries)))
-      fs.writeSync(file, piece)
+      fs.writeFileSync(file, piece)
     fs.fsyncSync(file)
   } catch (error) {
     fs.rmSync(path, { force: true })

@@ -115,18 +115,22 @@ export class Attachments {
   take(path: string): Attachment {
     const source = openRegular(this.allowed(path))
     try {
-      const copy = this.#temporary()
+      return this.#copied(source, path)
+    } finally {
+      fs.closeSync(source)
+    }
+  }
+
+  #copied(source: number, path: string): Attachment {
+    const copy = this.#temporary()
+    try {
       const { size, cid } = copyHashed(source, copy, path)
       this.#place(copy, cid)
       const name = fileName(basename(path))
-      return {
-        name,
-        mediaType: mediaTypes[extname(name).toLowerCase()] ?? 'application/octet-stream',
-        size,
-        cid,
-      }
+      const mediaType = mediaTypes[extname(name).toLowerCase()] ?? 'application/octet-stream'
+      return { name, mediaType, size, cid }
     } finally {
-      fs.closeSync(source)
+      discard(copy)
     }
   }
 
@@ -141,7 +145,7 @@ export class Attachments {
     const files = attachments.map(() => this.#temporary())
     try {
       for await (const { index, chunk } of opened.parts()) {
-        fs.writeSync((files[index] as Temporary).file, chunk)
+        fs.writeFileSync((files[index] as Temporary).file, chunk)
         noteStreamed(chunk.length)
       }
       for (const [index, attachment] of attachments.entries())
@@ -295,13 +299,10 @@ function copyHashed(source: number, target: Temporary, name: string): { size: nu
     const length = fs.readSync(source, buffer, 0, READ_BYTES, null)
     if (length === 0) break
     size += length
-    if (size > ATTACHMENT_BYTES_MAX) {
-      discard(target)
-      refuse('too_large', `${name} is larger than 64 MiB`)
-    }
+    if (size > ATTACHMENT_BYTES_MAX) refuse('too_large', `${name} is larger than 64 MiB`)
     const part = buffer.subarray(0, length)
     hash.update(part)
-    fs.writeSync(target.file, part)
+    fs.writeFileSync(target.file, part)
   }
   return { size, cid: contentIdOfDigest(hash.digest()) }
 }

@@ -1,12 +1,14 @@
-import { mkdtempSync, readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Malformed, toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../../protocol/encoding/json.ts'
+import { hasSmallDisks, withSmallDisk } from '../../../protocol/testing/small-disk.ts'
 import { PollSpool } from './poll-spool.ts'
 
+const MIB = 1024 * 1024
 const random = (n: number) => crypto.getRandomValues(new Uint8Array(n))
 const fresh = () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-spool-'))
@@ -37,6 +39,19 @@ const answer = (envelopes: Uint8Array[], note = 'x') =>
   })
 
 describe('reading a poll answer', () => {
+  test.skipIf(!hasSmallDisks)('an envelope for which the disk has no room is not read in part', () =>
+    withSmallDisk(5 * MIB, disk => {
+      const spool = new PollSpool(disk, random)
+      const one = spool.begin()
+      spool.append(one, new Uint8Array(3 * MIB))
+      expect(() => spool.append(one, new Uint8Array(3 * MIB))).toThrow('ENOSPC')
+      spool.discard()
+      expect(readdirSync(disk)).toEqual([])
+      // no open file keeps the room
+      writeFileSync(join(disk, 'other'), new Uint8Array(4 * MIB))
+    }),
+  )
+
   test('envelopes come out as they went in, whole, split and byte by byte, whatever stands beside them', async () => {
     const cases = fc.asyncProperty(
       fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 5 }),

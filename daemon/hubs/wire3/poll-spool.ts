@@ -21,7 +21,8 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const BASE64URL = /^[A-Za-z0-9_-]*$/
 
-type Spooled = { parts: Uint8Array[]; file: { path: string; descriptor: number } | undefined }
+type Spooled = { parts: Uint8Array[]; file: SpoolFile | undefined }
+type SpoolFile = { readonly path: string; readonly descriptor: number; isOpen: boolean }
 
 export class PollSpool {
   #folder: string
@@ -55,7 +56,11 @@ export class PollSpool {
 
   /** Removes every temporary file of this answer. */
   discard(): void {
-    for (const { file } of this.#spooled) if (file !== undefined) fs.rmSync(file.path, { force: true })
+    for (const { file } of this.#spooled) {
+      if (file === undefined) continue
+      close(file)
+      fs.rmSync(file.path, { force: true })
+    }
     this.#spooled = []
   }
 
@@ -69,12 +74,12 @@ export class PollSpool {
     const spooled = this.#spooled[index] as Spooled
     if (spooled.file === undefined && this.#inMemory + bytes.length > MEMORY_BYTES_MAX) {
       const path = join(this.#folder, `incoming-${Buffer.from(this.#random(12)).toString('hex')}`)
-      spooled.file = { path, descriptor: fs.openSync(path, 'wx', SECRET_FILE_MODE) }
-      for (const part of spooled.parts) fs.writeSync(spooled.file.descriptor, part)
+      spooled.file = { path, descriptor: fs.openSync(path, 'wx', SECRET_FILE_MODE), isOpen: true }
+      for (const part of spooled.parts) fs.writeFileSync(spooled.file.descriptor, part)
       this.#inMemory -= spooled.parts.reduce((sum, part) => sum + part.length, 0)
       spooled.parts = []
     }
-    if (spooled.file !== undefined) fs.writeSync(spooled.file.descriptor, bytes)
+    if (spooled.file !== undefined) fs.writeFileSync(spooled.file.descriptor, bytes)
     else {
       spooled.parts.push(new Uint8Array(bytes))
       this.#inMemory += bytes.length
@@ -83,8 +88,14 @@ export class PollSpool {
 
   end(index: number): void {
     const file = this.#spooled[index]?.file
-    if (file !== undefined) fs.closeSync(file.descriptor)
+    if (file !== undefined) close(file)
   }
+}
+
+function close(file: SpoolFile): void {
+  // once only: the next file that is opened gets the same number
+  if (file.isOpen) fs.closeSync(file.descriptor)
+  file.isOpen = false
 }
 
 /** A file in pieces: the first, which its reader may keep, in a buffer of its own, all others in one. */
