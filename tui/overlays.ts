@@ -1,6 +1,7 @@
 /** What stands over the body: a question before a yes, the keys, what a command printed; and the composer under a conversation. */
 import { span } from '../view/ages.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
+import { sayFile } from '../view/drafts.ts'
 import { type Focus, keysOf, keyText } from '../view/keys.ts'
 import { cell, fitted, type Line, spread, widthOf, wrapped } from './cells.ts'
 import { shown } from './edit.ts'
@@ -167,6 +168,15 @@ const lasting = ({ since = Number.POSITIVE_INFINITY }: Output, now: number): str
 export type Composed = { lines: Line[]; cursor: { x: number; y: number } }
 
 /** The composer in exactly `height` lines; its cursor counts from its own first line. */
+/** Files that go along; where there is no room for all of them, the last ones, which one key takes off. */
+function fileLines(files: readonly string[], room: number): Line[] {
+  const line = (text: string): Line => [{ text: ` + ${text}`, tone: 'wait' }]
+  const isAll = files.length <= room
+  const shown = isAll ? files : files.slice(files.length - Math.max(0, room - 1))
+  const more = isAll || room === 0 ? [] : [line(`${files.length - shown.length} other files`)]
+  return [...more, ...shown.map(file => line(sayFile(file)))]
+}
+
 export function composerLines(composer: Composer, width: number, height: number): Composed {
   const { target, buffer, files, isSending, fault } = composer
   const what = target.kind === 'reply' ? 'reply' : `new task for ${target.name}`
@@ -183,14 +193,13 @@ export function composerLines(composer: Composer, width: number, height: number)
     ],
     width,
   )
-  const notes: Line[] = [
-    ...files.map((file): Line => [{ text: ` + ${cleanLine(file)}`, tone: 'wait' }]),
-    ...(fault === undefined
+  const faults =
+    fault === undefined
       ? []
       : wrapped(fault, width - 4)
           .slice(0, 3)
-          .map((text): Line => [{ text: ` ✗ ${text}`, tone: 'bad' }])),
-  ].slice(0, Math.max(0, height - 2))
+          .map((text): Line => [{ text: ` ✗ ${text}`, tone: 'bad' }])
+  const notes = [...faults, ...fileLines(files, Math.max(0, height - 2 - faults.length))]
   const room = Math.max(1, height - 1 - notes.length)
   const { lines, row, column } = shown(buffer, composerWidth(width))
   const from = Math.min(Math.max(0, row - room + 1), Math.max(0, lines.length - room))

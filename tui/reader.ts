@@ -1,5 +1,6 @@
 /** The screen for a screen reader: what matters now in a few plain lines, top down, without frames and columns. */
 import { cleanLine, cleanText } from '../view/clean.ts'
+import { sayFile } from '../view/drafts.ts'
 import { screenFace, stillHere } from '../view/faces.ts'
 import { type Focus, keysOf } from '../view/keys.ts'
 import { agentRows, evidenceRows, sentOf, taskRow } from '../view/rows.ts'
@@ -162,7 +163,7 @@ function writtenOf({ view }: Scene, { target, buffer, files, isSending, fault }:
     target.kind === 'delegate' ? `New task for ${target.name}` : `Reply to ${item ? peerName(item) : 'them'}`
   return [
     `${to}. Writing: ${buffer.text === '' ? 'nothing yet' : buffer.text}`,
-    ...files.map(file => `File: ${file}`),
+    ...files.map(file => `File: ${sayFile(file)}`),
     ...(fault === undefined ? [] : [`Not sent: ${fault}`]),
     ...(isSending ? ['Sending.'] : []),
   ]

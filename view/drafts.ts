@@ -1,5 +1,23 @@
 /** Words for one task that were written on two screens: each of them keeps what stands on the other. */
+import { fileName } from '../protocol/encoding/file-names.ts'
+import { cleanLine } from './clean.ts'
+
 export type Written = { readonly text: string; readonly files: readonly string[] }
+
+/** Where the node keeps a file that a screen gave it. */
+const GIVEN = /[/\\]uploads[/\\][0-9a-f]{32}[/\\]([^/\\]+)$/
+
+/** The name of a file that the console gave to the node; undefined for a file that its user named by a path. */
+export function givenName(path: string): string | undefined {
+  const name = GIVEN.exec(path)?.[1]
+  return name === undefined ? undefined : fileName(name)
+}
+
+/** A file that goes along, to who reads it in a line. */
+export function sayFile(path: string): string {
+  const given = givenName(path)
+  return given === undefined ? cleanLine(path) : `${cleanLine(given)} (given in the console)`
+}
 
 export const nothingWritten: Written = { text: '', files: [] }
 export const BOTH_STAND =

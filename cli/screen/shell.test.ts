@@ -45,6 +45,11 @@ describe('a path', () => {
     expect(fileAt(io, 'reports/may.md')).toEqual({ path: join(cwd, 'reports', 'may.md') })
     expect(fileAt(io, 'june.md')).toEqual({ fault: expect.stringContaining('june.md') })
   })
+  test('of a file that the console gave, and that is gone, is refused by the name of the file', () => {
+    expect(fileAt(io, `/home/a/uploads/${'a0'.repeat(16)}/report.pdf`)).toEqual({
+      fault: 'report.pdf is no longer on this node; ctrl-x takes files off, the last one first',
+    })
+  })
 })
 
 describe('what cannot be taken back', () => {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { SECRET_FILE_MODE } from '../../daemon/platform/files.ts'
+import { givenName } from '../../view/drafts.ts'
 import type { CommandRow } from '../command.ts'
 import { CommandFailed, type Io } from '../io.ts'
 import { flagsOf, formsOf, pathsOf, suggestionsAfter, unique } from '../suggestions.ts'
@@ -136,7 +137,9 @@ export function fileAt(io: ShellPlace, typed: string): { path: string } | { faul
     statSync(path)
     return { path }
   } catch {
-    return { fault: `there is no file ${typed}; ctrl-x takes it off again` }
+    const given = givenName(typed)
+    const says = given === undefined ? `there is no file ${typed}` : `${given} is no longer on this node`
+    return { fault: `${says}; ctrl-x takes files off, the last one first` }
   }
 }
 

@@ -55,7 +55,10 @@ export class App {
     this.build = build
     this.upload = upload
     this.save = save
-    this.#kept = new KeptDrafts(live, (name, other) => this.#join(name, other))
+    this.#kept = new KeptDrafts(live, {
+      meet: (name, other) => this.#join(name, other),
+      miss: gone => this.set({ gone: new Set([...this.ui.gone, ...gone]) }),
+    })
     this.#draw = draw
     this.ui = {
       ...routeOf(location.hash),
@@ -75,6 +78,7 @@ export class App {
       orders: new Map(),
       uploads: new Map(),
       given: new Map(),
+      gone: new Set(),
       said: undefined,
     }
   }
@@ -351,6 +355,7 @@ export class App {
       )
     } catch (error) {
       this.setDraft(id, { busy: false, fault: faultOf(error) })
+      void this.#kept.lookAfter(error, id, draft)
     }
   }
 
@@ -371,6 +376,7 @@ export class App {
       )
     } catch (error) {
       this.setOrder(aid, { busy: false, fault: faultOf(error) })
+      void this.#kept.lookAfter(error, aid, order)
     }
   }
 

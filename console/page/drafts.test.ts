@@ -1,5 +1,6 @@
 /** Drafts of the page, which the node keeps. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { NodeRefused } from '../../view/node-client.ts'
 import { KeptDrafts } from './drafts.ts'
 
 type Asked = { name: string; input: Record<string, unknown> }
@@ -7,6 +8,7 @@ let asked: Asked[]
 let answers: Record<string, () => unknown>
 let drafts: KeptDrafts
 let met: unknown[]
+let missed: string[]
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -17,7 +19,11 @@ beforeEach(() => {
     return answers[name]?.()
   }
   met = []
-  drafts = new KeptDrafts({ ask } as never, (name, other) => void met.push([name, other]))
+  missed = []
+  drafts = new KeptDrafts({ ask } as never, {
+    meet: (name, other) => void met.push([name, other]),
+    miss: paths => void missed.push(...paths),
+  })
 })
 afterEach(() => void vi.useRealTimers())
 
@@ -139,6 +145,27 @@ describe('words of another screen', () => {
     expect(await drafts.newer('t', written('a b', '/x'))).toEqual({ text: '', files: '' })
     answers['draft'] = away
     expect(await drafts.newer('t', written(''))).toBeUndefined()
+  })
+})
+
+describe('files that the node has no more', () => {
+  test('are known once a draft is opened, kept, or looked at again', async () => {
+    answers['draft'] = () => ({ text: 'a', files: ['/x'], gone: ['/x'] })
+    await drafts.load('t')
+    answers['draftKeep'] = () => ({ kept: true, gone: ['/y'] })
+    drafts.keep('u', written('b', '/y'))
+    await vi.advanceTimersByTimeAsync(500)
+    answers['draft'] = () => ({ text: 'a', files: ['/x', '/z'], gone: ['/z'] })
+    expect(await drafts.newer('t', written('a', '/x'))).toEqual({ text: 'a', files: '/x\n/z' })
+    expect(missed).toEqual(['/x', '/y', '/z'])
+  })
+
+  test('are asked for where what was sent had a file that could not be read', async () => {
+    answers['draftKeep'] = () => ({ kept: true, gone: ['/x'] })
+    await drafts.lookAfter(new NodeRefused('too_large', 'it is too long'), 't', written('a', '/x'))
+    expect(missed).toEqual([])
+    await drafts.lookAfter(new NodeRefused('file_unreadable', 'gone'), 't', written('a', '/x'))
+    expect(missed).toEqual(['/x'])
   })
 })
 

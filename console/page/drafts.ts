@@ -4,19 +4,24 @@
  */
 import { isSameDraft, nothingWritten, type Written } from '../../view/drafts.ts'
 import type { Live } from '../../view/live.ts'
+import { NodeRefused } from '../../view/node-client.ts'
 import { type Draft, filesIn } from './ui.ts'
 
 const KEPT_AFTER_MS = 500
 type Given = Pick<Draft, 'text' | 'files'>
-/** What another screen kept stands in the way of what was written here. */
-type Meet = (name: string, other: Written) => void
+type Outcomes = {
+  /** What another screen kept stands in the way of what was written here. */
+  meet(name: string, other: Written): void
+  /** Files that were given to the node are not there any more. */
+  miss(paths: readonly string[]): void
+}
 
 const writtenOf = (given: Given) => ({ text: given.text, files: filesIn(given) })
 const givenOf = ({ text, files }: Written): Given => ({ text, files: files.join('\n') })
 
 export class KeptDrafts {
   readonly #live: Pick<Live, 'ask'>
-  readonly #meet: Meet
+  readonly #outcomes: Outcomes
   readonly #waiting = new Map<string, { timer: ReturnType<typeof setTimeout>; draft: Given }>()
   /** As the node has it, as far as this page knows. */
   readonly #known = new Map<string, Written>()
@@ -26,9 +31,9 @@ export class KeptDrafts {
   /** Asked for once; from then on the page knows better. */
   readonly #loaded = new Set<string>()
 
-  constructor(live: Pick<Live, 'ask'>, meet: Meet) {
+  constructor(live: Pick<Live, 'ask'>, outcomes: Outcomes) {
     this.#live = live
-    this.#meet = meet
+    this.#outcomes = outcomes
   }
 
   /** Something that was written is not with the node yet. */
@@ -64,7 +69,8 @@ export class KeptDrafts {
     if (this.#loaded.has(name)) return undefined
     this.#loaded.add(name)
     try {
-      const { text, files } = await this.#live.ask('draft', { for: name })
+      const { text, files, gone } = await this.#live.ask('draft', { for: name })
+      this.#missed(gone)
       this.#known.set(name, { text, files })
       return text === '' && files.length === 0 ? undefined : givenOf({ text, files })
     } catch {
@@ -77,11 +83,25 @@ export class KeptDrafts {
   async newer(name: string, here: Given): Promise<Given | undefined> {
     const known = this.#known.get(name) ?? nothingWritten
     if (this.#waiting.has(name) || !isSameDraft(known, writtenOf(here))) return undefined
-    const there = await this.#live.ask('draft', { for: name }).catch(() => known)
+    const { gone, ...there } = await this.#live
+      .ask('draft', { for: name })
+      .catch(() => ({ ...known, gone: undefined }))
+    this.#missed(gone)
     if (this.#waiting.has(name) || isSameDraft(there, known)) return undefined
     this.#loaded.add(name)
     this.#known.set(name, there)
     return givenOf(there)
+  }
+
+  /** A file of what was sent could not be read: the node says which of them it has no more. */
+  async lookAfter(error: unknown, name: string, draft: Given): Promise<void> {
+    if (!(error instanceof NodeRefused) || error.code !== 'file_unreadable') return
+    this.keep(name, draft)
+    await this.#give(name)
+  }
+
+  #missed(gone: readonly string[] | undefined): void {
+    if (gone !== undefined) this.#outcomes.miss(gone)
   }
 
   #give(name: string): Promise<void> {
@@ -98,12 +118,13 @@ export class KeptDrafts {
       const was = this.#was(name)
       const given = this.#given.get(name)
       this.#given.set(name, now)
-      const { other } = await this.#live.ask('draftKeep', { for: name, ...now, was })
+      const { other, gone } = await this.#live.ask('draftKeep', { for: name, ...now, was })
       this.#given.delete(name)
+      this.#missed(gone)
       this.#known.set(name, other ?? now)
       if (other !== undefined && given !== undefined && isSameDraft(other, given)) return this.#giveNow(name)
       if (this.#waiting.get(name) === waiting) this.#waiting.delete(name)
-      if (other !== undefined) this.#meet(name, other)
+      if (other !== undefined) this.#outcomes.meet(name, other)
     } catch {
       // a node that is gone gets it with the next letter, or when it is found again
       if (this.#waiting.get(name) === waiting)

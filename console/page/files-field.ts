@@ -1,15 +1,12 @@
 /** Files that go along with words: those of this browser as rows, those of the machine of the node by their paths. */
 import { FILES_MAX } from '../../protocol/control/console.ts'
-import { fileName } from '../../protocol/encoding/file-names.ts'
 import { size } from '../../view/ages.ts'
+import { givenName } from '../../view/drafts.ts'
 import type { App } from './app.ts'
 import { type Drawn, h } from './h.ts'
 import { button, field, typedIn } from './parts.ts'
 import { type Draft, filesIn, withPath } from './ui.ts'
-import { uploadField } from './upload.ts'
-
-/** Where the node keeps what a browser gave it. */
-const UPLOADED = /[/\\]uploads[/\\][0-9a-f]{32}[/\\]([^/\\]+)$/
+import { giveAgain, uploadField } from './upload.ts'
 
 type Place = {
   /** Of the draft, and of the field for paths. */
@@ -21,35 +18,30 @@ type Place = {
 
 export function filesField(app: App, { of, id, draft, set }: Place): Drawn {
   const lines = draft.files.split('\n')
-  const uploaded = lines.filter(line => UPLOADED.test(line))
-  const typed = lines.filter(line => !UPLOADED.test(line)).join('\n')
+  const uploaded = lines.filter(line => givenName(line) !== undefined)
+  const typed = lines.filter(line => givenName(line) === undefined).join('\n')
   const change = (files: readonly string[], paths: string) =>
     set({ files: [...files, paths].filter(part => part !== '').join('\n'), fault: undefined })
+  const take = (path: string) => set({ files: withPath(app.filesOf(of), path) })
   const count = filesIn(draft).length
   return h(
     'details',
     { class: 'attach', open: draft.files !== '' || (app.ui.uploads.get(of) ?? []).length > 0 },
     h('summary', {}, 'Attach files'),
-    uploadField(app, of, path => set({ files: withPath(app.filesOf(of), path) })),
+    uploadField(app, of, take),
     uploaded.length > 0 &&
       h(
         'ul',
         { class: 'files', 'aria-label': 'Files to send' },
-        uploaded.map((path, i) => {
-          const name = fileName(UPLOADED.exec(path)?.[1] ?? '')
-          const bytes = app.ui.given.get(path)
-          const without = () => change([...uploaded.slice(0, i), ...uploaded.slice(i + 1)], typed)
-          return h(
-            'li',
-            { key: path },
-            h('span', { class: 'file-name' }, h('bdi', {}, name)),
-            bytes !== undefined && h('span', { class: 'soft' }, ` ${size(bytes)} `),
-            button('Remove', without, {
-              class: 'small',
-              disabled: draft.busy,
-              'aria-label': `Remove ${name}`,
-            }),
-          )
+        uploaded.map(path => {
+          // as it is by then: a person may choose a file for long
+          const others = () =>
+            app
+              .filesOf(of)
+              .files.split('\n')
+              .filter(line => line !== path)
+          const leave = () => set({ files: others().join('\n'), fault: undefined })
+          return fileRow(app, { of, path, draft, leave, take })
         }),
       ),
     field(
@@ -74,5 +66,25 @@ export function filesField(app: App, { of, id, draft, set }: Place): Drawn {
         { class: 'fault', role: 'alert' },
         `A message takes ${FILES_MAX} files; these are ${count}. Remove some before you send it.`,
       ),
+  )
+}
+
+type Row = { of: string; path: string; draft: Draft; leave(): void; take(path: string): void }
+
+/** A file that the node has, or had. */
+function fileRow(app: App, { of, path, draft, leave, take }: Row): Drawn {
+  const name = givenName(path) ?? ''
+  const bytes = app.ui.given.get(path)?.size
+  const isGone = app.ui.gone.has(path)
+  const again = () => void giveAgain(app, of, path, { leave, take })
+  const small = { class: 'small', disabled: draft.busy }
+  return h(
+    'li',
+    { key: path },
+    h('span', { class: 'file-name' }, h('bdi', {}, name)),
+    bytes !== undefined && h('span', { class: 'soft' }, ` ${size(bytes)} `),
+    isGone && h('span', { class: 'fault', role: 'alert' }, 'No longer on your node; add it again'),
+    isGone && button('Try again', again, { ...small, 'aria-label': `Add ${name} again` }),
+    button('Remove', leave, { ...small, 'aria-label': `Remove ${name}` }),
   )
 }

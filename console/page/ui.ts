@@ -93,8 +93,10 @@ export type Ui = {
   orders: Map<string, Order>
   /** Files on their way to the node, by the draft that they are for. */
   uploads: Map<string, readonly Uploading[]>
-  /** Bytes of what this page gave to the node, by path. */
-  given: Map<string, number>
+  /** Files that this page gave to the node, by path. */
+  given: Map<string, File>
+  /** Paths of files that were given to the node and are not there any more. */
+  gone: ReadonlySet<string>
   /** What was last done, said in the live region and shown for a while. */
   said: { text: string; tone: Tone } | undefined
   /** As it was switched on this page; else the node says it. */

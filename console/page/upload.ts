@@ -23,6 +23,8 @@ export type Uploading = {
   fault?: string
   again?: () => void
 }
+/** Gets the path of a file that the node has. */
+type Take = (path: string) => void
 export type Upload = (
   file: File,
   onSent: (bytes: number) => void,
@@ -53,7 +55,7 @@ export function uploadWith(peer: Peer): Upload {
 }
 
 /** The field that takes files of the browser, and those that are on their way; `take` gets the path of each. */
-export function uploadField(app: App, of: string, take: (path: string) => void): Drawn {
+export function uploadField(app: App, of: string, take: Take): Drawn {
   const going = app.ui.uploads.get(of) ?? []
   return h(
     'div',
@@ -104,7 +106,7 @@ export function stillComing(app: App, of: string): string | undefined {
 }
 
 /** Gives files to the node one after the other. */
-export async function giveAll(app: App, of: string, files: readonly File[], take: (path: string) => void) {
+export async function giveAll(app: App, of: string, files: readonly File[], take: Take) {
   if (app.filesOf(of).busy)
     return app.say('this is being sent; attach the file to what you write next', 'warn')
   for (const [i, file] of files.entries()) {
@@ -112,6 +114,24 @@ export async function giveAll(app: App, of: string, files: readonly File[], take
     else if (filesIn(app.filesOf(of)).length >= FILES_MAX) return app.say(tooMany(files.slice(i)), 'bad')
     else await give(app, of, file, take)
   }
+}
+
+/** Gives a file once more that the node has no more: as this page gave it, or as it is chosen now. */
+export async function giveAgain(app: App, of: string, path: string, way: { leave(): void; take: Take }) {
+  const file = app.ui.given.get(path) ?? (await chosenFile())
+  if (file === undefined) return
+  way.leave()
+  await giveAll(app, of, [file], way.take)
+}
+
+function chosenFile(): Promise<File | undefined> {
+  const input = document.createElement('input')
+  input.type = 'file'
+  return new Promise(resolve => {
+    input.onchange = () => resolve(input.files?.[0])
+    input.oncancel = () => resolve(undefined)
+    input.click()
+  })
 }
 
 function tooMany([first, ...others]: readonly File[]): string {
@@ -139,7 +159,7 @@ function leave(app: App, of: string, { file, fault, again }: Left): void {
   app.setUploads(of, [...(app.ui.uploads.get(of) ?? []), row])
 }
 
-async function give(app: App, of: string, file: File, take: (path: string) => void): Promise<void> {
+async function give(app: App, of: string, file: File, take: Take): Promise<void> {
   const without = () => (app.ui.uploads.get(of) ?? []).filter(one => one.stop !== callOff)
   const show = (sent: number) =>
     app.setUploads(of, [
@@ -155,7 +175,7 @@ async function give(app: App, of: string, file: File, take: (path: string) => vo
   show(0)
   try {
     const path = await done
-    app.ui.given.set(path, file.size)
+    app.ui.given.set(path, file)
     take(path)
   } catch (error) {
     const fault = error instanceof Error ? error.message : 'the file was not taken'

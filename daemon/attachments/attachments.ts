@@ -85,6 +85,7 @@ export class Attachments {
    * of this node itself, through no link; attachments that it received and verified are free.
    */
   allowed(path: string): string {
+    if (this.uploads.isGone(path)) refuse('file_unreadable', sayGone(basename(path)), 'add the file again')
     const real = realPath(path)
     const name = basename(real)
     const isReceived =
@@ -248,6 +249,9 @@ function discard(temporary: Temporary): void {
   close(temporary)
   fs.rmSync(temporary.path, { force: true })
 }
+
+const sayGone = (name: string): string =>
+  `${fileName(name)} is no longer on this node: a file that the console gave is kept until it is sent, for a week at most`
 
 function realPath(path: string): string {
   try {

@@ -117,3 +117,13 @@ test.skipIf(!hasSmallDisks)('a file for which there is no room is refused, and n
     await expect(take(10)).rejects.toThrow('the disk is full')
   })
 })
+
+test('a file that was given and is here no more is told from one that never was', async () => {
+  const uploads = opened()
+  const { path } = await uploads.take('report.pdf', Readable.from([Buffer.from('words')]))
+  expect(uploads.isGone(path)).toBe(false)
+  rmSync(dirname(path), { recursive: true })
+  expect(uploads.isGone(path)).toBe(true)
+  for (const other of [`${folder}/report.pdf`, `${folder}/${'x'.repeat(32)}/a`, `${path}/a`, '/none/a'])
+    expect([other, uploads.isGone(other)]).toEqual([other, false])
+})

@@ -52,6 +52,13 @@ export class Uploads {
     return FOLDER.test(basename(folder)) && dirname(folder) === fs.realpathSync(this.#folder)
   }
 
+  /** Whether this is the path of a file that was given, and is here no more. */
+  isGone(path: string): boolean {
+    const folder = dirname(path)
+    const isBelow = [this.#folder, fs.realpathSync(this.#folder)].includes(dirname(folder))
+    return isBelow && FOLDER.test(basename(folder)) && !fs.existsSync(path)
+  }
+
   /** Writes a file as it comes; what is cut off, silent or too large leaves nothing. */
   async take(given: string, content: Readable): Promise<{ path: string; bytes: number }> {
     const name = fileName(given)

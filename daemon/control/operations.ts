@@ -169,7 +169,7 @@ function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
     ...chainOperations({ dir, identity, chain: ctx.chain, now }),
     ...headOperations(store, contacts),
     ...backupOperations({ dir, identity, settings, events, now }),
-    ...draftOperations(dir),
+    ...draftOperations(dir, ctx.attachments.uploads),
     ...capabilityOperations(parts.modules),
   }
 }

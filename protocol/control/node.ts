@@ -36,6 +36,8 @@ const EVIDENCE_LIMIT_MAX = 1000
 const petname = new RegExp(`^[\\p{L}\\p{N}][\\p{L}\\p{N}._-]{0,${PETNAME_CHARACTERS_MAX - 1}}$`, 'u')
 /** More than a message takes: what is too much is said where it is sent, and lost nowhere. */
 const draftFiles = z.array(z.string().max(4096)).max(1024)
+/** Of the files, those that a screen gave to the node and that are not there any more. */
+const goneFiles = z.array(z.string()).optional()
 const draftWas = z.strictObject({ text, files: draftFiles })
 const draftFor = z.union([interactionId, aidShape], { error: 'expected an interaction id or an AID' })
 
@@ -118,7 +120,7 @@ export const nodeOperations = {
   draft: operation('/draft', {
     reads: true,
     request: z.strictObject({ for: draftFor }),
-    reply: z.strictObject({ text: z.string(), files: z.array(z.string()) }),
+    reply: z.strictObject({ text: z.string(), files: z.array(z.string()), gone: goneFiles }),
   }),
   /**
    * Without words and files it is removed. Where `was` is given, it is kept or removed only if that is what is kept; else
@@ -131,6 +133,7 @@ export const nodeOperations = {
     reply: z.strictObject({
       kept: z.boolean(),
       other: z.strictObject({ text: z.string(), files: z.array(z.string()) }).optional(),
+      gone: goneFiles,
     }),
     limits: { bodyBytes: 2 * TEXT_BODY_BYTES },
   }),

@@ -1,6 +1,6 @@
 /** Files that the console gives to its node: on their way, not taken, and sent with words. */
-import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { noBrowser, startBrowser } from '../browser.ts'
@@ -100,6 +100,42 @@ describe.skipIf(noBrowser !== undefined)(`uploads of the console${skipped}`, () 
     expect(await page.getByRole('alert').count()).toBe(0)
     await page.getByRole('button', { name: 'Remove again.txt' }).click()
     await until('no draft is kept', () => !existsSync(folder(`drafts/${id}.json`)))
+    await context.close()
+  })
+
+  test('a file that the node has no more is named, and is added again or removed', async () => {
+    const { page, context } = await open()
+    const path = join(world.lab.folder, 'report.txt')
+    writeFileSync(path, 'a report')
+    const given = page.getByRole('list', { name: 'Files to send' })
+    const remove = () => {
+      for (const one of uploads().filter(name => name.endsWith('report.txt')))
+        rmSync(dirname(folder(one)), { recursive: true })
+    }
+    await writing(page).fill('see the report')
+    await page.getByText('Attach files').click()
+    await page.getByLabel(/Files from this browser/).setInputFiles(path)
+    await given.getByText('report.txt').waitFor()
+    remove()
+    await writing(page).press('Control+Enter')
+    const fault = page.getByRole('alert').getByText(/^Not sent: report\.txt is no longer on this node/)
+    await fault.waitFor()
+    expect(await fault.textContent()).not.toContain('uploads')
+    await given.getByText('No longer on your node; add it again').waitFor()
+    // as this page has it
+    await page.getByRole('button', { name: 'Add report.txt again' }).click()
+    await given.getByText('No longer on your node').waitFor({ state: 'detached' })
+    await until('it is kept', () => readFileSync(folder(`drafts/${id}.json`), 'utf8').includes('report.txt'))
+    remove()
+    // as it is chosen on a page that knows nothing of it
+    await page.reload()
+    await given.getByText('No longer on your node').waitFor()
+    const choosing = page.waitForEvent('filechooser')
+    await page.getByRole('button', { name: 'Add report.txt again' }).click()
+    await (await choosing).setFiles(path)
+    await given.getByText('No longer on your node').waitFor({ state: 'detached' })
+    await writing(page).press('Control+Enter')
+    await page.locator('.turn.mine', { hasText: 'see the report' }).getByText('report.txt').waitFor()
     await context.close()
   })
 })
