@@ -1,12 +1,14 @@
 /** What is done for presses: what is sent is sent once, and no word is lost. */
 import { describe, expect, test } from 'vitest'
 import { Live } from '../view/live.ts'
-import { NodeRefused } from '../view/node-client.ts'
+import { NodeGone, NodeRefused } from '../view/node-client.ts'
 import { ALICE, Clock, idOf, item, ScriptedNode } from '../view/testing.ts'
 import { bufferOf } from './edit.ts'
 import { Effects } from './effects.ts'
 import type { Draft, Host } from './host.ts'
-import { type Composer, firstModel, type Model } from './model.ts'
+import { act, type Composer, firstModel, type Model } from './model.ts'
+import { RowCache } from './rows.ts'
+import { pressed } from './update.ts'
 
 type Sent = { text?: string | undefined; idempotency_key?: string | undefined }
 const target = { kind: 'reply', id: idOf(1) } as const
@@ -23,6 +25,8 @@ function scene() {
   const node = new ScriptedNode({
     interactions: () => ({ items: [item(1)] }),
     find: () => ({ agents: [] }),
+    decline: () => ({ interaction_id: idOf(1), state: 'declined' }),
+    archive: () => ({ interaction_id: idOf(1), archived: false }),
     message(input) {
       sent.push(input)
       if (fault !== undefined) throw fault
@@ -76,10 +80,31 @@ function scene() {
   const show = (given: Composer) => {
     model = { ...model, composer: given }
   }
+  const set = (change: Partial<Model>) => {
+    model = { ...model, ...change }
+  }
+  const press = (key: string) => {
+    const given = { model, view: live.view, cache: new RowCache(), now: 0 }
+    const step = pressed(given, { key })
+    model = step.model
+    return step.effects
+  }
   const fails = (error?: Error) => {
     fault = error
   }
-  return { sent, ran, drafts, effects, send, show, fails, started: () => starts, model: () => model }
+  return {
+    sent,
+    ran,
+    drafts,
+    effects,
+    send,
+    show,
+    set,
+    press,
+    fails,
+    started: () => starts,
+    model: () => model,
+  }
 }
 
 test('a command that cannot be taken back is asked for, and runs after a yes', async () => {
@@ -166,5 +191,42 @@ describe('a message', () => {
     const { send, sent, model } = scene()
     await send(composer('see', ['nothing.md']))
     expect([sent, model().composer?.fault]).toEqual([[], 'there is no file nothing.md'])
+  })
+})
+
+describe('u', () => {
+  const archived = {
+    says: 'put back',
+    effect: act('archive', { interaction_id: idOf(1), on: false }, 'back'),
+  }
+
+  test('takes back nothing that was done before what cannot be taken back', async () => {
+    const { effects, model, press, set } = scene()
+    set({ undo: archived })
+    await effects.run(act('decline', { interaction_id: idOf(1) }, 'declined'))
+    expect(press('u')).toEqual([])
+    expect(model().toast?.says).toBe('this cannot be undone: declined')
+  })
+
+  test('takes back nothing before words that were sent, or what was not answered', async () => {
+    const { send, fails, model, press, set } = scene()
+    set({ undo: archived })
+    await send(composer('words'))
+    expect(press('u')).toEqual([])
+    expect(model().toast?.says).toBe('this cannot be undone: sent')
+    set({ undo: archived })
+    fails(new NodeGone('the node is gone'))
+    await send(composer('words'))
+    set({ composer: undefined })
+    expect(press('u')).toEqual([])
+    expect(model().toast?.says).toBe('this cannot be undone: the node is gone')
+  })
+
+  test('leaves nothing to undo behind it', async () => {
+    const { effects, model, press, set } = scene()
+    set({ undo: archived })
+    for (const effect of press('u')) await effects.run(effect)
+    expect(press('u')).toEqual([])
+    expect(model().toast?.says).toBe('there is nothing to undo')
   })
 })

@@ -21,7 +21,7 @@ import {
 } from './model.ts'
 import { lookingAt } from './moves.ts'
 import { save } from './save-effects.ts'
-import { toast, without } from './scene.ts'
+import { toast, unsure, without } from './scene.ts'
 import { setAtNode } from './set-effects.ts'
 import { sayHosting, startNode } from './start-effects.ts'
 
@@ -149,11 +149,20 @@ export class Effects {
     this.#around.change(model => toast(model, given.says, given.tone))
   }
 
-  async #act({ name, input, says, undo }: Extract<Effect, { type: 'act' }>): Promise<void> {
+  async #act({ name, input, says, undo, isBack }: Extract<Effect, { type: 'act' }>): Promise<void> {
     const { live, change } = this.#around
-    await live.act(name, input as OperationInput<OperationName>)
+    try {
+      await live.act(name, input as OperationInput<OperationName>)
+    } catch (error) {
+      change(model => unsure(model, error))
+      throw error
+    }
+    if (says === '') return
     const said = undo === undefined ? says : `${says}; u undoes it`
-    change(model => ({ ...(said === '' ? model : toast(model, said, 'good')), ...present({ undo }) }))
+    change(model => ({
+      ...toast(model, said, 'good'),
+      undo: undo ?? (isBack === true ? undefined : { says }),
+    }))
   }
 
   async #rows(how: 'more' | 'all'): Promise<void> {
@@ -232,6 +241,7 @@ export class Effects {
       void this.run({ type: 'drop_draft', target })
     } catch (error) {
       const { says } = failure(error)
+      change(model => unsure(model, error))
       change(model =>
         model.composer === undefined || draftKey(model.composer.target) !== draftKey(target)
           ? toast(model, says, 'bad')
@@ -315,6 +325,7 @@ export class Effects {
           output: { ...model.output, text: (model.output.text + text).slice(0, OUTPUT_MAX) },
         }
       })
+    if (isAsked) change(model => ({ ...model, undo: { says: title } }))
     const code = await host.command(line, said, ending.signal)
     this.#command = undefined
     change(model => {
@@ -340,12 +351,10 @@ function sentNow(model: Model, target: Target, reply: Taken): Model {
   const closed = (isOurs ? without(model, 'composer') : model) as Model
   const atEnd =
     closed.thread === undefined ? closed : { ...closed, thread: lookingAt(closed.thread, { up: 0 }) }
-  if (reply.warning !== undefined) return toast(atEnd, cleanLine(reply.warning), 'warn')
-  return toast(
-    atEnd,
-    target.kind === 'reply' ? saySent(reply) : 'delegated; 2 shows what becomes of it',
-    'good',
-  )
+  const { warning } = reply
+  const said = target.kind === 'reply' ? saySent(reply) : 'delegated; 2 shows what becomes of it'
+  const says = warning === undefined ? said : cleanLine(warning)
+  return { ...toast(atEnd, says, warning === undefined ? 'good' : 'warn'), undo: { says } }
 }
 
 function failure(error: unknown): Toast {

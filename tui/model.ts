@@ -132,8 +132,8 @@ export type Model = {
   readonly toast?: Toast | undefined
   /** Why the key that begins a text did nothing; stands until it was taken note of. */
   readonly refused?: string | undefined
-  /** What `u` does. */
-  readonly undo?: { readonly says: string; readonly effect: Effect } | undefined
+  /** What was done last, and what `u` does about it; without an effect it can't be taken back. */
+  readonly undo?: { readonly says: string; readonly effect?: Effect } | undefined
   /** Tasks and agents with a kept draft. */
   readonly drafts: ReadonlySet<string>
   /** What was explained once. */
@@ -157,6 +157,8 @@ export type Effect =
       readonly input: unknown
       readonly says: string
       readonly undo?: { says: string; effect: Effect }
+      /** It takes a step back. */
+      readonly isBack?: true
     }
   /** Only of `u`: a filter that was cleared. */
   | { readonly type: 'filter_again'; readonly screen: Screen; readonly filter: string }

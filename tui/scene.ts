@@ -1,4 +1,7 @@
 /** What a press is judged by, and what comes of it; the small changes that all of them share. */
+import { wordsOf } from '../protocol/encoding/errors.ts'
+import { cleanLine } from '../view/clean.ts'
+import { NodeGone } from '../view/node-client.ts'
 import type { Screen } from '../view/rows.ts'
 import type { Tone } from '../view/sentences.ts'
 import type { View } from '../view/state.ts'
@@ -18,6 +21,10 @@ export const toast = (model: Model, says: string, tone: Tone = 'plain'): Model =
   ...model,
   toast: { says, tone },
 })
+
+/** What was not answered may have been done: nothing before it is taken back in its place. */
+export const unsure = (model: Model, error: unknown): Model =>
+  error instanceof NodeGone ? { ...model, undo: { says: cleanLine(wordsOf(error), 600) } } : model
 
 export const paneOf = (model: Model): Pane => model.panes[model.screen]
 export const withPane = (model: Model, pane: Partial<Pane>, screen: Screen = model.screen): Model => ({

@@ -12,7 +12,7 @@ import type { Around } from './effects.ts'
 import { faulted, typedInto } from './form.ts'
 import { act, type Effect, type Form, type Model } from './model.ts'
 import { marksAfter } from './on-marks.ts'
-import { toast, without } from './scene.ts'
+import { toast, unsure, without } from './scene.ts'
 
 type Of<T extends Effect['type']> = Extract<Effect, { type: T }>
 
@@ -54,10 +54,11 @@ async function setOrTried({ live, change }: Around, effect: Of<'set' | 'try'>): 
     const says = row.says(await live.act(order.name, inputOf(order)), values)
     change(model => ({
       ...toast(closed(model, id), undo === undefined ? says : `${says}; u undoes it`, 'good'),
-      ...present({ undo: undo && undoOf(undo) }),
+      undo: undo === undefined ? { says } : undoOf(undo),
     }))
   } catch (error) {
     const says = wordsOf(error)
+    if (type === 'set') change(model => unsure(model, error))
     ofForm((form, model) => ({ ...model, form: faulted(form, fieldOf(row, values, says)?.name, says) }))
     // a setting without fields has no form in which it could stand
     change(model => (model.form?.id === id ? model : toast(model, cleanLine(says, 600), 'bad')))

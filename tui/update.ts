@@ -3,6 +3,7 @@
 import { type Action, actionOf, type Focus } from '../view/keys.ts'
 import { keepSelection, screens } from '../view/rows.ts'
 import type { View } from '../view/state.ts'
+import { NOTHING_TO_UNDO, sayNoUndo } from '../view/undo.ts'
 import { bufferOf, emptyBuffer } from './edit.ts'
 import { pressForm } from './form.ts'
 import { layoutOf, rowsOf } from './layout.ts'
@@ -217,9 +218,11 @@ function unfiltered(model: Model): Model {
 }
 
 function undone(model: Model): Step {
-  if (model.undo === undefined) return stay(toast(model, 'there is nothing to undo'))
-  const { effect } = model.undo
+  if (model.undo === undefined) return stay(toast(model, NOTHING_TO_UNDO))
+  const { effect, says } = model.undo
+  if (effect === undefined) return stay(toast(model, sayNoUndo(says), 'warn'))
   const rest = without(model, 'undo')
+  if (effect.type === 'act') return stay(rest, { ...effect, isBack: true })
   return effect.type === 'filter_again'
     ? stay(withPane({ ...rest, screen: effect.screen }, { filter: effect.filter }), { type: 'narrow' })
     : stay(rest, effect)

@@ -1,6 +1,6 @@
 /** The page as it runs: the live view of the node, what is open on the page, and everything that a person can do there. */
 
-import type { OperationInput, OperationName, OperationReply } from '../../protocol/control/operations.ts'
+import type { OperationInput, OperationName } from '../../protocol/control/operations.ts'
 import { cleanLine } from '../../view/clean.ts'
 import { BOTH_STAND, bothDrafts, isSameDraft, type Written } from '../../view/drafts.ts'
 import type { Live } from '../../view/live.ts'
@@ -12,6 +12,7 @@ import type { View } from '../../view/state.ts'
 import type { Save } from './download.ts'
 import { KeptDrafts } from './drafts.ts'
 import { followNarrowing } from './finding.ts'
+import { LastStep } from './last-step.ts'
 import { inputOf, keyAfter, newKey } from './orders.ts'
 import {
   addressOf,
@@ -38,8 +39,8 @@ export class App {
   readonly build: string
   readonly ui: Ui
   readonly #draw: () => void
-  /** What `u` does: once, for what was done last. */
-  undo: (() => void) | undefined
+  /** What `u` is about. */
+  readonly last = new LastStep()
   /** Until the task that is being opened is here, or was refused. */
   opening: Promise<void> = Promise.resolve()
   #unsay: ReturnType<typeof setTimeout> | undefined
@@ -298,9 +299,9 @@ export class App {
     try {
       await work()
       this.set({ dialog: undefined })
-      this.say(says)
+      this.say(this.last.did(says))
     } catch (error) {
-      this.set({ dialog: { ...dialog, busy: false, fault: faultOf(error) } })
+      this.set({ dialog: { ...dialog, busy: false, fault: this.last.failed(error, faultOf(error)) } })
     }
   }
 
@@ -308,26 +309,20 @@ export class App {
   async act<N extends OperationName>(
     name: N,
     input: OperationInput<N>,
-    says: string | ((reply: OperationReply<N>) => string),
+    says: string,
     undo?: () => void,
   ): Promise<void> {
     try {
-      const reply = await this.live.act(name, input)
-      if (undo !== undefined) this.undo = undo
-      this.say(`${typeof says === 'string' ? says : says(reply)}${undo === undefined ? '' : '; u undoes it'}`)
+      await this.live.act(name, input)
+      this.say(this.last.did(says, undo))
     } catch (error) {
-      this.say(faultOf(error), 'bad')
+      this.say(this.last.failed(error, faultOf(error)), 'bad')
     }
   }
 
   /** An order of the tables, whose input was checked against its operation there. */
   give({ name, input }: Given): Promise<object> {
     return this.live.act(name, input as never) as Promise<object>
-  }
-
-  /** What `u` does from now on; nothing where that is not known. */
-  undoWith(undo: (() => void) | undefined): void {
-    if (undo !== undefined) this.undo = undo
   }
 
   /** Whether files of a draft still come; it would go without them. */
@@ -350,11 +345,11 @@ export class App {
       this.ui.drafts.delete(id)
       void this.#kept.drop(id)
       this.say(
-        warning === undefined ? saySent(reply) : `kept to be sent: ${cleanLine(warning)}`,
+        this.last.did(warning === undefined ? saySent(reply) : `kept to be sent: ${cleanLine(warning)}`),
         warning ? 'warn' : 'good',
       )
     } catch (error) {
-      this.setDraft(id, { busy: false, fault: faultOf(error) })
+      this.setDraft(id, { busy: false, fault: this.last.failed(error, faultOf(error)) })
       void this.#kept.lookAfter(error, id, draft)
     }
   }
@@ -371,11 +366,11 @@ export class App {
       void this.#kept.drop(aid)
       this.open(id, 'sent')
       this.say(
-        warning === undefined ? 'the task is on its way' : cleanLine(warning),
+        this.last.did(warning === undefined ? 'the task is on its way' : cleanLine(warning)),
         warning === undefined ? 'good' : 'warn',
       )
     } catch (error) {
-      this.setOrder(aid, { busy: false, fault: faultOf(error) })
+      this.setOrder(aid, { busy: false, fault: this.last.failed(error, faultOf(error)) })
       void this.#kept.lookAfter(error, aid, order)
     }
   }

@@ -108,8 +108,7 @@ async function done(form: Form): Promise<void> {
   try {
     const reply = await app.give(orderOf(row, values, app.view))
     close()
-    app.undoWith(undo && (() => void given(app, undo.order, undo.says)))
-    app.say(`${row.says(reply, values)}${undo === undefined ? '' : '; u undoes it'}`)
+    app.say(app.last.did(row.says(reply, values), undo && (() => void given(app, undo.order, undo.says))))
   } catch (error) {
     refused(form, error)
   }
@@ -119,6 +118,7 @@ async function done(form: Form): Promise<void> {
 function refused(form: Form, error: unknown): void {
   const { row, filling, set, app } = form
   const says = error instanceof Error ? cleanLine(error.message, 600) : ''
+  app.last.failed(error, says)
   const field = fieldOf(row, filling.values, says)
   const rest = says.replace(/^[a-z_.0-9]+(?::| )\s*/, '')
   const faults = field === undefined ? NONE : new Map([[field.name, rest]])
@@ -133,9 +133,9 @@ function refused(form: Form, error: unknown): void {
 async function given(app: App, order: Order, says: string): Promise<void> {
   try {
     await app.give(order)
-    app.say(says)
+    app.say(app.last.did(says))
   } catch (error) {
-    app.say(faultOf(error), 'bad')
+    app.say(app.last.failed(error, faultOf(error)), 'bad')
   }
 }
 

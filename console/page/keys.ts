@@ -129,15 +129,13 @@ const isTyping = (target: EventTarget | null): boolean =>
 function clearFilter(app: App): boolean {
   const { screen, filter } = app.ui
   if ((filter[screen] ?? '') === '') return false
-  app.undo = () => narrowTo(app, screen, { words: filter[screen] ?? '' })
+  app.last.did('', () => narrowTo(app, screen, { words: filter[screen] ?? '' }))
   return always(narrowTo(app, screen, { words: '' }))
 }
 
 function undoLast(app: App): boolean {
-  const { undo } = app
-  app.undo = undefined
-  if (undo === undefined) app.say('there is nothing to undo', 'quiet')
-  else undo()
+  const says = app.last.takeBack()
+  if (says !== undefined) app.say(says, 'quiet')
   return true
 }
 

@@ -3,7 +3,7 @@ import type { InteractionSummary } from '../../protocol/control/shapes.ts'
 import { cleanLine } from '../../view/clean.ts'
 import { isQuote, peerName, sayReceipt } from '../../view/sentences.ts'
 import type { Thread, View } from '../../view/state.ts'
-import type { App } from './app.ts'
+import { type App, faultOf } from './app.ts'
 import { type Drawn, h } from './h.ts'
 import { button, card, facts, mark, sentence, toned } from './parts.ts'
 
@@ -59,8 +59,14 @@ function onPaper(app: App, { interaction_id: id, peer, side }: Thread, item: Int
   )
 }
 
-export const verify = (app: App, id: string): Promise<void> =>
-  app.act('verify', { interaction_id: id }, ({ verdict }) => `the receipt is ${verdict.replaceAll('_', ' ')}`)
+export async function verify(app: App, id: string): Promise<void> {
+  try {
+    const { verdict } = await app.live.act('verify', { interaction_id: id })
+    app.say(`the receipt is ${verdict.replaceAll('_', ' ')}`)
+  } catch (error) {
+    app.say(faultOf(error), 'bad')
+  }
+}
 
 /** Both sides as two linked signatures: who signed, as far as it was seen to hold. */
 function signatures(thread: Thread, verdict: Verdict): Drawn {

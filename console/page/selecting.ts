@@ -134,9 +134,8 @@ async function doBulk(app: App, bulk: Bulk, reason: string): Promise<void> {
     selected: new Set(failed),
     dialog: failed.length === 0 || app.ui.dialog === undefined ? undefined : { kind: 'bulk', bulk, results },
   })
-  app.undoWith(back && (() => void doBulk(app, back, '')))
   app.say(
-    `${sayBulk(bulk.name, results)}${back === undefined ? '' : '; u undoes it'}`,
+    app.last.did(sayBulk(bulk.name, results), back && (() => void doBulk(app, back, ''))),
     failed.length === 0 ? 'good' : 'warn',
   )
 }
