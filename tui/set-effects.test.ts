@@ -1,7 +1,7 @@
 /** What is done for settings and for several tasks, and what is said of it. */
 import { describe, expect, test } from 'vitest'
 import { Live } from '../view/live.ts'
-import { NodeRefused } from '../view/node-client.ts'
+import { NodeGone, NodeRefused } from '../view/node-client.ts'
 import { Clock, idOf, item, ScriptedNode, statusOf } from '../view/testing.ts'
 import { emptyBuffer } from './edit.ts'
 import { Effects } from './effects.ts'
@@ -146,6 +146,37 @@ describe('several tasks', () => {
     expect(scene.calls('approve')).toHaveLength(3)
     expect([...scene.model().marks]).toEqual([[idOf(2), 'it is over']])
     expect(scene.model().toast?.says).toBe('2 tasks approved; 1 task not: p2: it is over')
+  })
+
+  test('whose answer was lost are not known, and are counted as the node has them once it answers', async () => {
+    let isGone = false
+    const rows = [item(1, { state: 'ended', peer_name: 'p1' }), item(2, { state: 'ended', peer_name: 'p2' })]
+    const scene = await following(
+      {
+        inbox: () => ({ items: rows, new_cursor: 'n0.0' }),
+        interactions: () => {
+          if (isGone) throw new NodeGone('the node is gone')
+          return { items: [item(1, { archived: true }), item(2, { peer_name: 'p2' })] }
+        },
+        archive: () => {
+          isGone = true
+          throw new NodeGone('the node is gone')
+        },
+      },
+      { marks: new Map([idOf(1), idOf(2)].map(id => [id, ''])) },
+    )
+    const done = scene.effects.run({ type: 'bulk', name: 'archive', ids: [idOf(1), idOf(2)] })
+    await expect.poll(() => scene.model().toast?.says).toContain('2 tasks not known yet')
+    expect(scene.model().toast?.says).toContain('0 tasks archived')
+    expect([...scene.model().marks.keys()]).toEqual([idOf(1), idOf(2)])
+    expect(scene.model().undo?.effect).toBeUndefined()
+    isGone = false
+    await done
+    expect(scene.model().toast?.says).toMatch(
+      /^1 task archived; 1 task not: p2: it was not done.*; u undoes it$/,
+    )
+    expect([...scene.model().marks.keys()]).toEqual([idOf(2)])
+    expect(scene.model().undo?.effect).toMatchObject({ name: 'unarchive', ids: [idOf(1)] })
   })
 
   test('that were archived come back with u', async () => {

@@ -2,7 +2,8 @@
 import type { OperationInput, OperationName } from '../protocol/control/operations.ts'
 import { wordsOf } from '../protocol/encoding/errors.ts'
 import { present } from '../protocol/encoding/present.ts'
-import { bulksOf, runBulk, sayBulk, undoBulk } from '../view/bulk.ts'
+import { type BulkName, type BulkResult, bulksOf, runBulk, sayBulk, sorted, undoBulk } from '../view/bulk.ts'
+import { lookAgain } from '../view/bulk-again.ts'
 import { cleanLine } from '../view/clean.ts'
 import type { Order, Undo } from '../view/settings/field.ts'
 import { fieldOf, orderOf } from '../view/settings/setting.ts'
@@ -93,20 +94,46 @@ async function doneToAll({ live, change }: Around, effect: Of<'bulk'>): Promise<
     act: order => live.act(order.name, inputOf(order)),
     ...present({ reason }),
   })
-  const failed = new Map(
-    results.flatMap(({ item, fault }) =>
-      fault === undefined ? [] : [[item.interaction_id, fault] as const],
-    ),
-  )
+  let step: Model['undo']
+  change(model => {
+    const after = told(model, { name, results })
+    step = after.undo
+    return after
+  })
+  if (sorted(results).unknown.length === 0) return
+  const again = await lookAgain(name, results, { live, pause }).catch(() => undefined)
+  // where something else was done meanwhile, u is about that
+  if (again !== undefined)
+    change(model => {
+      const after = told(model, { name, results: again })
+      return model.undo === step ? after : { ...after, undo: model.undo }
+    })
+}
+
+const AGAIN_MS = 1_000
+const pause = () => new Promise<void>(resolve => setTimeout(resolve, AGAIN_MS).unref())
+
+type Outcome = { name: BulkName; results: readonly BulkResult[] }
+
+/** What became of several tasks; those that are not done stay marked, with why. */
+function told(model: Model, { name, results }: Outcome): Model {
+  const { done, failed, unknown } = sorted(results)
+  const left = [...failed, ...unknown].map(({ item, fault = '' }) => [item.interaction_id, fault] as const)
+  const says = sayBulk(name, results)
   const back = undoBulk(name, results)
-  const undo: Model['undo'] = back && {
-    says: back.label,
-    effect: { type: 'bulk', name: back.name, ids: back.items.map(item => item.interaction_id) },
+  const effect = back && {
+    type: 'bulk' as const,
+    name: back.name,
+    ids: back.items.map(item => item.interaction_id),
   }
-  const says = `${sayBulk(name, results)}${undo === undefined ? '' : '; u undoes it'}`
-  change(model => ({
-    ...toast(model, says, failed.size === 0 ? 'good' : 'bad'),
-    marks: marksAfter(model, ids, failed),
-    ...present({ undo }),
-  }))
+  const isStep = done.length + unknown.length > 0
+  return {
+    ...toast(model, effect === undefined ? says : `${says}; u undoes it`, left.length === 0 ? 'good' : 'bad'),
+    marks: marksAfter(
+      model,
+      results.map(({ item }) => item.interaction_id),
+      new Map(left),
+    ),
+    ...(isStep && { undo: { says: back?.label ?? says, ...present({ effect }) } }),
+  }
 }

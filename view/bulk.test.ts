@@ -1,7 +1,18 @@
 /** Several tasks at once: which fit, what is asked once, what became of each. */
 import { describe, expect, test } from 'vitest'
 import type { InteractionSummary } from '../protocol/control/shapes.ts'
-import { type Bulk, type BulkName, bulkQuestion, bulksOf, runBulk, sayBulk, undoBulk } from './bulk.ts'
+import {
+  type Bulk,
+  type BulkName,
+  bulkQuestion,
+  bulksOf,
+  isDoneWith,
+  runBulk,
+  sayBulk,
+  undoBulk,
+} from './bulk.ts'
+import { lookAgain } from './bulk-again.ts'
+import { NodeGone } from './node-client.ts'
 import { idOf, item, viewOf } from './testing.ts'
 
 const price = (more: object = {}) => ({ amount: 7, network: 'hub:x', state: 'open' as const, ...more })
@@ -61,6 +72,57 @@ describe('several tasks', () => {
     expect(sayBulk('decline', results)).toBe('2 tasks declined; 1 task not: bob: it is over')
     expect(undoBulk('decline', results)).toBeUndefined()
   })
+
+  test('count as unknown where the node did not answer, and as what the node has then', async () => {
+    const [done, lost, undone] = [item(1), item(2), item(3)]
+    let asked = 0
+    const results = await runBulk(bulk('archive', done, lost, undone), {
+      view,
+      act: async () => {
+        asked += 1
+        if (asked > 1) throw new NodeGone('the node is gone')
+      },
+    })
+    expect(results.map(({ isUnknown }) => isUnknown)).toEqual([undefined, true, true])
+    expect(sayBulk('archive', results)).toBe(
+      '1 task archived; 2 tasks not known yet: the node did not answer, and is asked once it does',
+    )
+    expect(undoBulk('archive', results)?.items).toEqual([done])
+    const answers = [new NodeGone('the node is gone'), { items: [item(2, { archived: true }), item(3)] }]
+    let pauses = 0
+    const again = await lookAgain('archive', results, {
+      live: {
+        ask: async () => {
+          const answer = answers.shift()
+          if (answer instanceof Error) throw answer
+          return answer
+        },
+      } as never,
+      pause: async () => {
+        pauses += 1
+      },
+    })
+    expect(pauses).toBe(2)
+    expect(sayBulk('archive', again)).toBe(
+      '2 tasks archived; 1 task not: bob: it was not done: the node went away before it',
+    )
+    expect(undoBulk('archive', again)?.items.map(one => one.interaction_id)).toEqual([idOf(1), idOf(2)])
+  })
+
+  test.each<[BulkName, object, boolean]>([
+    ['approve', { state: 'pending' }, false],
+    ['approve', { state: 'open' }, true],
+    ['approve', { state: 'declined' }, false],
+    ['approve', { side: 'sent', payment: price() }, false],
+    ['approve', { side: 'sent', payment: price({ state: 'held' }) }, true],
+    ['approve', { side: 'sent', payment: price({ state: 'refused' }) }, false],
+    ['decline', { state: 'pending' }, false],
+    ['decline', { state: 'declined' }, true],
+    ['unarchive', { archived: true }, false],
+    ['unarchive', {}, true],
+  ])('are seen to be done with: %s, %o is %s', (name, more, isDone) =>
+    expect(isDoneWith(name, item(1, more))).toBe(isDone),
+  )
 
   test('are archived and put back by one operation, the one or the other way', async () => {
     for (const name of ['archive', 'unarchive'] as const) {

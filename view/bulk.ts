@@ -4,6 +4,7 @@ import { present } from '../protocol/encoding/present.ts'
 import { allows } from './allowed.ts'
 import { approvalOf } from './approvals.ts'
 import { cleanLine } from './clean.ts'
+import { NodeGone } from './node-client.ts'
 import { peerName, sayCredits } from './sentences.ts'
 import type { Order, Question } from './settings/field.ts'
 import { order } from './settings/setting.ts'
@@ -16,7 +17,12 @@ export type Bulk = {
   readonly label: string
   readonly items: readonly InteractionSummary[]
 }
-export type BulkResult = { readonly item: InteractionSummary; readonly fault?: string }
+/** `isUnknown`: the node did not answer, so that it may have been done. */
+export type BulkResult = {
+  readonly item: InteractionSummary
+  readonly fault?: string
+  readonly isUnknown?: true
+}
 
 type Way = {
   readonly label: string
@@ -25,6 +31,8 @@ type Way = {
   readonly asks: (many: string) => string
   readonly means: string
   readonly done: string
+  /** Whether it was done with a task, as the node has it now. */
+  readonly isDone: (item: InteractionSummary) => boolean
   /** The other way round, for those with which it was done. */
   readonly undo?: BulkName
 }
@@ -40,6 +48,9 @@ const isPlain = (view: View, item: InteractionSummary): boolean => {
 const waits = ({ side, state, payment }: InteractionSummary): boolean =>
   (side === 'received' && state === 'pending') || payment?.state === 'open'
 
+const UNTAKEN: readonly string[] = ['pending', 'declined', 'cancelled', 'expired', 'failed']
+const UNPAID: readonly string[] = ['open', 'refused']
+
 const ways: Readonly<Record<BulkName, Way>> = {
   approve: {
     label: 'Approve',
@@ -48,6 +59,8 @@ const ways: Readonly<Record<BulkName, Way>> = {
     asks: many => `Approve ${many}?`,
     means: 'tasks of strangers are taken, and prices are paid',
     done: 'approved',
+    isDone: ({ side, state, payment }) =>
+      side === 'received' ? !UNTAKEN.includes(state) : !UNPAID.includes(payment?.state ?? 'open'),
   },
   decline: {
     label: 'Decline',
@@ -57,6 +70,7 @@ const ways: Readonly<Record<BulkName, Way>> = {
     asks: many => `Decline ${many}?`,
     means: 'they are told that it is declined; this cannot be taken back',
     done: 'declined',
+    isDone: ({ state }) => state === 'declined',
   },
   archive: {
     label: 'Archive',
@@ -65,6 +79,7 @@ const ways: Readonly<Record<BulkName, Way>> = {
     asks: many => `Archive ${many}?`,
     means: 'they leave the list; whatever happens in one brings it back, and u puts all of them back',
     done: 'archived',
+    isDone: ({ archived }) => archived === true,
     undo: 'unarchive',
   },
   unarchive: {
@@ -74,6 +89,7 @@ const ways: Readonly<Record<BulkName, Way>> = {
     asks: many => `Put ${many} back into the list?`,
     means: 'they stand in the list again',
     done: 'back in the list',
+    isDone: ({ archived }) => archived !== true,
     undo: 'archive',
   },
 }
@@ -123,7 +139,8 @@ export async function runBulk(
       await act(ways[name].order(view, item, reason))
       results.push({ item })
     } catch (error) {
-      results.push({ item, fault: error instanceof Error ? cleanLine(error.message, 200) : 'it failed' })
+      const fault = error instanceof Error ? cleanLine(error.message, 200) : 'it failed'
+      results.push({ item, fault, ...present({ isUnknown: error instanceof NodeGone || undefined }) })
     }
   }
   return results
@@ -131,12 +148,28 @@ export async function runBulk(
 
 /** What became of them: how many, and each that failed with its reason. */
 export function sayBulk(name: BulkName, results: readonly BulkResult[]): string {
-  const failed = results.flatMap(({ item, fault }) =>
-    fault === undefined ? [] : `${peerName(item)}: ${fault}`,
-  )
-  const done = `${many(results.length - failed.length)} ${ways[name].done}`
-  return failed.length === 0 ? done : `${done}; ${many(failed.length)} not: ${failed.join('; ')}`
+  const { done, failed, unknown } = sorted(results)
+  const faults = failed.map(({ item, fault }) => `${peerName(item)}: ${fault}`).join('; ')
+  return [
+    `${many(done.length)} ${ways[name].done}`,
+    ...(failed.length === 0 ? [] : [`${many(failed.length)} not: ${faults}`]),
+    ...(unknown.length === 0 ? [] : [`${many(unknown.length)} not known yet: ${NOT_KNOWN}`]),
+  ].join('; ')
 }
+
+const NOT_KNOWN = 'the node did not answer, and is asked once it does'
+
+/** Results by what is known of them. */
+export function sorted(results: readonly BulkResult[]): Record<'done' | 'failed' | 'unknown', BulkResult[]> {
+  const of = (what: boolean, unknown: boolean) =>
+    results.filter(
+      ({ fault, isUnknown }) => (fault === undefined) === what && (isUnknown === true) === unknown,
+    )
+  return { done: of(true, false), failed: of(false, false), unknown: of(false, true) }
+}
+
+/** Whether it was done with a task, as the node has it now. */
+export const isDoneWith = (name: BulkName, item: InteractionSummary): boolean => ways[name].isDone(item)
 
 /** What takes it back, with those with which it was done. */
 export function undoBulk(name: BulkName, results: readonly BulkResult[]): Bulk | undefined {

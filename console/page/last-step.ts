@@ -5,13 +5,20 @@ import { NOTHING_TO_UNDO, sayNoUndo } from '../../view/undo.ts'
 export class LastStep {
   #says: string | undefined
   #undo: (() => void) | undefined
+  #at = 0
   /** What is done next takes a step back. */
   #isBack = false
+
+  /** How many steps there were. */
+  get at(): number {
+    return this.#at
+  }
 
   /** Something was done; gives what is said of it. */
   did(says: string, undo?: () => void): string {
     this.#says = this.#isBack && undo === undefined ? undefined : says
     this.#undo = undo
+    this.#at += 1
     this.#isBack = false
     return undo === undefined ? says : `${says}; u undoes it`
   }
@@ -27,6 +34,7 @@ export class LastStep {
     if (undo === undefined) return this.#says === undefined ? NOTHING_TO_UNDO : sayNoUndo(this.#says)
     this.#undo = undefined
     this.#says = undefined
+    this.#at += 1
     this.#isBack = true
     undo()
     return undefined

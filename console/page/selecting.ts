@@ -1,6 +1,16 @@
 /** Several rows at once: what is selected, the bar of what can be done with them, and the question before it is done. */
 import { textBounds } from '../../view/bounds.ts'
-import { type Bulk, bulkQuestion, bulksOf, runBulk, sayBulk, undoBulk } from '../../view/bulk.ts'
+import {
+  type Bulk,
+  type BulkResult,
+  bulkQuestion,
+  bulksOf,
+  runBulk,
+  sayBulk,
+  sorted,
+  undoBulk,
+} from '../../view/bulk.ts'
+import { lookAgain } from '../../view/bulk-again.ts'
 import { peerName } from '../../view/sentences.ts'
 import type { App } from './app.ts'
 import { box, reasonField } from './dialog-box.ts'
@@ -92,16 +102,7 @@ type Asked = Extract<Dialog, { kind: 'bulk' }> & { fault?: string | undefined; b
 /** Asked once with all names; what failed is said by row, and stays selected. */
 export function bulkBox(app: App, dialog: Asked): Drawn {
   const { bulk, results } = dialog
-  const failed = results?.filter(({ fault }) => fault !== undefined) ?? []
-  if (results !== undefined)
-    return box(
-      app,
-      { title: sentence(sayBulk(bulk.name, results).split(';')[0] ?? ''), key: 'bulk' },
-      h('p', {}, 'These were not done, and stay selected:'),
-      facts(
-        failed.map(({ item, fault }) => [peerName(item), h('span', { dir: 'auto' }, fault ?? '')] as const),
-      ),
-    )
+  if (results !== undefined) return resultsBox(app, bulk, results)
   const question = bulkQuestion(bulk)
   const { given = '' } = dialog
   const isLong = isTooLong(given, textBounds.reason)
@@ -123,21 +124,61 @@ export function bulkBox(app: App, dialog: Asked): Drawn {
   )
 }
 
+function resultsBox(app: App, { name }: Bulk, results: readonly BulkResult[]): Drawn {
+  const { failed, unknown } = sorted(results)
+  const rows = (of: readonly BulkResult[]) =>
+    facts(of.map(({ item, fault = '' }) => [peerName(item), h('span', { dir: 'auto' }, fault)] as const))
+  return box(
+    app,
+    { title: sentence(sayBulk(name, results).split(';')[0] ?? ''), key: 'bulk' },
+    failed.length > 0 && h('p', {}, 'These were not done, and stay selected:'),
+    failed.length > 0 && rows(failed),
+    unknown.length > 0 &&
+      h('p', { role: 'status' }, 'Your node did not say whether it did these. It is asked once it answers:'),
+    unknown.length > 0 && rows(unknown),
+  )
+}
+
 async function doBulk(app: App, bulk: Bulk, reason: string): Promise<void> {
   const { dialog } = app.ui
   if (dialog?.busy === true) return
   if (dialog !== undefined) app.set({ dialog: { ...dialog, busy: true } })
   const results = await runBulk(bulk, { view: app.view, act: order => app.give(order), reason })
-  const failed = results.flatMap(({ item, fault }) => (fault === undefined ? [] : item.interaction_id))
-  const back = undoBulk(bulk.name, results)
+  const at = tell(app, bulk, results)
+  if (sorted(results).unknown.length === 0) return
+  const again = await lookAgain(bulk.name, results, { live: app.live, pause }).catch(() => undefined)
+  if (again !== undefined) tell(app, bulk, again, { results, at })
+}
+
+const AGAIN_MS = 1_000
+const pause = () => new Promise<void>(resolve => setTimeout(resolve, AGAIN_MS))
+
+type Before = { results: readonly BulkResult[]; at: number }
+
+/** Says what became of them: at first, and once more where the node did not answer before. Gives the step that it is. */
+function tell(app: App, bulk: Bulk, results: readonly BulkResult[], before?: Before): number {
+  const { done, failed, unknown } = sorted(results)
+  const left = [...failed, ...unknown].map(({ item }) => item.interaction_id)
+  const { dialog, selected } = app.ui
+  const isShown = dialog?.kind === 'bulk' && (before === undefined || dialog.results === before.results)
+  const isOver = left.length === 0
+  const settled = new Set(before?.results.map(({ item }) => item.interaction_id))
   app.set({
-    selected: new Set(failed),
-    dialog: failed.length === 0 || app.ui.dialog === undefined ? undefined : { kind: 'bulk', bulk, results },
+    selected: new Set(
+      before === undefined ? left : [...selected].filter(id => !settled.has(id) || left.includes(id)),
+    ),
+    ...(isShown && { dialog: isOver ? undefined : { kind: 'bulk', bulk, results } }),
   })
+  const back = undoBulk(bulk.name, results)
+  const says = sayBulk(bulk.name, results)
+  // something else was done meanwhile, and it is what u is about
+  const isLast = before === undefined || app.last.at === before.at
+  const isStep = isLast && done.length + unknown.length > 0
   app.say(
-    app.last.did(sayBulk(bulk.name, results), back && (() => void doBulk(app, back, ''))),
-    failed.length === 0 ? 'good' : 'warn',
+    isStep ? app.last.did(says, back && (() => void doBulk(app, back, ''))) : says,
+    isOver ? 'good' : 'warn',
   )
+  return app.last.at
 }
 
 /** One task without a question: u takes it back. */

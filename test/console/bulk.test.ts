@@ -57,6 +57,35 @@ describe.skipIf(noBrowser !== undefined)(`several tasks on the page${skipped}`, 
     await context.close()
   })
 
+  test('whose answers were lost are not known, and are counted as the node has them once it answers', async () => {
+    const { alice, bob } = world
+    const ids = [await delegated(bob, alice, 'one lost'), await delegated(bob, alice, 'other lost')]
+    const { page, context } = await openConsole(browser, `${world.url}#/inbox`)
+    for (const id of ids) await pick(page, id).check()
+    await bar(page).getByRole('button', { name: 'Archive 2' }).click()
+    await dialogOf(page).getByRole('heading', { name: 'Archive 2 tasks?' }).waitFor()
+    await page.route('**/console/call*', route => route.abort())
+    await page.keyboard.press('y')
+    await dialogOf(page).getByRole('heading', { name: '0 tasks archived' }).waitFor()
+    await dialogOf(page).getByText('Your node did not say whether it did these').waitFor()
+    expect(await dialogOf(page).getByText('These were not done').count()).toBe(0)
+    // the node had taken one of them
+    await alice.handlers.archive({ interaction_id: ids[0] ?? '', on: true }, never)
+    await page.unroute('**/console/call*')
+    await dialogOf(page).getByRole('heading', { name: '1 task archived' }).waitFor()
+    await dialogOf(page).getByText('These were not done, and stay selected:').waitFor()
+    await page
+      .getByRole('status')
+      .getByText(/^1 task archived; 1 task not: bob.*; u undoes it$/)
+      .waitFor()
+    await page.keyboard.press('Escape')
+    await bar(page).getByText('1 selected').waitFor()
+    await page.locator('#main').focus()
+    await page.keyboard.press('u')
+    for (const id of ids) await row(page, id).waitFor()
+    await context.close()
+  })
+
   test('of strangers are taken together, and declined together with a reason', async () => {
     const { alice, lab } = world
     // one stranger has only a share of the first contacts that a hub takes for a recipient
