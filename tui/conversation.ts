@@ -15,6 +15,8 @@ import {
   saySending,
   sayState,
   type Tone,
+  type WayOut,
+  wayOut,
 } from '../view/sentences.ts'
 import type { Thread, View } from '../view/state.ts'
 import { fitted, type Line, lineWidth, type Segment, spread, widthOf, wrapped } from './cells.ts'
@@ -109,7 +111,12 @@ function bodyLines(view: View, id: string, { width, now }: { width: number; now:
       body.hits.push(body.lines.length)
       return markedLine(line, words, body.hits.length - 1 === look.hit)
     }
-    const { head, texts, rest } = turnLines(turn, thread, { width, now, limit: limitOf(look) })
+    const { head, texts, rest } = turnLines(turn, thread, {
+      width,
+      now,
+      way: wayOut(view),
+      limit: limitOf(look),
+    })
     body.lines.push(head)
     for (const line of texts) body.lines.push(found(line))
     body.lines.push(...rest)
@@ -166,10 +173,10 @@ function goesOn(turn: Turn, limit: number): string | undefined {
 }
 
 type Drawn = { head: Line; texts: Line[]; rest: Line[] }
-type How = { width: number; now: number; limit: number }
+type How = { width: number; now: number; way: WayOut; limit: number }
 
-function turnLines(turn: Turn, thread: Thread, { width, now, limit }: How): Drawn {
-  const facts = messageFacts(turn, thread, now)
+function turnLines(turn: Turn, thread: Thread, { width, now, way, limit }: How): Drawn {
+  const facts = messageFacts(turn, thread, { now, way })
   const bar: Segment = { text: turn.mine ? ' ▌ ' : ' │ ', tone: turn.mine ? 'wait' : 'quiet' }
   const head: Line = [
     { text: turn.mine ? ' ▌ ' : ' │ ', tone: turn.mine ? 'wait' : 'quiet' },

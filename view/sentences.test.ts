@@ -1,11 +1,21 @@
 /** What a message is: sealed, signed, by whom, delivered. */
 import { describe, expect, test } from 'vitest'
+import type { Delivery } from '../protocol/control/shapes.ts'
 import { interactionStates } from '../protocol/control/shapes.ts'
-import { messageFacts, sayDelivery, sayPayment, sayReceipt, sayState, sayTerms } from './sentences.ts'
-import { NOW, threadOf, turn } from './testing.ts'
+import {
+  messageFacts,
+  sayDelivery,
+  sayPayment,
+  sayReceipt,
+  sayState,
+  sayTerms,
+  type WayOut,
+  wayOut,
+} from './sentences.ts'
+import { NOW, statusOf, threadOf, turn } from './testing.ts'
 
 const facts = (given: Parameters<typeof turn>[1], thread: Parameters<typeof threadOf>[1] = {}) =>
-  messageFacts(turn(1, given), threadOf(1, thread), NOW)
+  messageFacts(turn(1, given), threadOf(1, thread), { now: NOW })
 
 describe('a message', () => {
   test('of the other side is sealed and signed by it', () => {
@@ -51,11 +61,33 @@ describe('a delivery', () => {
       'waits on this machine: hub down; next try in 12s',
     ],
     [{ state: 'queued' }, 'waits on this machine'],
+    [{ state: 'queued', next_try_at: NOW - 60_000 }, 'waits on this machine; trying now'],
     [{ state: 'at_hub' }, 'at the hub; bob has not confirmed it yet'],
     [{ state: 'delivered' }, "delivered: bob's node confirmed it"],
     [{ state: 'failed', reason: 'too large' }, 'not delivered: too large'],
     [{ state: 'unknown' }, 'no proof that it arrived'],
-  ] as const)('%o', (delivery, says) => expect(sayDelivery(delivery, 'bob', NOW).says).toBe(says))
+  ] as const)('%o', (delivery, says) => expect(sayDelivery(delivery, 'bob', { now: NOW }).says).toBe(says))
+
+  test('is not said to be tried while the hub or the node is away', () => {
+    const due = { state: 'queued', next_try_at: NOW - 60_000 } as const
+    const says = (delivery: Delivery, way: WayOut) => sayDelivery(delivery, 'bob', { now: NOW, way }).says
+    expect(says(due, 'hub_away')).toBe(
+      'waits on this machine; the hub did not answer, and is tried every few seconds',
+    )
+    expect(says({ ...due, next_try_at: NOW + 5_000 }, 'hub_away')).toBe(
+      'waits on this machine; next try in 5s',
+    )
+    for (const next_try_at of [NOW - 60_000, NOW + 60_000])
+      expect(says({ ...due, next_try_at }, 'node_away')).toBe(
+        'waits on this machine; nothing is tried while the node is away',
+      )
+    const live = { state: 'live' } as const
+    expect(wayOut({ status: statusOf(), connection: live })).toBe('open')
+    const offline = { ...statusOf().hub, state: 'offline' } as never
+    expect(wayOut({ status: statusOf({ hub: offline }), connection: live })).toBe('hub_away')
+    const lost = { state: 'lost', says: 'gone', since: 0, retryAt: 0 } as const
+    expect(wayOut({ status: statusOf({ hub: offline }), connection: lost })).toBe('node_away')
+  })
 })
 
 test('every state has a word and a mark', () => {

@@ -2,7 +2,7 @@
 import type { Delivery, InteractionState, InteractionSummary, Turn } from '../protocol/control/shapes.ts'
 import { clock, size, span } from './ages.ts'
 import { cleanLine } from './clean.ts'
-import type { Thread } from './state.ts'
+import type { Thread, View } from './state.ts'
 
 /** How much a reader should care; the screens give each a colour and, without colours, a form. */
 export type Tone = 'plain' | 'quiet' | 'good' | 'wait' | 'warn' | 'bad'
@@ -30,11 +30,11 @@ const STATES: Record<Exclude<InteractionState, 'pending'>, Said> = {
   expired: { word: 'unanswered', mark: '×', tone: 'bad' },
 }
 
-/** Who the other side is: petname, else the beginning of the AID. Names of the directory are never shown for it. */
 /** What a person is told before a task that had a price is delegated once more. */
 export const PAID_ANEW =
   'what was paid for this one is not paid again by itself: a price for the new one waits for your yes'
 
+/** Who the other side is: petname, else the beginning of the AID. Names of the directory are never shown for it. */
 export const peerName = (peer: { peer: string; peer_name: string | null }): string =>
   peer.peer_name === null || cleanLine(peer.peer_name) === ''
     ? shortAid(peer.peer)
@@ -42,13 +42,25 @@ export const peerName = (peer: { peer: string; peer_name: string | null }): stri
 
 export const shortAid = (aid: string): string => `${cleanLine(aid).slice(0, 10)}…`
 
+/** What keeps messages on this machine: nothing, a hub that does not answer, or a node that is not there. */
+export type WayOut = 'open' | 'hub_away' | 'node_away'
+
+export function wayOut({ status, connection }: Pick<View, 'status' | 'connection'>): WayOut {
+  if (connection.state === 'lost' || connection.state === 'stopped') return 'node_away'
+  return status?.hub?.state === 'offline' ? 'hub_away' : 'open'
+}
+
 /** Where an outgoing message is; always true, never a guess. */
-export function sayDelivery(delivery: Delivery, peer: string, now: number): { says: string; tone: Tone } {
+export function sayDelivery(
+  delivery: Delivery,
+  peer: string,
+  { now, way = 'open' }: { now: number; way?: WayOut },
+): { says: string; tone: Tone } {
   const why = delivery.reason === undefined ? '' : `: ${cleanLine(delivery.reason)}`
   switch (delivery.state) {
     case 'queued':
       if (delivery.held === true) return { says: 'held back on this machine, by you', tone: 'warn' }
-      return { says: `waits on this machine${why}${sayNext(delivery, now)}`, tone: 'wait' }
+      return { says: `waits on this machine${why}${sayNext(delivery, now, way)}`, tone: 'wait' }
     case 'at_hub':
       return { says: `at the hub; ${peer} has not confirmed it yet`, tone: 'wait' }
     case 'delivered':
@@ -68,9 +80,12 @@ export function saySending({ sent, total }: { sent: number; total: number }): st
 export const percent = (part: number, whole: number): string =>
   `${Math.min(100, Math.floor((100 * part) / whole))} %`
 
-function sayNext({ next_try_at: at }: Delivery, now: number): string {
+function sayNext({ next_try_at: at }: Delivery, now: number, way: WayOut): string {
   if (at === undefined) return ''
-  return at <= now ? '; trying now' : `; next try in ${span(at - now + 999)}`
+  if (way === 'node_away') return '; nothing is tried while the node is away'
+  if (at > now) return `; next try in ${span(at - now + 999)}`
+  // one message at a time looks for the hub, so that others are due and not tried
+  return way === 'hub_away' ? '; the hub did not answer, and is tried every few seconds' : '; trying now'
 }
 
 /** The delivery in one word and mark, for where a sentence has no room. */
@@ -97,7 +112,7 @@ export type MessageFacts = {
 export function messageFacts(
   turn: Turn,
   thread: Pick<Thread, 'sealed' | 'local' | 'peer' | 'peer_name'>,
-  now: number,
+  at: { now: number; way?: WayOut },
 ): MessageFacts {
   const peer = peerName(thread)
   const by = turn.mine ? 'you' : peer
@@ -107,16 +122,14 @@ export function messageFacts(
   const tone = !thread.sealed || turn.retired_key === true || gap !== '' ? 'warn' : 'quiet'
   return {
     who: turn.auto === true ? `${by}, by auto-reply` : by,
-    when: clock(turn.at, now),
+    when: clock(turn.at, at.now),
     what: sayKind(turn),
     proof:
       thread.local === true
         ? { says: 'over the A2A interface of this node', tone: 'quiet' }
         : { says: `${sealed} · ${signed}${gap}`, tone },
     delivery:
-      turn.delivery === undefined || thread.local === true
-        ? undefined
-        : sayDelivery(turn.delivery, peer, now),
+      turn.delivery === undefined || thread.local === true ? undefined : sayDelivery(turn.delivery, peer, at),
   }
 }
 

@@ -3,7 +3,7 @@ import { fileName } from '../../protocol/encoding/file-names.ts'
 import { size } from '../../view/ages.ts'
 import { cleanLine } from '../../view/clean.ts'
 import { firstNew } from '../../view/first-new.ts'
-import { messageFacts, peerName, sayPayment, saySending, sayState } from '../../view/sentences.ts'
+import { messageFacts, peerName, sayPayment, saySending, sayState, wayOut } from '../../view/sentences.ts'
 import type { Thread, ThreadHeld } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { composer } from './composer.ts'
@@ -155,14 +155,16 @@ const DRAWN_FOR_MS = 10_000
 function turnItem(app: App, thread: Thread, turn: Turn, now: number): Drawn {
   const held = drawn.get(turn)
   const shown = shownCharacters(app, thread.interaction_id, turn.n)
-  if (held?.thread === thread && held.shown === shown && now - held.at < DRAWN_FOR_MS) return held.item
+  // when it is tried next counts down
+  const isOld = turn.delivery?.state === 'queued' || now - (held?.at ?? 0) >= DRAWN_FOR_MS
+  if (held?.thread === thread && held.shown === shown && !isOld) return held.item
   const item = describeTurn(app, thread, turn, now)
   drawn.set(turn, { item, thread, shown, at: now })
   return item
 }
 
 function describeTurn(app: App, thread: Thread, turn: Turn, now: number): Drawn {
-  const told = messageFacts(turn, thread, now)
+  const told = messageFacts(turn, thread, { now, way: wayOut(app.view) })
   return h(
     'li',
     {
