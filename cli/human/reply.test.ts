@@ -119,7 +119,7 @@ test('a conversation is told turn by turn', () => {
       '    Two',
       '    lines',
       '',
-      '2. you, 2026-11-22T11:59:00Z (1 min ago), at hub',
+      '2. you, 2026-11-22T11:59:00Z (1 min ago), at the hub, not confirmed yet',
       '    Yes',
       '    [a.md, 7 bytes]',
       '',
@@ -127,11 +127,41 @@ test('a conversation is told turn by turn', () => {
   )
 })
 
+test('a task on its way says where it is, and a price that it is none', () => {
+  const sent = (more: object) => item('x'.repeat(22), { side: 'sent', preview: '', unread: 0, ...more })
+  const price = { receipt: { status: 'PAYMENT_REQUIRED' }, state: 'ended' }
+  const items = [
+    sent({ state: 'queued', delivery: { state: 'queued' } }),
+    sent({ state: 'queued', delivery: { state: 'at_hub' } }),
+    sent({ state: 'delivered', delivery: { state: 'delivered' } }),
+    sent({ ...price, payment: { state: 'open' } }),
+    sent({ ...price, payment: { state: 'open', paid_as: 'y' } }),
+    sent({ ...price, side: 'received' }),
+    sent({ state: 'ended', receipt: { status: 'UNVERIFIED' } }),
+  ]
+  const states = shown({ items }, 120)
+    .split('\n')
+    .map(line => line.slice(30, 46).trim())
+  expect(states.slice(1, -1)).toEqual([
+    'queued here',
+    'at the hub',
+    'delivered',
+    'price, to decide',
+    'price',
+    'price',
+    'ended',
+  ])
+  const given = shown({ interaction_id: 'x', state: 'queued', delivery: { state: 'queued' } })
+  expect(given).toContain('state           waits on this machine\n')
+  const mine = { n: 1, mine: true, from: AID, at: NOW, text: 'a', delivery: { state: 'at_hub' } }
+  expect(shown({ state: 'queued', turns: [mine] })).toContain('state  at the hub, not confirmed yet\n')
+})
+
 test('a turn without words is named by its kind, and one that waits says why', () => {
   const end = { n: 1, from: AID, mine: true, at: NOW, kind: 'accept_end', text: '', attachments: [] }
   const delivery = { state: 'queued', reason: 'hub unreachable, nothing listens there' }
   expect(shown({ turns: [{ ...end, delivery }] })).toMatch(
-    /^1\. you, \S+ \(now\), queued \(hub unreachable, nothing listens there\)\n {4}\(accept end\)\n$/,
+    /^1\. you, \S+ \(now\), waits on this machine \(hub unreachable, nothing listens there\)\n {4}\(accept end\)\n$/,
   )
 })
 

@@ -45,7 +45,10 @@ function ofRow(row: Row, page: Page): string[] {
   const values = members.filter(([name, value]) => !isPart(name, value))
   const parts = [
     pairs(
-      values.map(([name, value]) => [label(name), `${petnameOf(name, row)}${valueText(name, value, page)}`]),
+      values.map(([name, value]) => [
+        label(name),
+        `${petnameOf(name, row)}${ofState(name, row) ?? valueText(name, value, page)}`,
+      ]),
       page.columns,
     ),
     ...members.flatMap(([name, value]) =>
@@ -113,6 +116,8 @@ function scalarNames(rows: readonly Row[]): string[] {
 function cellText(name: string, row: Row, page: Page): string {
   const value = row[name]
   if (name === 'peer') return whoText(row)
+  const state = ofState(name, row, SHORT)
+  if (state !== undefined) return state
   if (typeof value === 'boolean') return value ? 'yes' : ''
   if (typeof value === 'number' && isTimeName(name)) return relative(value, page.now)
   const isBlank = isNothing(value) || isEmpty(value) || (value === 0 && name === 'unread')
@@ -140,8 +145,32 @@ function valueText(name: string, value: unknown, page: Page): string {
   return oneLine(String(value))
 }
 
+/** Where a message is. */
+const DELIVERIES: Readonly<Record<string, string>> = {
+  queued: 'waits on this machine',
+  at_hub: 'at the hub, not confirmed yet',
+  failed: 'not delivered',
+  unknown: 'no proof that it arrived',
+}
+/** The same in a column. */
+const SHORT: typeof DELIVERIES = { queued: 'queued here', at_hub: 'at the hub' }
 const deliveryText = ({ state, reason }: Row): string =>
-  `${label(String(state))}${isNothing(reason) ? '' : ` (${String(reason)})`}`
+  `${DELIVERIES[String(state)] ?? label(String(state))}${isNothing(reason) ? '' : ` (${String(reason)})`}`
+
+/** The state of a task where its name alone misleads: a task on its way, and a price, which is none. */
+function ofState(
+  name: string,
+  { state, delivery, turns, receipt, payment, side }: Row,
+  deliveries = DELIVERIES,
+): string | undefined {
+  if (name !== 'state') return undefined
+  if (isRow(receipt) && receipt['status'] === 'PAYMENT_REQUIRED') {
+    const { state: paid, paid_as } = isRow(payment) ? payment : {}
+    return side === 'sent' && paid === 'open' && paid_as === undefined ? 'price, to decide' : 'price'
+  }
+  const first = isRow(delivery) ? delivery : isList(turns) ? turns[0]?.['delivery'] : undefined
+  return state === 'queued' && isRow(first) ? deliveries[String(first['state'])] : undefined
+}
 
 /** One turn of a conversation: who, when and how it stands, then the words. */
 function turnText(turn: Row, page: Page): string[] {

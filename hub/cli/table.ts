@@ -113,7 +113,8 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
   },
   init: {
     usage: 'init',
-    summary: 'create identity and store without serving',
+    summary:
+      'create identity and store without serving; who may register is set by admission, and is closed at first',
     flags: placeFlags,
     positionals: 0,
     run: (_, flags) => init(configOf(flags)),
