@@ -100,9 +100,41 @@ describe('the lines', () => {
     )
   })
 
+  test.each(['words and more ', 'x', 'a line\n', '\u{1f469}\u200d\u{1f467} '])(
+    'of a megabyte of %j are those around the cursor',
+    line => {
+      const text = line.repeat(Math.ceil(1_000_000 / line.length))
+      for (const place of [9_001, 500_000, text.length - 9_001]) {
+        const given = { text, at: place + Number(isLow(text, place)) }
+        const { lines, row } = shown(given, 60)
+        // a screen of lines stands before the cursor, and one behind it
+        expect([row, lines.length - row].map(count => count > 20)).toEqual([true, true])
+        expect(lines.length).toBeLessThan(10_000)
+        const steps = [given.at - moveLine(given, 60, -1).at, moveLine(given, 60, 1).at - given.at]
+        expect(steps.map(step => step > 0 && step <= 200)).toEqual([true, true])
+      }
+      expect(shown({ text, at: 0 }, 60).row).toBe(0)
+      expect(moveLine({ text, at: 0 }, 60, -1).at).toBe(0)
+      expect(moveLine(bufferOf(text), 60, 1).at).toBe(text.length)
+    },
+  )
+
+  test('of a megabyte are found at once for each key', () => {
+    const long = bufferOf('word '.repeat(200_000))
+    const start = performance.now()
+    for (let n = 0; n < 5; n += 1) {
+      shown(insert(long, 'x'), 60)
+      steps['ctrl-w']!(long)
+    }
+    // measured whole, each of them took seconds
+    expect(performance.now() - start).toBeLessThan(5_000)
+  })
+
   test('are gone up and down by the cell', () => {
     expect(written(moveLine(buffer('abcd\nef|'), 20, -1))).toBe('ab|cd\nef')
     expect(written(moveLine(buffer('ab|cd\ne'), 20, 1))).toBe('abcd\ne|')
     expect(written(moveLine(buffer('a|b'), 20, -1))).toBe('|ab')
   })
 })
+
+const isLow = (text: string, at: number) => (text.charCodeAt(at) & 0xfc00) === 0xdc00

@@ -8,6 +8,8 @@ export type Buffer = { readonly text: string; readonly at: number; readonly befo
 export const emptyBuffer: Buffer = { text: '', at: 0 }
 export const bufferOf = (text: string): Buffer => ({ text, at: text.length })
 
+/** More than any terminal shows on either side of the cursor: only so much of a long text is measured for each key. */
+const AROUND = 4096
 /** A text longer than a message may be is not typed. */
 const TEXT_MAX = 1_500_000
 
@@ -36,8 +38,10 @@ const lineTo = (text: string, at: number): string => text.slice(Math.max(0, at -
 const lineStart = ({ text, at }: Buffer): number => text.lastIndexOf('\n', at - 1) + 1
 const lineEnd = ({ text, at }: Buffer): number =>
   text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at)
-const wordStart = ({ text, at }: Buffer): number => at - (/\S*\s*$/u.exec(text.slice(0, at))?.[0].length ?? 0)
-const wordEnd = ({ text, at }: Buffer): number => at + (/^\s*\S*/u.exec(text.slice(at))?.[0].length ?? 0)
+const wordStart = ({ text, at }: Buffer): number =>
+  at - (/\S*\s*$/u.exec(text.slice(Math.max(0, at - AROUND), at))?.[0].length ?? 0)
+const wordEnd = ({ text, at }: Buffer): number =>
+  at + (/^\s*\S*/u.exec(text.slice(at, at + AROUND))?.[0].length ?? 0)
 
 const without = (buffer: Buffer, from: number, to: number): Buffer =>
   from === to ? buffer : changed(buffer, buffer.text.slice(0, from) + buffer.text.slice(to), from)
@@ -69,25 +73,48 @@ export const steps: Readonly<Record<string, Step>> = {
 
 export type Shown = { readonly lines: readonly string[]; readonly row: number; readonly column: number }
 
-/** The lines of at most `width` cells in which a text stands, without what moves or hides, and the cell of the cursor. */
-export function shown({ text, at }: Buffer, width: number): Shown {
-  const { lines, spots } = spotsOf(text, width)
-  // what joins may have closed around the cursor
-  const { row, column } = spots.find(spot => spot.place >= at) ?? { row: 0, column: 0 }
+/**
+ * The lines of at most `width` cells in which a text stands, without what moves or hides, and the cell of the cursor; of a
+ * long text those around the cursor.
+ */
+export function shown(buffer: Buffer, width: number): Shown {
+  const { lines, row, column } = placed(buffer, width)
   return { lines, row, column }
 }
 
+type Placed = Shown & { readonly spots: readonly Spot[]; readonly from: number; readonly to: number }
+
+/** `from` and `to`: which part of the text the lines are of. */
+function placed({ text, at }: Buffer, width: number): Placed {
+  const from = startBefore(text, at)
+  const to = Math.min(text.length, at + AROUND)
+  const { lines, spots } = spotsOf(text.slice(from, to), width)
+  // what joins may have closed around the cursor
+  const { row, column } = spots.find(spot => spot.place >= at - from) ?? { row: 0, column: 0 }
+  return { lines, row, column, spots, from, to }
+}
+
+/** Where the lines begin that are measured: at the start of a line or, in a long one, at a place that moves seldom. */
+function startBefore(text: string, at: number): number {
+  if (at <= AROUND) return 0
+  const least = at - AROUND - (at % AROUND)
+  const start = text.indexOf('\n', least) + 1
+  if (start > 0 && start <= at - AROUND / 2) return start
+  return Math.max(0, least) + (isLowSurrogate(text, least) ? 1 : 0)
+}
+
+const isLowSurrogate = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xdc00
+
 /** The cursor a line up or down, as the lines are shown. */
 export function moveLine(buffer: Buffer, width: number, by: -1 | 1): Buffer {
-  const { lines, row, column } = shown(buffer, width)
+  const { lines, row, column, spots, from, to } = placed(buffer, width)
   const target = row + by
-  if (target < 0) return { ...buffer, at: 0 }
-  if (target >= lines.length) return { ...buffer, at: buffer.text.length }
-  const { spots } = spotsOf(buffer.text, width)
+  if (target < 0) return { ...buffer, at: from }
+  if (target >= lines.length) return { ...buffer, at: to }
   const near = spots
     .filter(spot => spot.row === target)
     .reduce((best, spot) => (Math.abs(spot.column - column) < Math.abs(best.column - column) ? spot : best))
-  return { ...buffer, at: near.place }
+  return { ...buffer, at: from + near.place }
 }
 
 type Spot = { place: number; row: number; column: number }

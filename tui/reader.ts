@@ -156,13 +156,18 @@ function contentOf(scene: Scene, width: number): string[] {
   ].filter(text => text !== '')
 }
 
+/** Of a long text its end is read out, which is written on. */
+const READ_MAX = 4_000
+
 /** What is being written, to whom, and what goes along. */
 function writtenOf({ view }: Scene, { target, buffer, files, isSending, fault }: Composer): string[] {
   const item = target.kind === 'reply' ? view.interactions.get(target.id) : undefined
   const to =
     target.kind === 'delegate' ? `New task for ${target.name}` : `Reply to ${item ? peerName(item) : 'them'}`
+  const left = Math.max(0, buffer.text.length - READ_MAX)
+  const before = left === 0 ? '' : `${left.toLocaleString('en')} characters, and then: `
   return [
-    `${to}. Writing: ${buffer.text === '' ? 'nothing yet' : buffer.text}`,
+    `${to}. Writing: ${before}${buffer.text === '' ? 'nothing yet' : buffer.text.slice(left)}`,
     ...files.map(file => `File: ${sayFile(file)}`),
     ...(fault === undefined ? [] : [`Not sent: ${fault}`]),
     ...(isSending ? ['Sending.'] : []),
