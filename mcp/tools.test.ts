@@ -121,6 +121,33 @@ describe('task_message', () => {
   })
 })
 
+describe('agents_find', () => {
+  const home = `A${'h'.repeat(43)}`
+  const bob = { aid: BOB, name: '', contact: 'bob', summary: '', caps: [], hub: home, home, quiet: false }
+
+  test('says at which other hub an agent lives', async () => {
+    const { asked, said } = await called(
+      'agents_find',
+      { query: BOB },
+      { find: () => ({ agents: [bob], searched: 'all_hubs' }) },
+    )
+    expect(asked).toEqual([{ name: 'find', given: { query: BOB, limit: 10, others: true } }])
+    expect(said).toMatchObject({ agents: [{ aid: BOB, contact: 'bob', home }] })
+    expect(said).not.toHaveProperty('note')
+  })
+
+  test('that found nobody says who was asked, and whether one of them did not answer', async () => {
+    const none = (more: object) =>
+      called('agents_find', { query: BOB }, { find: () => ({ agents: [], searched: 'all_hubs', ...more }) })
+    expect((await none({})).said).toEqual({ agents: [], note: expect.stringMatching(/^neither your hub/) })
+    expect((await none({ partial: true })).said).toEqual({
+      agents: [],
+      partial: true,
+      note: 'not found so far: one of the hubs did not answer; ask again later',
+    })
+  })
+})
+
 describe('task_delegate', () => {
   const sent = (more: object = {}) => ({ delegate: () => ({ interaction_id: ID, state: 'queued', ...more }) })
 

@@ -696,7 +696,7 @@ export const rooms: Record<string, Room> = {
   'cli/reply.ts': { purpose: 'a reply as people read it: times, and commands as they are called', uses: [] },
   'cli/human': {
     purpose: 'replies as people read them: tables, times, turns',
-    uses: ['protocol/encoding', 'cli/reply.ts'],
+    uses: ['protocol/encoding', 'protocol/control', 'cli/reply.ts'],
   },
   'cli/environment.ts': { purpose: 'variables of the environment that users set', uses: [] },
   'cli/output.ts': { purpose: 'standard output, and whether all of it arrived', uses: [] },

@@ -24,7 +24,7 @@ function scene() {
   let fault: Error | undefined
   const node = new ScriptedNode({
     interactions: () => ({ items: [item(1)] }),
-    find: () => ({ agents: [] }),
+    find: () => ({ agents: [], searched: 'own_hub' }),
     decline: () => ({ interaction_id: idOf(1), state: 'declined' }),
     archive: () => ({ interaction_id: idOf(1), archived: false }),
     message(input) {

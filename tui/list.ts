@@ -176,6 +176,7 @@ function agentLines(scene: Scene, width: number, height: number): Line[] {
         { text: `${cell(row.contact === undefined ? row.short : 'contact', SHORT)} `, tone: 'quiet' },
         { text: `${row.seen.padStart(AGE)} `, tone: 'quiet' },
         ...(model.drafts.has(row.id) ? [{ text: 'draft ', tone: 'warn' as const }] : []),
+        ...(row.elsewhere === undefined ? [] : [{ text: `${row.elsewhere}  `, tone: 'warn' as const }]),
         { text: row.summary === '' ? row.caps : `${row.summary}  ` },
         ...(row.summary === '' ? [] : [{ text: row.caps, tone: 'quiet' as const }]),
       ]

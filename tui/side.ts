@@ -5,7 +5,7 @@ import { cleanLine, cleanText } from '../view/clean.ts'
 import { screenFace, stillHere } from '../view/faces.ts'
 import { evidenceRows, headRows } from '../view/rows.ts'
 import { peerName, sayCredits } from '../view/sentences.ts'
-import type { View } from '../view/state.ts'
+import type { Agent, View } from '../view/state.ts'
 import { cell, fitted, type Line, wrapped } from './cells.ts'
 import { paneOf, type Scene } from './scene.ts'
 
@@ -44,21 +44,25 @@ export function agentPage({ model, view, now }: Scene, width: number, height: nu
     ...pairs(
       [
         ['address', cleanLine(agent.aid)],
-        ['hub', cleanLine(agent.hub, 120)],
+        ['home hub', cleanLine(agent.home ?? agent.hub, 120)],
         ['capabilities', agent.caps.map(cap => cleanLine(cap, 64)).join(', ')],
         ['says of itself', cleanText(agent.summary)],
-        ['registered', day(agent.registered_at, now)],
-        [
-          'last seen',
-          agent.last_seen === null
-            ? 'never'
-            : `${sayHour(agent.last_seen, now)}${agent.quiet ? ', quiet since' : ''}`,
-        ],
+        ...seenOf(agent, now),
       ],
       width,
     ),
   ]
   return filled(lines, width, height)
+}
+
+/** No hub is asked more of an agent that was found by its AID. */
+function seenOf({ registered_at, last_seen, quiet }: Agent, now: number): [string, string][] {
+  if (registered_at === null) return []
+  const seen = last_seen === null ? 'never' : `${sayHour(last_seen, now)}${quiet ? ', quiet since' : ''}`
+  return [
+    ['registered', day(registered_at, now)],
+    ['last seen', seen],
+  ]
 }
 
 /** Both heads: how far our chain goes, and how far each correspondent has signed that it saw it; then the record. */

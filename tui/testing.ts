@@ -157,7 +157,11 @@ const head = { chain_did: 'd', head_id: 'bafkrei3', length: 4, state: 'ACTIVE' }
 
 /** A node of which every screen has something to show. */
 export const fullView: View = [
-  reply('find', {}, { agents: [agent, { ...agent, aid: `A${'c'.repeat(43)}`, contact: 'carol' }] }),
+  reply(
+    'find',
+    {},
+    { agents: [agent, { ...agent, aid: `A${'c'.repeat(43)}`, contact: 'carol' }], searched: 'own_hub' },
+  ),
   reply('evidence', {}, { head, records: [3, 2, 1, 0].map(record) }),
   reply(
     'thread',

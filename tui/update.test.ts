@@ -426,12 +426,9 @@ test('an agent is handed a task with one key', () => {
     last_seen: null,
     quiet: false,
   }
-  const screen = new Screen(reduce(viewOf([]), reply('find', {}, { agents: [agent] }))).press(
-    '3',
-    'd',
-    '"do it"',
-    'enter',
-  )
+  const screen = new Screen(
+    reduce(viewOf([]), reply('find', {}, { agents: [agent], searched: 'own_hub' })),
+  ).press('3', 'd', '"do it"', 'enter')
   expect(screen.effects.at(-1)).toMatchObject({
     type: 'send',
     composer: { target: { kind: 'delegate', to: BOB }, buffer: { text: 'do it' } },
@@ -450,7 +447,9 @@ test('a contact that was added can be taken out again', () => {
     last_seen: null,
     quiet: false,
   }
-  const screen = new Screen(reduce(viewOf([]), reply('find', {}, { agents: [agent] }))).press('3', 'c')
+  const screen = new Screen(
+    reduce(viewOf([]), reply('find', {}, { agents: [agent], searched: 'own_hub' })),
+  ).press('3', 'c')
   expect(screen.text).toContain('name of the contact: Bob-Co')
   screen.press('enter')
   expect(acts(screen)).toMatchObject([

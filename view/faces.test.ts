@@ -1,5 +1,6 @@
 /** Every state has a face. */
 import { describe, expect, test } from 'vitest'
+import type { Searched } from '../protocol/control/found.ts'
 import { banners, screenFace } from './faces.ts'
 import { firstView } from './state.ts'
 import { item, NOW, statusOf, viewOf } from './testing.ts'
@@ -163,4 +164,32 @@ test('a node that is lost is tried again in whole seconds, and at once where tha
     'no node; trying again',
     'svc up',
   ])
+})
+
+describe('a search of the directory that found nobody', () => {
+  const faceOf = (query: string, answer: Partial<Searched>) => {
+    const searched: Searched = { searched: 'all_hubs', ...answer }
+    const agents = { query, found: [], loaded: true, loading: false, searched }
+    return screenFace({ ...firstView, agents }, 'agents', 0)
+  }
+  const AID = `A${'b'.repeat(43)}`
+
+  test('by words says whose agents were looked through', () => {
+    expect(faceOf('x', { searched: 'own_hub' })).toMatchObject({
+      says: 'nobody was found for "x" at your hub',
+      next: expect.stringContaining('AID of an agent of another hub'),
+    })
+  })
+
+  test('by an AID says nobody is there only where every hub answered, and else looks again', () => {
+    expect(faceOf(AID, {})).toMatchObject({
+      says: 'neither your hub nor a peer of it lists this AID',
+      help: { does: { words: '' } },
+    })
+    for (const why of ['partial', 'unusable'] as const)
+      expect(faceOf(AID, { [why]: true })).toMatchObject({
+        says: expect.stringContaining('not found so far: '),
+        help: { says: 'Look again', does: { words: AID } },
+      })
+  })
 })

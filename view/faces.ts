@@ -1,4 +1,5 @@
 /** The faces of every state: what a screen shows while it loads, when it is empty, and what is wrong with the node. */
+import { sayNobody } from '../protocol/control/found.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { size, span } from './ages.ts'
 import { cleanLine } from './clean.ts'
@@ -227,19 +228,7 @@ const EMPTY: Record<Screen, (view: View) => Face> = {
     next: 'find an agent and hand it a task',
     help: { says: 'Find an agent', does: { to: 'screen', screen: 'agents' } },
   }),
-  agents: ({ agents }) => ({
-    kind: 'empty',
-    tone: 'quiet',
-    says:
-      agents.query === ''
-        ? 'nobody is listed at this hub'
-        : `nobody was found for "${cleanLine(agents.query, 60)}"`,
-    next: 'search with other words, or for cap:<name>',
-    help:
-      agents.query === ''
-        ? { says: 'Look again', does: { to: 'find', words: '' } }
-        : { says: 'Show everybody', does: { to: 'find', words: '' } },
-  }),
+  agents: ({ agents }) => nobodyFace(agents),
   evidence: () => ({
     kind: 'empty',
     tone: 'quiet',
@@ -247,6 +236,29 @@ const EMPTY: Record<Screen, (view: View) => Face> = {
     help: { says: 'Find an agent', does: { to: 'screen', screen: 'agents' } },
   }),
   node: () => ({ kind: 'loading', tone: 'quiet', says: 'asking the node' }),
+}
+
+function nobodyFace({ query, searched }: View['agents']): Face {
+  const face = { kind: 'empty', tone: 'quiet' } as const
+  const again = (words: string): Help => ({ says: 'Look again', does: { to: 'find', words } })
+  if (query === '')
+    return {
+      ...face,
+      says: 'nobody is listed at this hub',
+      next: 'an agent of another hub is found by its AID',
+      help: again(''),
+    }
+  const words = cleanLine(query, 60)
+  const help: Help = { says: 'Show everybody', does: { to: 'find', words: '' } }
+  if (searched === undefined || searched.searched === 'own_hub')
+    return {
+      ...face,
+      says: `nobody was found for "${words}" at your hub`,
+      next: 'search with other words, for cap:<name>, or for the AID of an agent of another hub',
+      help,
+    }
+  const isOpen = searched.partial === true || searched.unusable === true
+  return { ...face, ...sayNobody(searched), help: isOpen ? again(query) : help }
 }
 
 /** What stands in the place of the rows: loading, refused, empty; undefined where there are rows, or were none asked for. */

@@ -141,7 +141,7 @@ describe('a view', () => {
       status: () => statusOf({ hub: { ...hub, state } }),
       find: () => {
         if (state === 'offline') throw new NodeRefused('hub_unreachable', 'hub unreachable')
-        return { agents: [] }
+        return { agents: [], searched: 'own_hub' }
       },
     })
     const { live, clock } = await following(node)

@@ -73,6 +73,8 @@ describe('agents', () => {
   test('of another question go at once, and an answer to an earlier one is passed over', () => {
     const found = next(firstView, asking('find', { query: 'x' }), find({ query: 'x' }, ['a']))
     expect(aids(next(found, asking('find', { query: 'x' })))).toEqual(['a'])
+    const none = reply('find', { query: 'x' }, { agents: [], searched: 'all_hubs', partial: true })
+    expect(next(found, none).agents).toMatchObject({ found: [], searched: { partial: true } })
     const other = next(found, asking('find', { capability: 'text.count' }))
     expect([aids(other), other.agents.query]).toEqual([[], 'cap:text.count'])
     expect(next(other, find({ query: 'x' }, ['a']))).toMatchObject({ agents: { loading: true, found: [] } })

@@ -288,7 +288,8 @@ function withAgents(view: View, { input, reply }: Extract<Replied, { name: 'find
   if (queryOf(input) !== view.agents.query) return view
   const before = input.cursor === undefined ? [] : view.agents.found
   const known = new Set(before.map(agent => agent.aid))
-  const found = [...before, ...reply.agents.filter(agent => !known.has(agent.aid))]
+  const { agents, ...searched } = reply
+  const found = [...before, ...agents.filter(agent => !known.has(agent.aid))]
   return {
     ...view,
     agents: {
@@ -297,6 +298,7 @@ function withAgents(view: View, { input, reply }: Extract<Replied, { name: 'find
       loaded: true,
       loading: false,
       nextCursor: reply.next_cursor,
+      searched,
       refusal: undefined,
     },
   }

@@ -168,7 +168,7 @@ test('an agent that gives itself the name of a contact is no contact', () => {
     last_seen: null,
     quiet: false,
   }
-  const view = viewAfter(reply('find', {}, { agents: [agent] }))
+  const view = viewAfter(reply('find', {}, { agents: [agent], searched: 'own_hub' }))
   expect(agentRows(view, NOW)).toMatchObject([
     { name: 'carol', contact: undefined, summary: 'a b', seen: 'never' },
   ])
@@ -207,4 +207,12 @@ test('a list that is narrowed loads until the node has said what fits', () => {
   const view = viewOf([item(1)])
   expect(listShown(view, 'received', {})).toBe(view.lists.received)
   expect(listShown(view, 'received', { filter: 'words' })).toEqual({ loaded: false, loading: true })
+})
+
+test('an agent of another hub says at which, and of one found by its AID nothing else is known', () => {
+  const home = `A${'h'.repeat(43)}`
+  const agent = { aid: BOB, name: '', contact: null, summary: '', caps: [], hub: `A${'o'.repeat(43)}`, home }
+  const unknown = { registered_at: null, last_seen: null, quiet: false }
+  const view = viewAfter(reply('find', {}, { agents: [{ ...agent, ...unknown }], searched: 'all_hubs' }))
+  expect(agentRows(view, NOW)).toMatchObject([{ elsewhere: 'at hub Ahhhhhhhhh…', seen: '' }])
 })

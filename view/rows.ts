@@ -200,7 +200,8 @@ export type AgentRow = {
   contact: string | undefined
   caps: string
   summary: string
-  hub: string
+  /** Where it lives, in short words, where that is another hub. */
+  elsewhere: string | undefined
   seen: string
   quiet: boolean
 }
@@ -219,10 +220,16 @@ function agentRow(agent: Agent, now: number): AgentRow {
     contact: agent.contact === null ? undefined : cleanLine(agent.contact, 64),
     caps: agent.caps.map(cap => cleanLine(cap, 64)).join(' '),
     summary: cleanLine(agent.summary, 240),
-    hub: cleanLine(agent.hub, 120),
-    seen: agent.last_seen === null ? 'never' : hourAge(agent.last_seen, now),
+    elsewhere: agent.home === undefined ? undefined : `at hub ${shortAid(agent.home)}`,
+    seen: seenAgo(agent, now),
     quiet: agent.quiet,
   }
+}
+
+/** Of an agent that was found by its AID no hub was asked more. */
+function seenAgo({ registered_at: registered, last_seen: seen }: Agent, now: number): string {
+  if (registered === null) return ''
+  return seen === null ? 'never' : hourAge(seen, now)
 }
 
 export type EvidenceRow = {

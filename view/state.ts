@@ -2,6 +2,7 @@
  * What both screens know, as one value that {@link reduce} in `reduce.ts` alone makes anew. Interactions of both
  * directions stand in one map by id; `order` of a list is the order in which the node gave them, and `rows.ts` sorts.
  */
+import type { Searched } from '../protocol/control/found.ts'
 import type { OperationReply } from '../protocol/control/operations.ts'
 import type { InteractionSummary, NodeStatus } from '../protocol/control/shapes.ts'
 
@@ -84,6 +85,8 @@ export type View = {
     loaded: boolean
     loading: boolean
     nextCursor?: string | undefined
+    /** Who was asked, and whether all of these answered. */
+    searched?: Searched | undefined
     refusal?: Refusal | undefined
   }
   contacts: readonly Contact[] | undefined

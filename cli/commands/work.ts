@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path'
 import type { ReplyOf, RequestOf } from '../../protocol/contract/route.ts'
+import { sayNobody } from '../../protocol/control/found.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { present } from '../../protocol/encoding/present.ts'
@@ -50,6 +51,10 @@ export const find = asks(async (control, input, io) => {
   const names = found.agents.map(({ name }) => name.toLowerCase())
   const isShared = names.some((name, place) => name !== '' && names.indexOf(name) < place)
   if (isShared) notice(io, 'names are not unique, and some of these are equal; the AID says who it is')
+  if (found.agents.length === 0 && io.human === undefined) {
+    const { says, next } = sayNobody(found)
+    notice(io, `${says}; ${next}`)
+  }
   return found
 })
 

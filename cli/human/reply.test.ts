@@ -268,3 +268,16 @@ test('the status of an answer in words says what it means, and any other is show
   expect(shown({ status: 'UNVERIFIED' })).toContain('answer in words, not checked by a program (UNVERIFIED)')
   expect(shown({ receipt: { status: 'OK' } })).toContain('OK')
 })
+
+test('agents that live at another hub say at which, and a search that found nobody says who was asked', () => {
+  const row = { name: 'bob', contact: null, aid: AID, caps: [], summary: '', hub: AID, quiet: false }
+  const found = { agents: [{ ...row, home: `A${'h'.repeat(43)}` }], searched: 'all_hubs' }
+  expect(shown(found)).toMatch(/at hub Ahhhhhhhhhhh…/)
+  expect(shown({ agents: [row], searched: 'own_hub' })).not.toMatch(/home|hub|searched/i)
+  const says = (more: object) => shown({ agents: [], searched: 'all_hubs', ...more })
+  expect(says({ partial: true })).toBe('not found so far: one of the hubs did not answer; ask again later\n')
+  expect(says({ unusable: true })).toContain('does not verify')
+  expect(says({})).toContain('neither your hub nor a peer of it lists this AID')
+  expect(says({ searched: 'own_hub' })).toContain('an agent of another hub is found by its AID')
+  expect(says({ searched: 'own_hub', next_cursor: 'c' })).toContain('nobody found on this page')
+})

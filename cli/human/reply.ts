@@ -1,5 +1,6 @@
 /** A reply as a person reads it: names and values, tables of its lists, conversations turn by turn. */
 
+import { type Searched, sayNobody } from '../../protocol/control/found.ts'
 import { shownText } from '../../protocol/encoding/plain-text.ts'
 import { isTimeName } from '../reply.ts'
 import { oneLine, withoutFormats, wrapped } from './cells.ts'
@@ -16,7 +17,7 @@ type Row = Readonly<Record<string, unknown>>
 /** What of the rows of a list is shown, in which order; of any other list everything that is one value. */
 const listColumns: Record<string, readonly string[]> = {
   items: ['interaction_id', 'peer', 'state', 'last_at', 'unread', 'rating', 'preview'],
-  agents: ['name', 'contact', 'aid', 'caps', 'summary'],
+  agents: ['name', 'contact', 'aid', 'home', 'caps', 'summary'],
   contacts: ['petname', 'aid', 'blocked', 'added_at'],
   identities: ['name', 'current', 'running', 'aid'],
   records: ['seq', 'timestamp', 'event_type', 'payload'],
@@ -52,7 +53,7 @@ function ofRow(row: Row, page: Page): string[] {
       page.columns,
     ),
     ...members.flatMap(([name, value]) =>
-      isPart(name, value) ? [partOf(name, value, pageOf(row, page))] : [],
+      isPart(name, value) ? [partOf(name, value, pageOf(row, page), row)] : [],
     ),
   ]
   return parts.filter(part => part.length > 0).flatMap((part, n) => (n === 0 ? part : ['', ...part]))
@@ -71,18 +72,29 @@ const isSentences = (value: unknown): value is string[] =>
 /** What this user calls the other side stands before its AID. */
 const petnameOf = (name: string, { peer_name: petname }: Row) =>
   name === 'peer' && typeof petname === 'string' ? `${oneLine(petname)} ` : ''
-const isSaid = (name: string, row: Row) => name === 'new_cursor' || (name === 'peer_name' && 'peer' in row)
+const isSaid = (name: string, row: Row) =>
+  name === 'new_cursor' ||
+  (name === 'peer_name' && 'peer' in row) ||
+  (ABOUT_SEARCH.includes(name) && isList(row['agents']))
+/** Said in words where nobody was found. */
+const ABOUT_SEARCH = ['searched', 'partial', 'unusable']
 
 /** What is inside names the other side as this row does. */
 const pageOf = ({ peer, peer_name: petname }: Row, page: Page): Page =>
   typeof petname === 'string' && petname !== '' ? { ...page, known: { aid: peer, petname } } : page
 
-function partOf(name: string, value: unknown, page: Page): string[] {
-  if (isList(value)) return value.length === 0 ? [`no ${label(name)}`] : ofList(name, value, page)
+function partOf(name: string, value: unknown, page: Page, row: Row): string[] {
+  if (isList(value)) return value.length === 0 ? [noneOf(name, row)] : ofList(name, value, page)
   if (isLines(name, value)) return [`${label(name)}:`, ...linesOf(value)]
   if (isSentences(value)) return [`${label(name)}:`, ...value.map(one => `  - ${oneLine(String(one))}`)]
   const inner = ofRow(value as Row, { ...page, columns: page.columns - 2 })
   return [`${label(name)}:`, ...inner.map(line => (line === '' ? '' : `  ${line}`))]
+}
+
+function noneOf(name: string, row: Row): string {
+  if (name !== 'agents' || row['searched'] === undefined) return `no ${label(name)}`
+  const { says, next } = sayNobody(row as Searched)
+  return `${says}; ${next}`
 }
 
 /** The lines as they are, also those that are wider than the terminal; indented, so that none passes for another member. */
@@ -118,6 +130,7 @@ function cellText(name: string, row: Row, page: Page): string {
   if (name === 'peer') return whoText(row)
   const state = ofState(name, row, SHORT)
   if (state !== undefined) return state
+  if (name === 'home') return typeof value === 'string' ? `at hub ${startOf(value)}` : ''
   if (typeof value === 'boolean') return value ? 'yes' : ''
   if (typeof value === 'number' && isTimeName(name)) return relative(value, page.now)
   const isBlank = isNothing(value) || isEmpty(value) || (value === 0 && name === 'unread')
@@ -127,8 +140,10 @@ function cellText(name: string, row: Row, page: Page): string {
 /** The petname of the other side, else the beginning of its AID. */
 function whoText({ peer, peer_name: petname }: Row): string {
   if (typeof petname === 'string' && petname !== '') return oneLine(petname)
-  return typeof peer === 'string' ? `${oneLine(peer).slice(0, AID_SHOWN)}…` : ''
+  return typeof peer === 'string' ? startOf(peer) : ''
 }
+
+const startOf = (aid: string): string => `${oneLine(aid).slice(0, AID_SHOWN)}…`
 
 /** Where a status as it is could be read as a verdict. */
 const STATUSES: Readonly<Record<string, string>> = {

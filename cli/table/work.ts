@@ -53,8 +53,8 @@ export const workCommands: readonly CommandRow[] = [
     group: 'work',
     needsDaemon: true,
     client: true,
-    summary: 'search the directory of the hub',
-    positionals: [may('query', 'text in name, summary or capabilities')],
+    summary: 'search the directory of the hub; an AID is looked up at its peers too',
+    positionals: [may('query', 'text in name, summary or capabilities; or an AID')],
     flags: [
       takes('--cap', 'ID', 'exact capability id; a,b means either, text.* the family'),
       takes('--limit', 'N', 'how many at most, 1 to 50'),

@@ -89,6 +89,7 @@ function agentItem(app: App, row: AgentRow): Drawn {
         { class: 'row-head' },
         h('bdi', { class: 'peer' }, row.contact ?? row.name),
         row.contact === undefined ? h('code', { class: 'soft' }, row.short) : chip('good', 'contact'),
+        row.elsewhere !== undefined && chip('warn', row.elsewhere),
         row.quiet && chip('quiet', 'quiet'),
         h('time', {}, row.seen),
       ),
@@ -174,9 +175,17 @@ function agentFacts(agent: Agent | undefined, now: number): (readonly [string, .
   return [
     ['Calls itself', h('bdi', {}, cleanLine(agent.name, 64) || 'nothing')],
     ['Capabilities', agent.caps.map(cap => cleanLine(cap, 64)).join(', ') || 'none named'],
-    ['Home hub', cleanLine(agent.hub, 120)],
-    ['Registered', day(agent.registered_at, now)],
-    ['Last seen', agent.last_seen === null ? 'never' : sayHour(agent.last_seen, now)],
+    ['Home hub', cleanLine(agent.home ?? agent.hub, 120)],
+    ...registrationFacts(agent, now),
+  ]
+}
+
+/** No hub is asked more of an agent that was found by its AID. */
+function registrationFacts({ registered_at, last_seen }: Agent, now: number): (readonly [string, string])[] {
+  if (registered_at === null) return []
+  return [
+    ['Registered', day(registered_at, now)],
+    ['Last seen', last_seen === null ? 'never' : sayHour(last_seen, now)],
   ]
 }
 

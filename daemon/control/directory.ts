@@ -1,6 +1,8 @@
 /** Agents of the hub's directory, as a search shows them and as suggestions for a name that is not a contact. */
+import type { OperationReply } from '../../protocol/control/operations.ts'
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { isAid } from '../../protocol/identity/aid.ts'
 import { cardPrices, verifyCard } from '../../protocol/identity/card.ts'
 import { sleep } from '../../protocol/timers.ts'
 import type { Carriers } from '../carrier/carrier.ts'
@@ -17,6 +19,9 @@ const SUGGESTED_MAX = 5
 /** How long a delegation waits to hear whether its recipient is listed. */
 const LISTED_WAIT_MS = 1_500
 const DAY_MS = 86_400_000
+
+type Asked = Parameters<Handlers['find']>[0]
+type Answered = OperationReply<'find'>
 
 type DirectoryParts = {
   store: Store
@@ -42,7 +47,14 @@ export class Directory {
     this.#now = now
   }
 
-  async find(hub: HubClient, given: Parameters<Handlers['find']>[0]) {
+  async find(hub: HubClient, given: Asked): Promise<Answered> {
+    const aid = given.query?.trim() ?? ''
+    if (given.capability === undefined && isAid(aid)) return await this.#findByAid(hub, aid, given)
+    return await this.#findByWords(hub, given)
+  }
+
+  /** The hub searches its own agents alone. */
+  async #findByWords(hub: HubClient, given: Asked): Promise<Answered> {
     const { query, capability, cursor, limit = FIND_LIMIT_DEFAULT } = given
     const q = query === '' ? undefined : query
     const listed = await hubAsked(this.#asker, signal =>
@@ -58,13 +70,42 @@ export class Directory {
         contact: this.#contacts.petnameOf(agent.aid),
         summary: agent.summary,
         caps: agent.caps,
-        hub: hub.identity.aid,
+        ...whereIs(hub, agent.home),
         registered_at: agent.registeredAtMs,
         last_seen: agent.lastSeenMs,
         quiet: agent.quiet,
       })),
+      searched: 'own_hub',
       ...present({ next_cursor: listed.next }),
     }
+  }
+
+  /** Through the buckets of the directory, in which the hub shows what its peers list, and learns nobody's name. */
+  async #findByAid(hub: HubClient, aid: string, { others }: Asked): Promise<Answered> {
+    const looked = await hubAsked(this.#asker, async () => {
+      const answer = await this.#carriers.find(aid, { fresh: true })
+      if (answer.outcome === 'not_known' && answer.error !== undefined) throw answer.error
+      return answer
+    })
+    if (looked.outcome !== 'found') {
+      const why = looked.outcome === 'not_known' ? looked.why : undefined
+      const partial = why === 'incomplete' || undefined
+      const unusable = why === 'unusable' || undefined
+      return { agents: [], searched: 'all_hubs', ...present({ partial, unusable }) }
+    }
+    const isShown = !looked.peer.log.deactivated && !(others === true && aid === this.#asker.identity.aid)
+    const agent = {
+      aid,
+      name: '',
+      contact: this.#contacts.petnameOf(aid),
+      summary: '',
+      caps: [],
+      ...whereIs(hub, looked.peer.log.home),
+      registered_at: null,
+      last_seen: null,
+      quiet: false,
+    }
+    return { agents: isShown ? [agent] : [], searched: 'all_hubs' }
   }
 
   /** As the agent signed them: what its hub made of the card counts for nothing. */
@@ -111,10 +152,16 @@ export class Directory {
         return `${shownLine(agent.name) || 'no name'} ${agent.aid} at ${hub.url}, ${days} days old: svc contact add ${agent.aid} ${name}`
       })
       return lines.length === 0
-        ? '; no agent in the directory has that name'
+        ? '; no agent of your hub has that name'
         : `; in the directory:\n${lines.join('\n')}`
     } catch {
       return `; the directory of ${hub.url} could not be asked`
     }
   }
 }
+
+/** The hub that lists an agent, and the one where it lives, where that is another. */
+const whereIs = ({ identity }: HubClient, home: string | undefined) => ({
+  hub: identity.aid,
+  ...present({ home: home === identity.aid ? undefined : home }),
+})

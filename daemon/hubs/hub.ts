@@ -107,6 +107,8 @@ export type ListedAgent = {
   name: string
   caps: string[]
   summary: string
+  /** What its key history, as the hub shows it, names as its home; not verified. */
+  home: string | undefined
   lastSeenMs: number | null
   registeredAtMs: number
   quiet: boolean

@@ -79,6 +79,7 @@ export const nodeOperations = {
     request: z.strictObject({}),
     reply: z.strictObject({ console_url: z.string(), expires_at: millis }),
   }),
+  /** Words, or an AID, which is looked up at the peers of the hub too and names nobody to any of them. */
   find: operation('/find', {
     reads: true,
     request: z.strictObject({
@@ -88,7 +89,15 @@ export const nodeOperations = {
       others: z.boolean().optional(),
       ...paging,
     }),
-    reply: z.strictObject({ agents: z.array(foundAgent), next_cursor: z.string().optional() }),
+    reply: z.strictObject({
+      agents: z.array(foundAgent),
+      searched: z.enum(['own_hub', 'all_hubs']),
+      /** A peer of the hub did not answer: who is not found may be listed all the same. */
+      partial: z.literal(true).optional(),
+      /** What the directory holds of this AID does not verify. */
+      unusable: z.literal(true).optional(),
+      next_cursor: z.string().optional(),
+    }),
     codes: ['no_hub', 'hub_unreachable', 'hub_refused', 'hub_incompatible', 'identity_deactivated'],
   }),
   /** The prices that the card of an agent names at our hub, which learns who is asked about; none where it has no card. */

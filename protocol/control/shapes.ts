@@ -213,8 +213,12 @@ export const foundAgent = z.strictObject({
   contact: z.string().nullable(),
   summary: z.string(),
   caps: z.array(z.string()),
+  /** AID of the hub that lists it. */
   hub: z.string(),
-  registered_at: millis,
+  /** AID of the hub that its key history names, where that is another one. */
+  home: aidShape.optional(),
+  /** Null where it was found by its AID: no hub is asked for more of one agent. */
+  registered_at: millis.nullable(),
   last_seen: millis.nullable(),
   quiet: z.boolean(),
 })

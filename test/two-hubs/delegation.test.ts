@@ -61,6 +61,16 @@ afterAll(async () => {
   await third?.[Symbol.asyncDispose]()
 })
 
+test('an agent of the other hub is found by its AID, with the hub where it lives, and not by words', async () => {
+  const [first, second] = hubs as [Hub, Hub]
+  const found = { searched: 'all_hubs', agents: [{ aid: bob, hub: first.aid, home: second.aid }] }
+  expect(await alices('find', bob)).toMatchObject(found)
+  expect(await alices('find', 'bob')).toMatchObject({ searched: 'own_hub', agents: [] })
+  const { agents } = (await alices('find', 'alice')) as { agents: Reply[] }
+  expect(agents).toHaveLength(1)
+  expect(agents[0]).not.toHaveProperty('home')
+})
+
 test('a task and its file go from one hub to the other, the answer comes back, and both verify the receipt', async () => {
   const file = here.dir('numbers.txt')
   writeFileSync(file, '1234567890\n'.repeat(30_000))
@@ -131,6 +141,7 @@ test('while the hub of the recipient is down the thread names it, and the task a
     () => alices('thread', String(id)),
     reply => JSON.stringify(reply).includes(`the hub of the recipient, ${second.aid}, did not answer`),
   )
+  expect(await alices('find', bob)).toEqual({ agents: [], searched: 'all_hubs', partial: true })
   const shown = async () => ((await here.hub('peers', 'ls'))['peers'] as Reply[])[0]
   expect(await shown()).toMatchObject({ aid: second.aid, fault: { why: expect.stringContaining('listens') } })
 
@@ -145,6 +156,7 @@ test('while the hub of the recipient is down the thread names it, and the task a
     ({ state }) => state === 'delivered',
   )
   expect(states).not.toContain('failed')
+  expect(await alices('find', bob)).toMatchObject({ agents: [{ home: second.aid }] })
   const { items } = (await bobs('inbox')) as { items: { interaction_id: string }[] }
   expect(items.filter(({ interaction_id }) => interaction_id === id)).toHaveLength(1)
   expect(await shown()).toMatchObject({ answered_at: expect.any(String) })

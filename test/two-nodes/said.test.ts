@@ -41,6 +41,19 @@ test('find says that names are not unique where two are equal', async () => {
   expect(await svc('alice', 'find')).toMatchObject({ code: 0, err: expect.stringMatching(equal) })
 })
 
+test('find says where it found nobody, and whose agents it looked through', async () => {
+  const nobody = 'AWsi2Pqf59Kzi3iYZVthg8j0vdQ2GBhgkrg_hcEG5Mkg'
+  const words = await svc('alice', 'find', 'no such words')
+  expect(words).toMatchObject({
+    code: 0,
+    err: expect.stringMatching(/^svc: nobody found at your hub; search/),
+  })
+  const { out, err } = await svc('alice', 'find', nobody)
+  expect(JSON.parse(out)).toEqual({ agents: [], searched: 'all_hubs' })
+  expect(err).toMatch(/^svc: neither your hub nor a peer of it lists this AID; check it/)
+  expect(await svc('alice', 'find', nobody, '--human')).toMatchObject({ err: '' })
+})
+
 test('a node that serves no capability is told where they come from', async () => {
   expect((await svc('alice', 'capability', 'ls')).err).toMatch(
     /^svc: this node serves no capability; .*"modules" in its config\.json.*svc stop && svc up\n$/,

@@ -2,11 +2,18 @@
 
 import { Refused } from '../../../protocol/contract/client.ts'
 import { ACK_ITEMS_MAX, LIST_LIMIT_MAX } from '../../../protocol/contract/limits.ts'
-import { concat, fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
+import { concat, fromBase64url, Malformed, toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
-import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../../../protocol/identity/kel.ts'
+import {
+  decodeKel,
+  encodeKel,
+  KelInvalid,
+  type KeyEvent,
+  type VerifiedKel,
+} from '../../../protocol/identity/kel.ts'
+import { decodeKelLazily } from '../../../protocol/identity/kel-lazy.ts'
 import { ENVELOPE_TYPE, headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import {
@@ -269,6 +276,7 @@ export class Wire3Hub implements HubClient, SealedMail {
       name: agent.name,
       caps: agent.caps,
       summary: agent.summary,
+      home: homeOf(agent.kel),
       lastSeenMs: agent.lastSeen,
       registeredAtMs: agent.registered_at,
       quiet: agent.quiet,
@@ -342,6 +350,16 @@ function profileMembers(profile: Profile | undefined): Partial<Profile> {
   if (profile === undefined) return {}
   const { name, caps, summary, readme } = profile
   return { name, caps, summary, readme }
+}
+
+/** The home that the last event of a log names, as it was sent. */
+function homeOf(kel: string): string | undefined {
+  try {
+    return decodeKelLazily(fromBase64url(kel)).at(-1)?.body.witnesses[0]
+  } catch (error) {
+    if (error instanceof Malformed || error instanceof KelInvalid) return undefined
+    throw error
+  }
 }
 
 /** How narrow a bucket the hub serves, where it refused a narrower one. */
