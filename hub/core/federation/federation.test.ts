@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { toBase64url } from '../../../protocol/encoding/bytes.ts'
+import { compare, toBase64url, toHex } from '../../../protocol/encoding/bytes.ts'
 import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
 import { incept, rotate, type VerifiedKel } from '../../../protocol/identity/kel.ts'
+import { agent } from '../../../protocol/testing/agents.ts'
+import { TestTimers } from '../../../protocol/testing/timers.ts'
 import { agentOf, openCore, refusedWith, type TestCore } from '../../testing/core.ts'
 import { random } from '../../testing/hub.ts'
 import { type BucketAsked, Directory } from '../directory.ts'
@@ -9,6 +11,8 @@ import type { Mailboxes } from '../mailbox.ts'
 import { Refusal } from '../refusal.ts'
 import type { PeerBucket, PeerCalls, StatusAnswer } from './calls.ts'
 import { Federation } from './federation.ts'
+import { PeerBuckets } from './peer-buckets.ts'
+import type { Peer } from './peers.ts'
 
 const NOW_MS = 1_800_000_000_000
 const HERE = '192.0.2.1'
@@ -91,6 +95,101 @@ describe('a bucket', () => {
       toBase64url(Uint8Array.from({ length: 32 }, (_, i) => (i === 0 ? 0x7f : 0xff))),
     )
   })
+})
+
+describe('a peer that goes on and on', () => {
+  /** Hashes one after the other, right behind what was asked for. */
+  const dense = (count: number, afterH: Uint8Array = new Uint8Array(32)) => {
+    const start = BigInt(`0x${toHex(afterH)}`)
+    return Array.from({ length: count }, (_, n) =>
+      Uint8Array.from(Buffer.from((start + BigInt(n + 1)).toString(16).padStart(64, '0'), 'hex')),
+    )
+  }
+  const spread = (count: number, afterH?: Uint8Array) =>
+    Array.from({ length: count }, (_, n) => h(0x10 + n)).filter(
+      one => afterH === undefined || compare(one, afterH) > 0,
+    )
+  /** Reads a bucket as a node does. */
+  async function read() {
+    const found: Uint8Array[] = []
+    let [afterH, isPartial]: [Uint8Array | undefined, boolean] = [undefined, false]
+    for (let pages = 1; ; pages++) {
+      const { entries, next, partial } = await federation.bucket({ ...whole, afterH }, HERE)
+      found.push(...entries.map(entry => entry.h))
+      isPartial ||= partial
+      if (next === undefined || pages === 64) return { found, pages, isPartial }
+      afterH = next
+    }
+  }
+  const other = agent('other').log
+  const own = { h: h(0xff), box: random(8) }
+  beforeEach(() => {
+    const [first] = core.context.peers.all
+    core.context.peers.replace([first as Peer, { aid: other.aid, url: 'https://other.example', log: other }])
+    core.context.store.bucket = async ({ afterH }) => ({
+      entries: afterH === undefined || compare(own.h, afterH) > 0 ? [own] : [],
+      more: false,
+    })
+  })
+
+  test.each([
+    ['one entry a page', 1, true, 8],
+    ['full pages', 256, true, 8],
+    ['as much as it may in one answer, each time anew', 4096, false, 8],
+    ['a few large entries, each time anew', 40, false, 20_000],
+  ])('hides neither agents of this hub nor those of others: %s', async (_, count, goesOn, bytes) => {
+    answers.bucket = async ({ aid }, { afterH }) => {
+      if (aid === other.aid) return page(spread(100, afterH))
+      const entries = dense(count, afterH).map(one => ({ h: one, box: new Uint8Array(bytes) }))
+      return { bitsMax: 0, entries, next: goesOn ? entries.at(-1)?.h : undefined }
+    }
+    const { found, pages, isPartial } = await read()
+    expect([pages <= 2, isPartial]).toEqual([true, true])
+    expect(found).toContainEqual(own.h)
+    for (const one of spread(100)) expect(found).toContainEqual(one)
+    expect(alerts).toEqual(['a peer lists more in a bucket than it told of'])
+  })
+
+  test('is read to its end where it told of so many agents', async () => {
+    const many = Array.from({ length: 4000 }, () => random(32)).toSorted(compare)
+    core.context.store.peerAgents = async () => 4000
+    answers.bucket = async ({ aid }, { afterH }) => {
+      if (aid === other.aid) return page([])
+      const left = many.filter(one => afterH === undefined || compare(one, afterH) > 0)
+      return page(left.slice(0, 256), { next: left.length > 256 ? left[255] : undefined })
+    }
+    const { found, pages, isPartial } = await read()
+    expect([pages, isPartial, alerts]).toEqual([16, false, []])
+    for (const one of [...many, own.h]) expect(found).toContainEqual(one)
+  })
+})
+
+test('a peer that lets askers wait for nothing is not asked again for ten seconds, and then once more', async () => {
+  const timers = new TestTimers()
+  const context = { ...core.context, timers }
+  let asked = 0
+  const slow: PeerCalls['bucket'] = async () => {
+    asked += 1
+    await timers.pass(2000)
+    throw new Refusal('homeUnreachable')
+  }
+  const buckets = new PeerBuckets(context, { bucket: slow })
+  const [listed] = context.peers.all as [Peer]
+  for (let n = 0; n < 5; n++) expect(await buckets.page(listed, whole)).toBeUndefined()
+  expect(asked).toBe(1)
+  await timers.pass(10_000)
+  await buckets.page(listed, whole)
+  expect(asked).toBe(2)
+})
+
+test('a peer that refuses at once is asked each time', async () => {
+  let asked = 0
+  answers.bucket = async () => {
+    asked += 1
+    throw new Refusal('homeUnreachable')
+  }
+  for (let n = 0; n < 3; n++) await federation.bucket(whole, HERE)
+  expect(asked).toBe(3)
 })
 
 describe('states of envelopes', () => {

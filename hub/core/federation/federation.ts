@@ -1,20 +1,15 @@
 /** What this hub asks of its peers beside handing mail on, and how it counts what they ask. */
-import { compare } from '../../../protocol/encoding/bytes.ts'
-import { bucketPrefixText, bucketRange, parseBucketPrefix } from '../../../protocol/identity/directory.ts'
 import { compareKel } from '../../../protocol/identity/kel.ts'
 import type { HubContext } from '../context.ts'
 import type { BucketAnswer, BucketAsked, Directory } from '../directory.ts'
 import type { Mailboxes } from '../mailbox.ts'
 import type { Buckets } from '../ports/rates.ts'
 import { Refusal } from '../refusal.ts'
-import type { PeerBucket, PeerCalls, StatusAnswer, StatusItem } from './calls.ts'
-import { type BucketPage, mergePages } from './merged-bucket.ts'
+import type { PeerCalls, StatusAnswer, StatusItem } from './calls.ts'
+import { mergePages } from './merged-bucket.ts'
+import { PeerBuckets } from './peer-buckets.ts'
 import type { Peer } from './peers.ts'
 
-/** Nobody waits longer for what a peer lists. */
-const BUCKET_WAIT_MS = 2000
-const ENTRIES_OF_PEER_MAX = 4096
-const HASH_BYTES = 32
 /** A signature under a key that nobody knows makes this hub ask, and not more often. */
 const ASKED_EVERY_MS = 10_000
 
@@ -24,14 +19,14 @@ export class Federation {
   readonly #context: HubContext
   readonly #parts: FederationParts
   readonly #rates: Buckets
-  /** How many bits each peer serves, as it said last. */
-  readonly #bits = new Map<string, number>()
+  readonly #buckets: PeerBuckets
   /** When each peer was last asked for a newer key. */
   readonly #asked = new Map<string, number>()
 
   constructor(context: HubContext, parts: FederationParts) {
     this.#context = context
     this.#parts = parts
+    this.#buckets = new PeerBuckets(context, parts.calls)
     this.#rates = context.memory.rates.of('peers', context.limits.peerRate)
   }
 
@@ -79,7 +74,7 @@ export class Federation {
     const own = await this.#parts.directory.bucket(asked, address)
     const peers = this.#context.peers.all
     if (peers.length === 0) return { ...own, partial: false }
-    const pages = await Promise.all(peers.map(peer => this.#pageOf(peer, asked)))
+    const pages = await Promise.all(peers.map(peer => this.#buckets.page(peer, asked)))
     const answered = pages.filter(page => page !== undefined)
     const { entries, more } = mergePages([
       { entries: own.entries, more: own.next !== undefined },
@@ -92,54 +87,4 @@ export class Federation {
       partial: answered.length < pages.length,
     }
   }
-
-  /** A peer that serves wider buckets is asked for one of its own, of which the part that was asked for is taken. */
-  async #pageOf(peer: Peer, { prefix: text, bits, afterH }: BucketAsked): Promise<BucketPage | undefined> {
-    const prefix = parseBucketPrefix(text, bits)
-    const { first, last } = bucketRange(prefix, bits)
-    const served = Math.min(bits, this.#bits.get(peer.aid) ?? bits)
-    try {
-      const page = await this.#ask(peer, {
-        prefix: bucketPrefixText(first, served),
-        bits: served,
-        afterH: afterH ?? (served < bits ? before(first) : undefined),
-      })
-      this.#bits.set(peer.aid, page.bitsMax)
-      const entries = page.entries.filter(({ h }) => compare(h, first) >= 0 && compare(h, last) <= 0)
-      return { entries, more: page.next !== undefined && entries.length === page.entries.length }
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      // the next question goes by what it serves
-      if (error.code === 'bucketTooNarrow' && error.facts.maxBits !== undefined)
-        this.#bits.set(peer.aid, error.facts.maxBits)
-      return undefined
-    }
-  }
-
-  async #ask(peer: Peer, query: BucketAsked): Promise<PeerBucket> {
-    const page = await this.#parts.calls.bucket(peer, query, this.#context.timers.deadline(BUCKET_WAIT_MS))
-    if (!isInOrder(page, query.afterH)) throw new Refusal('homeUnreachable')
-    return page
-  }
-}
-
-/** What a peer says that is no page at all counts as no answer. */
-function isInOrder({ entries, next }: PeerBucket, afterH: Uint8Array | undefined): boolean {
-  const hashes = entries.map(({ h }) => h)
-  const rising = hashes.every((h, at) => {
-    const previous = hashes[at - 1] ?? afterH
-    return h.length === HASH_BYTES && (previous === undefined || compare(previous, h) < 0)
-  })
-  return rising && entries.length <= ENTRIES_OF_PEER_MAX && (next === undefined || entries.length > 0)
-}
-
-/** The hash just before one. */
-function before(h: Uint8Array): Uint8Array | undefined {
-  const previous = h.slice()
-  for (let at = previous.length - 1; at >= 0; at--) {
-    const byte = previous[at] as number
-    previous[at] = byte === 0 ? 0xff : byte - 1
-    if (byte !== 0) return previous
-  }
-  return undefined
 }
