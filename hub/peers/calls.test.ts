@@ -23,6 +23,7 @@ let alerts: Record<string, unknown>[]
 let now: number
 let peers: Peers
 let calls: SignedPeerCalls
+let identity: ConstructorParameters<typeof SignedPeerCalls>[0]['identity']
 beforeEach(async () => {
   ;[seen, answers, alerts, now] = [[], [], [], 1_800_000_000_000]
   server = createServer(async (request, response) => {
@@ -35,7 +36,7 @@ beforeEach(async () => {
   const seed = random(32)
   const log = incept({ seed, nextSeed: random(32), ts: now - 1000 })
   peer = { aid: log.aid, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, log }
-  const identity = { aid: log.aid, seq: 0, seed, kel: log, kelBytes: encodeKel(log.events) }
+  identity = { aid: log.aid, seq: 0, seed, kel: log, kelBytes: encodeKel(log.events) }
   const alert = (_: string, facts: Record<string, unknown>) => void alerts.push(facts)
   peers = new Peers()
   calls = new SignedPeerCalls({ identity, peers, now: () => now, timers: systemTimers, alert })
@@ -204,6 +205,25 @@ describe('a peer that gives no answer of this interface', () => {
     expect(seen.filter(({ path }) => path.includes('bucket'))).toEqual([])
     // it was not asked, so it is not at fault
     expect(peers.contact(peer.aid).fault).toBeUndefined()
+  })
+
+  test.each([
+    [1000, 10_020],
+    [1024 * 1024, 30_972],
+    [64 * 1024 * 1024, 120_000],
+  ])('has so long for an envelope as that takes: %i bytes, %i ms', async (size, ms) => {
+    const given: number[] = []
+    const deadline = (after: number) => {
+      given.push(after)
+      return AbortSignal.abort(new DOMException('over', 'TimeoutError'))
+    }
+    const timers = { ...systemTimers, deadline }
+    const late = new SignedPeerCalls({ identity, peers, now: () => now, timers, alert: () => undefined })
+    const pieces = async function* () {}
+    expect(await refusedWith(() => late.forward(peer, { accessBytes: random(4), size, pieces }))).toBe(
+      'homeUnreachable',
+    )
+    expect(given).toEqual([ms])
   })
 
   test('is away where its bucket holds what is no box', async () => {

@@ -47,8 +47,9 @@ import { openCall, send } from './open-call.ts'
 import { PeerBusy, Turns } from './turns.ts'
 
 const CALL_MS_MAX = 10_000
-/** An envelope of the largest size needs its time. */
+/** An envelope of a large size needs its time; a small one that waits so long holds up the others that go there. */
 const FORWARD_MS_MAX = 120_000
+const FORWARD_BYTES_PER_MS = 50
 /** A node that meets it again waits longer each time by itself. */
 const RETRY_MS = 10_000
 /** A peer that is away is told of once a minute. */
@@ -114,7 +115,7 @@ export class SignedPeerCalls implements PeerCalls {
         'Content-Type': row.raw,
         'Content-Length': String(size),
       },
-      signal: this.#outside.timers.deadline(FORWARD_MS_MAX),
+      signal: this.#outside.timers.deadline(forwardMs(size)),
     })
     return { status: reply.status, rid: fromBase64url(reply.rid), recipientQuiet: reply.recipient_quiet }
   }
@@ -294,6 +295,9 @@ export class SignedPeerCalls implements PeerCalls {
     alert('a peer gave no usable answer', { peer: peer.url, why })
   }
 }
+
+const forwardMs = (size: number): number =>
+  Math.min(FORWARD_MS_MAX, CALL_MS_MAX + Math.ceil(size / FORWARD_BYTES_PER_MS))
 
 const unreachable = (): Refusal => new Refusal('homeUnreachable', { retryAfterMs: RETRY_MS })
 
