@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { expiryOf } from '../maintenance.ts'
-import { dueEntries, heldSize, outboxSize } from '../store/outbox.ts'
+import { dueEntries } from '../store/outbox.ts'
+import { heldSize, outboxSize } from '../store/outbox-sizes.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 
 let world: TestWorld

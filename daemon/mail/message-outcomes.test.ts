@@ -1,7 +1,7 @@
 /** Every message ends, whatever hub and recipient do: delivered, failed with a reason, or unknown at its deadline. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { seeded } from '../../protocol/testing/agents.ts'
-import { outboxSize } from '../store/outbox.ts'
+import { outboxSize } from '../store/outbox-sizes.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith, type ScriptedHub } from '../testing/scripted-hub.ts'
 

@@ -93,9 +93,9 @@ export function receivingOf(ctx: Context): Receiving {
 }
 
 export function openOutbox(ctx: Context): Outbox {
-  const { hub, store, events, wakers, timings } = ctx
+  const { hub, store, peers, events, wakers, timings } = ctx
   const { attempts, queries } = mailParts(ctx)
-  const parts = { hub, store, events, attempts, queries, waker: wakers.outbox }
+  const parts = { hub, store, peers, events, attempts, queries, waker: wakers.outbox }
   return new Outbox(parts, ctx, timings.backoffFirstMs)
 }
 

@@ -2,11 +2,14 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../protocol/mail/dack.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
+import { agent } from '../../protocol/testing/agents.ts'
 import { deliveryView } from '../control/views.ts'
 import { HubStopped } from '../hubs/hub.ts'
+import type { PeerBook } from '../peers/peers.ts'
 import { sealedCarriers } from '../sealed/open.ts'
 import { counted } from '../store/counters.ts'
-import { ACCESS_REFUSED, outboxSize } from '../store/outbox.ts'
+import { ACCESS_REFUSED } from '../store/outbox.ts'
+import { outboxSize } from '../store/outbox-sizes.ts'
 import type { Interaction } from '../store/threads.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
@@ -142,6 +145,38 @@ describe('the running outbox', () => {
     for (const letGo of going) letGo()
     await outbox.stop()
     expect(alice.ctx.store.all("SELECT 1 FROM outbox WHERE state = 'queued'")).toEqual([])
+  })
+
+  test('a hub that does not answer ours takes one lane, and none from what goes elsewhere', async () => {
+    const carol = await world.node('carol')
+    await alice.send()
+    const elsewhere = Array.from({ length: 40 }, (_, n) => alice.delegate(carol, `elsewhere ${n}`).id)
+    const here = Array.from({ length: 4 }, (_, n) => alice.delegate(bob, `here ${n}`).id)
+    const going: string[] = []
+    const over = Promise.withResolvers<void>()
+    alice.hub.answers({
+      send: async ({ recipient }) => {
+        going.push(recipient)
+        await over.promise
+        throw refusedWith('home_unreachable', {}, HOUR_MS)
+      },
+    })
+    const home = agent('other hub').aid
+    const find: PeerBook['find'] = aid => {
+      const found = alice.ctx.peers.find(aid)
+      return aid === carol.aid ? ({ ...found, log: { home } } as ReturnType<PeerBook['find']>) : found
+    }
+    const outbox = openOutbox({
+      ...alice.ctx,
+      peers: Object.assign(Object.create(alice.ctx.peers), { find }),
+    })
+    outbox.start()
+    await expect.poll(() => going.length, { timeout: 10_000 }).toBe(5)
+    expect(going.toSorted()).toEqual([carol.aid, bob.aid, bob.aid, bob.aid, bob.aid].toSorted())
+    expect([elsewhere.length, here.length]).toEqual([40, 4])
+    const stopped = outbox.stop()
+    over.resolve()
+    await stopped
   })
 
   test('asks the hub one question at a time, and starts nothing at a hub that has stopped', async () => {

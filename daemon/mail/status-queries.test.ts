@@ -6,6 +6,7 @@ import { say } from '../tasks/conversation.ts'
 import { textMessage } from '../tasks/messages.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import type { Script } from '../testing/scripted-hub.ts'
+import { mailParts } from './open.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -40,6 +41,30 @@ function recorded(node: TestNode): { asked: Asked[]; credentialOf: Map<string, s
   node.hub.answers(script)
   return { asked, credentialOf }
 }
+
+test('a hub that does not answer holds up no question about what another one has', async () => {
+  const carol = await world.node('carol')
+  const asked: (string | undefined)[] = []
+  alice.hub.answers({
+    send: async ({ recipient }) => ({
+      rid: recipient,
+      duplicate: false,
+      ...(recipient === carol.aid && { viaHub: 'far' }),
+    }),
+    deliveryStates: (_, [item]) => {
+      asked.push(item?.viaHub)
+      return new Promise(() => undefined)
+    },
+  })
+  for (let n = 0; n < 3; n++) alice.delegate(carol)
+  alice.delegate(bob)
+  await alice.send()
+  world.pass(60_000)
+  const { queries } = mailParts(alice.ctx)
+  const questions = [1, 2, 3].map(() => queries.askWhatIsDue(alice.hub))
+  expect(questions.map(one => one !== undefined)).toEqual([true, true, false])
+  expect(asked.toSorted()).toEqual(['far', undefined])
+})
 
 describe('questions about deliveries', () => {
   test('of a busy hour link no two envelopes that their credentials do not link already', async () => {

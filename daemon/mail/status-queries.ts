@@ -12,6 +12,8 @@ import type { Settling } from './settling.ts'
 
 const STATUS_FIRST_MS = 10_000
 const STATUS_LAST_MS = 120_000
+/** Hubs that are asked side by side, through the own one. */
+const ASKED_MAX = 8
 
 /** 10 to 120 s apart and jittered, so that a hub cannot pair a pickup with the question about it. */
 export function statusPause(random: Machine['random'], asked: number): number {
@@ -24,16 +26,27 @@ type QueryParts = { store: Store; carriers: Carriers; fates: Fates; settling: Se
 export class StatusQueries {
   readonly #parts: QueryParts
   readonly #machine: Machine
+  /** Hubs of which an answer is awaited; null: the own one. */
+  readonly #awaited = new Set<string | null>()
 
   constructor(parts: QueryParts, machine: Machine) {
     this.#parts = parts
     this.#machine = machine
   }
 
-  /** Asks about messages of one recipient and one credential; undefined when it is time for none. */
+  /**
+   * Asks about messages of one recipient and one credential; undefined when it is time for none. Each hub that has some gets
+   * one question at a time, so that one which does not answer holds up no other.
+   */
   askWhatIsDue(hub: HubClient): Promise<void> | undefined {
-    const entries = entriesToAskAbout(this.#parts.store, this.#machine.now(), STATUS_ITEMS_MAX)
-    return entries.length === 0 ? undefined : this.#askAbout(hub, entries)
+    if (this.#awaited.size >= ASKED_MAX) return undefined
+    const now = this.#machine.now()
+    const entries = entriesToAskAbout(this.#parts.store, now, STATUS_ITEMS_MAX, [...this.#awaited])
+    const [first] = entries
+    if (first === undefined) return undefined
+    const { viaHub } = first
+    this.#awaited.add(viaHub)
+    return this.#askAbout(hub, entries).finally(() => this.#awaited.delete(viaHub))
   }
 
   async #askAbout(hub: HubClient, asked: OutboxEntry[]): Promise<void> {

@@ -3,18 +3,17 @@ import { kinds } from '../../protocol/mail/payload.ts'
 import { agent, seeded } from '../../protocol/testing/agents.ts'
 import { openStoreAt, type Store } from './open.ts'
 import {
-  atHubSize,
   dueEntries,
   entriesToAskAbout,
   hurryEntries,
   markAtHub,
   nextEntryAt,
   outboxEntry,
-  outboxSize,
   removeEntry,
   SESSION,
   sendAgainAt,
 } from './outbox.ts'
+import { atHubSize, outboxSize } from './outbox-sizes.ts'
 import { ownReason } from './reasons.ts'
 import { Threads } from './threads.ts'
 

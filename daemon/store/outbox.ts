@@ -8,7 +8,8 @@ import type { Store } from './open.ts'
 import type { Reason } from './reasons.ts'
 import { camelRow, camelRows } from './rows.ts'
 
-const DUE_MAX = 32
+/** Due messages that are read at a time. */
+export const DUE_MAX = 32
 /** Why a message waits: no capability of the recipient in stock was taken. */
 export const ACCESS_REFUSED =
   'the hub of the recipient refused the access that the recipient had given; it may have blocked this node: ask it; this goes once it lets this node in again'
@@ -158,16 +159,20 @@ export function isNumberInDoubt(store: Store, message: number): boolean {
   )
 }
 
-/** What is due, but no message before an earlier one of its interaction, nor one that overtook its task before that. */
-export function dueEntries(store: Store, now: number): OutboxEntry[] {
+/**
+ * What is due, but no message before an earlier one of its interaction, nor one that overtook its task before that; so many
+ * at most, without the first `behind`.
+ */
+export function dueEntries(store: Store, now: number, behind = 0): OutboxEntry[] {
   return camelRows(
     store.all(
       `SELECT * FROM outbox AS o WHERE state = 'queued' AND next_at <= ? AND waits_for IS NOT 'person' AND NOT EXISTS (
          SELECT 1 FROM outbox AS e WHERE e.interaction = o.interaction AND e.message < o.message AND e.state = 'queued')
          AND NOT (waits_for IS 'task' AND ${TASK_ON_ITS_WAY}) AND NOT ${NUMBER_IN_DOUBT} AND NOT ${BEHIND_DOUBTED}
-       ORDER BY next_at LIMIT ?`,
+       ORDER BY next_at LIMIT ? OFFSET ?`,
       now,
       DUE_MAX,
+      behind,
     ),
   )
 }
@@ -199,25 +204,6 @@ export function nextEntryAt(store: Store): number | undefined {
   return first?.at ?? undefined
 }
 
-/** Of those, how many a person holds back, with what stands behind them. */
-export function heldSize(store: Store): number {
-  const held = store.get<{ n: number }>(
-    `SELECT count(*) AS n FROM outbox AS o WHERE o.state = 'queued' AND EXISTS (
-       SELECT 1 FROM outbox AS e
-       WHERE e.interaction = o.interaction AND e.message <= o.message AND e.state = 'queued' AND e.waits_for = 'person')`,
-  )
-  return held?.n ?? 0
-}
-
-export function outboxSize(store: Store): number {
-  return store.get<{ n: number }>('SELECT count(*) AS n FROM outbox')?.n ?? 0
-}
-
-/** Of those, how many lie at a hub, and only their delivery is not known yet. */
-export function atHubSize(store: Store): number {
-  return store.get<{ n: number }>("SELECT count(*) AS n FROM outbox WHERE state = 'at_hub'")?.n ?? 0
-}
-
 /** Every message in the outbox, in the order in which they were made. */
 export function allEntries(store: Store): OutboxEntry[] {
   return camelRows(store.all('SELECT * FROM outbox ORDER BY message'))
@@ -230,12 +216,19 @@ export function overdueEntries(store: Store, now: number): OutboxEntry[] {
 
 /**
  * What lies at the hub and may be asked about in one question: that for which it is time, and what the hub can tie to
- * it already, because it went to the same recipient under the same credential.
+ * it already, because it went to the same recipient under the same credential. `without`: hubs that have them, null the own.
  */
-export function entriesToAskAbout(store: Store, now: number, max: number): OutboxEntry[] {
+export function entriesToAskAbout(
+  store: Store,
+  now: number,
+  max: number,
+  without: readonly (string | null)[] = [],
+): OutboxEntry[] {
   const due = store.get(
-    "SELECT * FROM outbox WHERE state = 'at_hub' AND next_at <= ? ORDER BY next_at, attempts LIMIT 1",
+    `SELECT * FROM outbox WHERE state = 'at_hub' AND next_at <= ?
+     AND ifnull(via_hub, '') NOT IN (SELECT value FROM json_each(?)) ORDER BY next_at, attempts LIMIT 1`,
     now,
+    JSON.stringify(without.map(via => via ?? '')),
   )
   if (due === undefined) return []
   const first = camelRow<OutboxEntry>(due)
