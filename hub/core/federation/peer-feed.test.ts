@@ -241,6 +241,13 @@ describe('what a peer tells', () => {
     expect([n, await read()]).toEqual([40, 40])
   })
 
+  test('without end, of which nothing holds, is read one page in 15 seconds', async () => {
+    answer = async (_, after) => ({ told: [told(after + 1, 1, 0), told(after + 2, 2, 0)], more: true })
+    await pass(60 * SECOND_MS)
+    expect(asked.length).toBeLessThanOrEqual(5)
+    expect(await read()).toBe(2 * asked.length)
+  })
+
   test('beyond what is kept of one peer is left, told once, and what it withdraws still goes', async () => {
     await feeds.stop()
     begin(2)

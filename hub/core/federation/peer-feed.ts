@@ -101,18 +101,18 @@ export class PeerFeed<Told extends { fedSeq: number }, Kept> {
     }
   }
 
-  /** Page by page for a while; whether the peer has more to tell. */
+  /** Page by page for a while; whether the peer has more to tell. A page of which nothing holds is the last for now. */
   async #read(peer: Peer, feed: Feed): Promise<boolean> {
     const { timers, peers } = this.#context
     const startedMs = timers.monotonic()
     for (;;) {
-      const more = await this.#readPage(peer, feed)
-      if (!more || this.#ended.signal.aborted || peers.find(peer.aid) === undefined) return false
+      const { more, held } = await this.#readPage(peer, feed)
+      if (!more || !held || this.#ended.signal.aborted || peers.find(peer.aid) === undefined) return false
       if (timers.monotonic() - startedMs >= READING_MS_MAX) return true
     }
   }
 
-  async #readPage(peer: Peer, feed: Feed): Promise<boolean> {
+  async #readPage(peer: Peer, feed: Feed): Promise<{ more: boolean; held: boolean }> {
     const { peers } = this.#context
     const { what } = this.#kind
     const after = await this.#kind.readTo(peer.aid)
@@ -131,7 +131,7 @@ export class PeerFeed<Told extends { fedSeq: number }, Kept> {
       this.#tell(peer, feed, `a peer tells ${what} that do not hold`, why, { dropped: feed.dropped })
     }
     if (stopped !== undefined) throw stopped
-    return page.more
+    return { more: page.more, held: items.length > 0 }
   }
 
   /** Those that hold, up to the first that cannot be judged now. */
