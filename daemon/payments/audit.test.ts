@@ -213,9 +213,10 @@ describe('by itself the node audits its hub', () => {
   })
 
   test('as far as it is new since the last time', async () => {
+    supply.issue(hubAid(), 1)
     world.pass(HOUR_MS)
     expect(await audited()).toBe(true)
-    day(2)
+    supply.issue(hubAid(), 1)
     world.pass(6 * HOUR_MS)
     expect(await audited()).toBe(true)
     expect(supply.asked).toEqual([3])

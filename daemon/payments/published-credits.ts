@@ -121,7 +121,7 @@ export class PublishedCredits {
     noteHubKeySeen(store, hub.identity.aid, hub.identity.log.seq, hubNow)
     const heads = seenHeads(store, hub.identity.aid)
     const witnessed = await askWitnesses(store, hub, signal)
-    const places = [...heads, ...witnessed.open.map(({ seq, headId }) => [seq, headId] as const)]
+    const places = [...heads.keys(), ...witnessed.open.map(({ seq }) => seq)]
     const kept = all ? undefined : this.#placeAt(hub.identity.aid, places)
     const own = all ? undefined : this.#identity.aid
     const reader = new SupplyReader(hub.identity.log, { own, ...(kept && { from: kept.place }) })
@@ -182,8 +182,6 @@ export class PublishedCredits {
     }
     reader.end()
     const { length, head } = reader.head
-    const seen = heads.get(told.headSeq)
-    if (seen !== undefined && cidText(seen) !== told.headId) throw shownBefore(seen, told.headSeq)
     if (told.headSeq !== length - 1 || told.headId !== cidText(head))
       throw new SupplyFault('the head that the hub names is not the last record', length)
     requireAsLong(reader.head, witnessed)
@@ -232,14 +230,12 @@ export class PublishedCredits {
     this.#heads.settle(hub, [seen.length - 1, seen.head])
   }
 
-  /** Where the last reading ended; undefined where a head before that was seen since, or another one there. */
-  #placeAt(hub: string, places: readonly (readonly [seq: number, id: Uint8Array])[]): Kept | undefined {
+  /** Where the last reading ended; undefined where a head before that was seen since. */
+  #placeAt(hub: string, places: readonly number[]): Kept | undefined {
     const kept = lastSupplyRead(this.#store, hub)
     if (kept === undefined) return undefined
     const { roots, ...place } = kept
-    const isBehind = places.some(
-      ([seq, id]) => seq < place.length && !(seq === place.length - 1 && equal(id, place.head)),
-    )
+    const isBehind = places.some(seq => seq < place.length)
     const tree =
       roots &&
       CompactRange.from(
@@ -266,11 +262,9 @@ function follow(tree: Tree, { head, place }: Pick<SupplyReader, 'head' | 'place'
 /** What was seen at a place of the chain still stands there. */
 function requireSeen({ length, head }: { length: number; head: Uint8Array }, heads: Reading['heads']): void {
   const seen = heads.get(length - 1)
-  if (seen !== undefined && !equal(seen, head)) throw shownBefore(seen, length - 1)
+  if (seen !== undefined && !equal(seen, head))
+    throw new SupplyFault(`the hub showed another one before, ${cidText(seen)}`, length - 1)
 }
-
-const shownBefore = (seen: Uint8Array, seq: number): SupplyFault =>
-  new SupplyFault(`the hub showed another one before, ${cidText(seen)}`, seq)
 
 /** What can't be true in what a hub published; a hub that does not answer says nothing about its credits. */
 async function faultIn(work: () => Promise<void>): Promise<string | undefined> {
