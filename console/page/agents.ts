@@ -15,8 +15,8 @@ import { type Drawn, h } from './h.ts'
 import { faceBlock } from './helping.ts'
 import { button, card, chip, counter, facts, field, isTooLong, sentence, typedIn } from './parts.ts'
 import { back } from './thread.ts'
-import { titles } from './ui.ts'
-import { stillComing } from './upload.ts'
+import { titles, withPath } from './ui.ts'
+import { pasting, stillComing } from './upload.ts'
 
 export function agentList(app: App, now: number): Drawn {
   const { agents } = app.view
@@ -280,6 +280,10 @@ function wordsFields(app: App, aid: string): Drawn {
         value: order.text,
         disabled: order.busy,
         oninput: event => app.setOrder(aid, { text: typedIn(event), fault: undefined }),
+        onpaste: pasting(app, aid, {
+          bound: textBounds.task,
+          take: path => app.setOrder(aid, { files: withPath(app.orderOf(aid), path) }),
+        }),
       }),
     ),
     counter(asTask(order.text), textBounds.task),

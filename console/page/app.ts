@@ -4,7 +4,7 @@ import type { OperationInput, OperationName } from '../../protocol/control/opera
 import { cleanLine } from '../../view/clean.ts'
 import { BOTH_STAND, bothDrafts, isSameDraft, type Written } from '../../view/drafts.ts'
 import type { Live } from '../../view/live.ts'
-import { NodeRefused } from '../../view/node-client.ts'
+import { NodeGone, NodeRefused } from '../../view/node-client.ts'
 import type { Screen } from '../../view/rows.ts'
 import { saySent, type Tone } from '../../view/sentences.ts'
 import type { Order as Given } from '../../view/settings/field.ts'
@@ -301,7 +301,7 @@ export class App {
       this.set({ dialog: undefined })
       this.say(this.last.did(says))
     } catch (error) {
-      this.set({ dialog: { ...dialog, busy: false, fault: this.last.failed(error, faultOf(error)) } })
+      this.set({ dialog: { ...dialog, ...this.#refused(error) } })
     }
   }
 
@@ -332,6 +332,11 @@ export class App {
     return names !== undefined
   }
 
+  #refused(error: unknown) {
+    const fault = this.last.failed(error, faultOf(error))
+    return { busy: false, fault, isGone: error instanceof NodeGone }
+  }
+
   async send(id: string): Promise<void> {
     const draft = this.draftOf(id)
     const attach = filesIn(draft)
@@ -349,7 +354,7 @@ export class App {
         warning ? 'warn' : 'good',
       )
     } catch (error) {
-      this.setDraft(id, { busy: false, fault: this.last.failed(error, faultOf(error)) })
+      this.setDraft(id, this.#refused(error))
       void this.#kept.lookAfter(error, id, draft)
     }
   }
@@ -370,7 +375,7 @@ export class App {
         warning === undefined ? 'good' : 'warn',
       )
     } catch (error) {
-      this.setOrder(aid, { busy: false, fault: this.last.failed(error, faultOf(error)) })
+      this.setOrder(aid, this.#refused(error))
       void this.#kept.lookAfter(error, aid, order)
     }
   }

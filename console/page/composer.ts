@@ -4,7 +4,8 @@ import type { App } from './app.ts'
 import { filesField } from './files-field.ts'
 import { type Drawn, h } from './h.ts'
 import { counter, isTooLong, typedIn } from './parts.ts'
-import { stillComing } from './upload.ts'
+import { withPath } from './ui.ts'
+import { pasting, stillComing } from './upload.ts'
 
 export function composer(app: App, id: string, peer: string): Drawn {
   const draft = app.draftOf(id)
@@ -31,6 +32,10 @@ export function composer(app: App, id: string, peer: string): Drawn {
       disabled: draft.busy,
       'aria-describedby': 'composer-hint',
       oninput: event => app.setDraft(id, { text: typedIn(event), fault: undefined }),
+      onpaste: pasting(app, id, {
+        bound: textBounds.message,
+        take: path => app.setDraft(id, { files: withPath(app.draftOf(id), path) }),
+      }),
     }),
     counter(draft.text, textBounds.message),
     filesField(app, {

@@ -3,6 +3,7 @@ import { Live } from '../../view/live.ts'
 import { agentList, agentPane } from './agents.ts'
 import { App } from './app.ts'
 import { openPage } from './boot.ts'
+import { comingBack } from './coming-back.ts'
 import { dialogBox } from './dialogs.ts'
 import { saveWith } from './download.ts'
 import { evidenceList, evidencePane, headsCard } from './evidence.ts'
@@ -49,8 +50,10 @@ function start(place: HTMLElement, { build, ...session }: Session & { build: str
   const files = { upload: uploadWith(peer), save: saveWith(peer) }
   const app = new App({ live, build, ...files }, () => draw(place, app))
   const tell = noticing(app)
+  const comeBack = comingBack(app)
   live.subscribe(() => {
     tell()
+    comeBack()
     draw(place, app)
     app.seeOpenThread()
   })

@@ -16,6 +16,8 @@ export type Draft = {
   key?: string | undefined
   /** Why it was not sent. */
   fault?: string | undefined
+  /** That is, because the node was away. */
+  isGone?: boolean
 }
 
 /** What a new task is besides its words. */
@@ -88,7 +90,7 @@ export type Ui = {
   find: { words: string; at: number; count: number } | undefined
   /** How much of long texts is shown, by task and turn. */
   parts: ReadonlyMap<string, number>
-  dialog: (Dialog & { fault?: string | undefined; busy?: boolean }) | undefined
+  dialog: (Dialog & { fault?: string | undefined; isGone?: boolean; busy?: boolean }) | undefined
   drafts: Map<string, Draft>
   orders: Map<string, Order>
   /** Files on their way to the node, by the draft that they are for. */

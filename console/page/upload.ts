@@ -3,6 +3,7 @@
 import { FILES_MAX } from '../../protocol/control/console.ts'
 import { fileName } from '../../protocol/encoding/file-names.ts'
 import { size } from '../../view/ages.ts'
+import { type Bound, measured } from '../../view/bounds.ts'
 import { NodeGone, NodeRefused } from '../../view/node-client.ts'
 import { percent } from '../../view/sentences.ts'
 import type { App } from './app.ts'
@@ -115,6 +116,22 @@ export async function giveAll(app: App, of: string, files: readonly File[], take
     else await give(app, of, file, take)
   }
 }
+
+const PASTED = 'pasted.txt'
+
+/**
+ * What is pasted and is longer than the field takes goes along as a file: a browser takes many seconds for each key in so
+ * long a text.
+ */
+export const pasting =
+  (app: App, of: string, { bound, take }: { bound: Bound; take: Take }) =>
+  (event: Event): void => {
+    const text = (event as ClipboardEvent).clipboardData?.getData('text/plain') ?? ''
+    if (measured(text, bound).fault === undefined) return
+    event.preventDefault()
+    app.say(`this is longer than one message takes; it goes along as the file ${PASTED}`, 'warn')
+    void giveAll(app, of, [new File([text], PASTED, { type: 'text/plain' })], take)
+  }
 
 /** Gives a file once more that the node has no more: as this page gave it, or as it is chosen now. */
 export async function giveAgain(app: App, of: string, path: string, way: { leave(): void; take: Take }) {

@@ -138,4 +138,29 @@ describe.skipIf(noBrowser !== undefined)(`uploads of the console${skipped}`, () 
     await page.locator('.turn.mine', { hasText: 'see the report' }).getByText('report.txt').waitFor()
     await context.close()
   })
+
+  test('what is pasted and is longer than a message goes along as a file', async () => {
+    const { page, context } = await open()
+    await writing(page).fill('see all of it: ')
+    const paste = (words: number) =>
+      writing(page).evaluate((field, words) => {
+        const clipboardData = new DataTransfer()
+        clipboardData.setData('text/plain', 'pasted words '.repeat(words))
+        const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true })
+        return field.dispatchEvent(event)
+      }, words)
+    // a short one is the browser's own affair
+    expect(await paste(3)).toBe(true)
+    expect(await paste(80_000)).toBe(false)
+    const given = page.getByRole('list', { name: 'Files to send' })
+    await given.getByText('pasted.txt').waitFor()
+    expect(await given.textContent()).toContain('1.0 MB')
+    await page
+      .getByRole('status')
+      .getByText('This is longer than one message takes; it goes along as the file pasted.txt')
+      .waitFor()
+    await writing(page).press('Control+Enter')
+    await page.locator('.turn.mine', { hasText: 'see all of it:' }).getByText('pasted.txt').waitFor()
+    await context.close()
+  })
 })
