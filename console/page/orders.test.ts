@@ -39,6 +39,7 @@ describe('a new task', () => {
 test('the same is sent under one key until something in it changes', () => {
   expect(newKey()).toMatch(/^[0-9a-f]{32}$/)
   expect([keyAfter({ busy: true }), keyAfter({ fault: 'x', key: 'k' }), keyAfter({})]).toEqual([{}, {}, {}])
+  expect(keyAfter({ busy: false, fault: 'the node is gone', isGone: true })).toEqual({})
   expect(keyAfter({ text: 'x', busy: false })).toEqual({ key: undefined })
   expect('key' in keyAfter({ text: 'x' })).toBe(true)
 })

@@ -2,7 +2,7 @@
 import { randomBytes } from '#crypto'
 import type { OperationInput } from '../../protocol/control/operations.ts'
 import { toHex } from '../../protocol/encoding/bytes.ts'
-import { filesIn, type Order } from './ui.ts'
+import { type Draft, filesIn, type Order } from './ui.ts'
 
 const KEY_BYTES = 16
 
@@ -18,9 +18,17 @@ export function inputOf(to: string, order: Order): OperationInput<'delegate'> {
 
 export const newKey = (): string => toHex(randomBytes(KEY_BYTES))
 
+/** Members of a draft that are about its sending, and no part of what is sent. */
+const OF_SENDING: Readonly<Record<Exclude<keyof Draft, 'text' | 'files'>, true>> = {
+  busy: true,
+  fault: true,
+  isGone: true,
+  key: true,
+}
+
 /** What a draft says changed, so that it is sent under another key. */
 export const keyAfter = (change: object): { key?: undefined } =>
-  Object.keys(change).every(name => ['busy', 'fault', 'key'].includes(name)) ? {} : { key: undefined }
+  Object.keys(change).every(name => name in OF_SENDING) ? {} : { key: undefined }
 
 class Unfit extends Error {}
 
