@@ -5,6 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Handlers } from '../../daemon/control/handlers.ts'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
+import { draftsIn } from '../../daemon/home/drafts.ts'
 import type { OperationName } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import type { NodeStatus } from '../../protocol/control/shapes.ts'
@@ -359,6 +360,7 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
     expect(await page.getByLabel('Write to bob').inputValue()).toBe('see the file')
     await page.getByLabel('Write to bob').fill('')
     await page.getByLabel('Files of the machine of the node').fill('')
+    await until('no draft is kept', () => draftsIn(`${world.lab.folder}/alice`).names().length === 0)
     await context.close()
   })
 
