@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
-import { encodeKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import { encodeKel, incept, rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { defaultLimits, type Limits } from '../core/limits.ts'
 import { type RunningHub, startHub } from '../serve.ts'
-import { callRoute, makeClock, type Target, TestAgent } from '../testing/hub.ts'
+import { callRoute, makeClock, random, type Target, TestAgent } from '../testing/hub.ts'
 import { sealedForStranger, sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
 import { nextReply, openSocket, requestHead } from '../testing/sockets.ts'
 import { openOperatorListener } from './listener.ts'
@@ -160,6 +160,20 @@ test('a peer is counted by its place in the list, and the operator reads how it 
       { aid: peer.hub.aid, fault: { why: expect.stringContaining('not a listed peer') } },
     ],
   })
+})
+
+test('a hub with as long a key history as there may be is listed', async () => {
+  const { directory } = await start(true)
+  let next = random(32)
+  let log = incept({ seed: random(32), nextSeed: next, ts: 1 })
+  while (log.events.length < 900) {
+    const after = random(32)
+    log = rotate(log, { seed: next, nextSeed: after, ts: log.events.length + 1 })
+    next = after
+  }
+  const add = { url: 'https://hub.example', kel: toBase64url(encodeKel(log.events)) }
+  const reply = await orderRunningHub(directory, { command: 'peers', add })
+  expect(reply).toMatchObject({ ok: true, result: { peers: [{ aid: log.aid, kel_seq: 899 }] } })
 })
 
 test('says that it is starting until the hub serves', async () => {

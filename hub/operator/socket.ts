@@ -7,6 +7,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
+import { KEL_BYTES_MAX } from '../../protocol/identity/kel.ts'
 import { StoreRefused } from '../store/port.ts'
 import { type OperatorContext, type Order, orderShape } from './order-shapes.ts'
 import { carryOut } from './orders.ts'
@@ -14,7 +15,8 @@ import { carryOut } from './orders.ts'
 const SOCKET_FILE = 'operator.sock'
 /** Longer paths do not fit into a socket address; on Linux they are reached through an open folder. */
 const SOCKET_PATH_BYTES_MAX = 100
-const ORDER_BYTES_MAX = 16 * 1024
+/** A whole key history of another hub, as base64url, and what stands beside it. */
+const ORDER_BYTES_MAX = 16 * 1024 + Math.ceil((KEL_BYTES_MAX * 4) / 3)
 /** A page of a listing; whoever holds the socket is the hub of this directory. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024
 const ANSWER_MS = 10_000
