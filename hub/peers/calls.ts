@@ -16,7 +16,7 @@ import { sign } from '../../protocol/crypto/engine.node.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { connectionFault, tlsFault } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { decodeKel, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
+import { decodeKel, type KeyEvent } from '../../protocol/identity/kel.ts'
 import { Authorization } from '../../protocol/proof/payment.ts'
 import { END_EXTENSION } from '../../protocol/proof/quote.ts'
 import type { Timers } from '../../protocol/timers.ts'
@@ -96,10 +96,10 @@ export class SignedPeerCalls implements PeerCalls {
     this.#outside = outside
   }
 
-  async log(peer: Peer): Promise<VerifiedKel> {
+  async log(peer: Peer): Promise<KeyEvent[]> {
     const signal = this.#outside.timers.deadline(CALL_MS_MAX)
     const { reply } = await openCall(wire3Routes.hubIdentity, peer.url, signal)
-    return verifyKel(decodeKel(fromBase64url(reply.kel)))
+    return decodeKel(fromBase64url(reply.kel))
   }
 
   async forward(peer: Peer, { accessBytes, size, pieces }: Forwarded): Promise<Sent> {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { encodeKel } from '../../protocol/identity/kel.ts'
+import { encodeKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { requestPrefix } from '../../protocol/wire3/signed-request.ts'
 import type { ByteSource } from '../core/envelope-body.ts'
@@ -18,8 +18,7 @@ type Names = 'hubKels' | 'fedForward' | 'fedBucket' | 'fedStatus' | 'fedReviews'
 export function fedHandlers(hub: Hub): Part<Names> {
   return {
     async hubKels() {
-      const peers = hub.context.peers.all
-      return { hubs: peers.map(({ aid, log }) => ({ aid, kel: toBase64url(encodeKel(log.events)) })) }
+      return { hubs: hub.context.peers.all.map(({ aid, log }) => ({ aid, kel: shownKel(log) })) }
     },
     fedForward: incoming => forward(hub, incoming),
     async fedBucket({ signer, body }) {
@@ -54,6 +53,14 @@ export function fedHandlers(hub: Hub): Part<Names> {
       return { cards: told.map(shownCard), ...present({ next: more ? told.at(-1)?.fedSeq : undefined }) }
     },
   }
+}
+
+/** Histories of peers as they are shown, which is to whoever asks. */
+const shownKels = new WeakMap<VerifiedKel, string>()
+function shownKel(log: VerifiedKel): string {
+  const shown = shownKels.get(log) ?? toBase64url(encodeKel(log.events))
+  shownKels.set(log, shown)
+  return shown
 }
 
 const REVIEW_FORMAT = 1

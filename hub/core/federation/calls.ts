@@ -2,7 +2,7 @@
  * What this hub asks of a peer. A peer that refuses is told by its refusal, as far as the route names its code; one that
  * gives no answer as `homeUnreachable`.
  */
-import type { VerifiedKel } from '../../../protocol/identity/kel.ts'
+import type { KeyEvent } from '../../../protocol/identity/kel.ts'
 import type { ToldCard } from '../../store/peer-card-port.ts'
 import type { ToldReview } from '../../store/peer-review-port.ts'
 import type { DeliveryState } from '../../store/port.ts'
@@ -40,8 +40,8 @@ export type ReviewPage = FeedPage<ToldReview>
 export type CardPage = FeedPage<ToldCard>
 
 export interface PeerCalls {
-  /** The key history that a peer shows of itself, verified. */
-  log(peer: Peer): Promise<VerifiedKel>
+  /** The key history that a peer shows of itself, not verified. */
+  log(peer: Peer): Promise<KeyEvent[]>
   forward(peer: Peer, envelope: Forwarded): Promise<Sent>
   bucket(peer: Peer, query: BucketAsked, signal: AbortSignal): Promise<PeerBucket>
   status(peer: Peer, items: readonly StatusItem[]): Promise<StatusAnswer[]>

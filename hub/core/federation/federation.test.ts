@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { compare, toBase64url, toHex } from '../../../protocol/encoding/bytes.ts'
 import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
-import { incept, rotate, type VerifiedKel } from '../../../protocol/identity/kel.ts'
+import { incept, type KeyEvent, rotate, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import { agent } from '../../../protocol/testing/agents.ts'
 import { TestTimers } from '../../../protocol/testing/timers.ts'
 import { agentOf, openCore, refusedWith, type TestCore } from '../../testing/core.ts'
@@ -223,16 +223,31 @@ describe('a peer that rotated its key', () => {
   const rotated = () => rotate(peer, { seed: seeds.next, nextSeed: random(32), ts: NOW_MS })
 
   test('is asked for its history, and known by it from then on', async () => {
-    answers.log = async () => rotated()
+    answers.log = async () => [...rotated().events]
     expect((await federation.under(listed(), 1)).log.seq).toBe(1)
     expect(known()).toBe(1)
+  })
+
+  test('is followed by what is new alone: what is held of its history is not verified again', async () => {
+    const [first, second] = rotated().events as [KeyEvent, KeyEvent]
+    answers.log = async () => [{ ...first, signatures: [[0, random(64)]] }, second]
+    expect((await federation.under(listed(), 1)).log.seq).toBe(1)
+    answers.log = async () => [first, { ...second, signatures: [[0, random(64)]] }]
+    core.context.peers.replace([{ ...listed(), log: peer }])
+    expect((await federation.under(listed(), 1)).log.seq).toBe(0)
+  })
+
+  test('and shows the history of somebody else is told, and not followed', async () => {
+    answers.log = async () => [...agent('other').log.events]
+    await federation.under(listed(), 1)
+    expect([alerts, known()]).toEqual([['a peer shows a key history that contradicts the one held'], 0])
   })
 
   test('is not asked again and again by a signature under a key that nobody has', async () => {
     let asked = 0
     answers.log = async () => {
       asked += 1
-      return peer
+      return [...peer.events]
     }
     for (let n = 0; n < 5; n++) await federation.under(listed(), 9)
     expect([asked, known()]).toEqual([1, 0])
@@ -242,7 +257,7 @@ describe('a peer that rotated its key', () => {
     const first = rotated()
     core.context.peers.follow(peer.aid, first)
     const fork = rotate(peer, { seed: seeds.next, nextSeed: random(32), ts: NOW_MS + 1 })
-    answers.log = async () => fork
+    answers.log = async () => [...fork.events]
     await federation.under(listed(), 2)
     expect([alerts, known()]).toEqual([['a peer shows a key history that contradicts the one held'], 1])
   })

@@ -1,5 +1,5 @@
 /** What this hub asks of its peers beside handing mail on, and how it counts what they ask. */
-import { compareKel } from '../../../protocol/identity/kel.ts'
+import { compareKel, KelInvalid, type KelVerdict, type KeyEvent } from '../../../protocol/identity/kel.ts'
 import type { HubContext } from '../context.ts'
 import type { BucketAnswer, BucketAsked, Directory } from '../directory.ts'
 import type { Mailboxes } from '../mailbox.ts'
@@ -44,10 +44,10 @@ export class Federation {
     this.#asked.set(peer.aid, now())
     const shown = await this.#parts.calls.log(peer).catch(() => undefined)
     if (shown === undefined) return peer
-    const verdict = shown.aid === peer.aid ? compareKel(peer.log, shown.events).verdict : 'fork'
-    if (verdict === 'fork')
+    const verdict = verdictOn(peer, shown)
+    if (verdict === undefined || verdict.verdict === 'fork')
       alert('a peer shows a key history that contradicts the one held', { peer: peer.aid })
-    if (verdict === 'extends') peers.follow(peer.aid, shown)
+    if (verdict?.verdict === 'extends') peers.follow(peer.aid, verdict.log)
     return peers.find(peer.aid) ?? peer
   }
 
@@ -86,5 +86,18 @@ export class Federation {
       next: more ? entries.at(-1)?.h : undefined,
       partial: answered.length < pages.length,
     }
+  }
+}
+
+/**
+ * What is held already is not verified again: anybody may claim to be a peer that has a later key, and its history may be
+ * long. Undefined where it is no history of this peer.
+ */
+function verdictOn({ log }: Peer, shown: readonly KeyEvent[]): KelVerdict | undefined {
+  try {
+    return compareKel(log, shown)
+  } catch (error) {
+    if (!(error instanceof KelInvalid)) throw error
+    return error.code === 'wrong_aid' ? undefined : { verdict: 'unchanged' }
   }
 }

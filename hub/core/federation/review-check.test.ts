@@ -31,7 +31,7 @@ beforeEach(async () => {
   core = await openCore(NOW_MS)
   context = core.context
   ;[hub, bob] = [agentOf(core), agentOf(core)]
-  shown = { log: async () => hub.log }
+  shown = { log: async () => [...hub.log.events] }
   context.peers.replace([{ aid: hub.aid, url: 'https://peer.example', log: hub.log }])
   const calls = new Proxy({} as PeerCalls, { get: (_, name: keyof PeerCalls) => shown[name] })
   const parts = { directory: new Directory(context), mailboxes: {} as Mailboxes, calls }

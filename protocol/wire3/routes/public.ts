@@ -40,6 +40,7 @@ export const publicRoutes = {
     auth: 'none',
     reply: z.strictObject({ hubs: z.array(z.strictObject({ aid: aidShape, kel })) }),
     codes: codes('rate_limited'),
+    limits: { weight: LISTING_WEIGHT },
   }),
   agents: route({
     method: 'GET',
