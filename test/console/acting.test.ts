@@ -166,6 +166,11 @@ describe.skipIf(noBrowser !== undefined)(`acting in the console${skipped}`, () =
     expect(await takes()).toBe(false)
     await page.keyboard.press('u')
     await until('they are taken', takes)
+    // what was undone is said once the node has answered
+    await page
+      .getByRole('status')
+      .getByText(/(?<!no )tasks are taken/i)
+      .waitFor()
     await page.keyboard.press('u')
     await page.getByRole('status').getByText('There is nothing to undo').waitFor()
     await context.close()
