@@ -51,6 +51,7 @@ function scene() {
     },
     now: () => 0,
     finalOf: (line: string) => (line.startsWith('redeem') ? 'the credits are gone' : undefined),
+    isStep: (line: string) => line.startsWith('contact rm'),
     async command(line: string) {
       ran.push(line)
       return 0
@@ -206,6 +207,17 @@ describe('u', () => {
     await effects.run(act('decline', { interaction_id: idOf(1) }, 'declined'))
     expect(press('u')).toEqual([])
     expect(model().toast?.says).toBe('this cannot be undone: declined')
+  })
+
+  test('takes back nothing that was done before a command line, but for one that only reads', async () => {
+    const { effects, model, press, set } = scene()
+    set({ undo: archived })
+    await effects.run({ type: 'command', line: 'inbox' })
+    expect(model().undo).toEqual(archived)
+    await effects.run({ type: 'command', line: 'contact rm bob' })
+    set({ output: undefined })
+    expect(press('u')).toEqual([])
+    expect(model().toast?.says).toBe('this cannot be undone: svc contact rm bob')
   })
 
   test('takes back nothing before words that were sent, or what was not answered', async () => {

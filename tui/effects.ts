@@ -328,6 +328,7 @@ export class Effects {
     if (isAsked) change(model => ({ ...model, undo: { says: title } }))
     const code = await host.command(line, said, ending.signal)
     this.#command = undefined
+    if (code === 0 && host.isStep(line)) change(model => ({ ...model, undo: { says: title } }))
     change(model => {
       if (model.output === undefined) return model
       const title = code === 0 ? `svc ${line}` : `svc ${line}: exit ${code}`

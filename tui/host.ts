@@ -21,6 +21,8 @@ export type Host = {
   command(line: string, said: (text: string) => void, signal: AbortSignal): Promise<number>
   /** What the line does that cannot be taken back; undefined where it can. */
   finalOf(line: string): string | undefined
+  /** Whether the line may change something of the node. */
+  isStep(line: string): boolean
   /** How the last word of a command line may go on. */
   completions(line: string): readonly string[]
   /** Files and folders whose path begins so. */

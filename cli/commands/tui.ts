@@ -12,6 +12,7 @@ import {
   edited,
   fileAt,
   finalOf,
+  isStep,
   pathOf,
   pathsFrom,
   runDemo,
@@ -33,6 +34,7 @@ export const tui: Run = async (io, input, { commands }) => {
     command: (line: string, said: (text: string) => void, signal: AbortSignal) =>
       runLine(io, dataDir, line, { said, signal }),
     finalOf: (line: string) => finalOf(commands, line),
+    isStep: (line: string) => isStep(commands, line),
     completions: (line: string) => completionsOf(commands, line),
     paths: (begun: string) => pathsFrom(io, begun),
     file: (path: string) => fileAt(io, path),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { commands } from '../table.ts'
-import { completionsOf, fileAt, finalOf, pathsFrom, wordsOf } from './shell.ts'
+import { completionsOf, fileAt, finalOf, isStep, pathsFrom, wordsOf } from './shell.ts'
 
 test.each([
   ['thread abc', ['thread', 'abc']],
@@ -50,6 +50,22 @@ describe('a path', () => {
       fault: 'report.pdf is no longer on this node; ctrl-x takes files off, the last one first',
     })
   })
+})
+
+describe('the command of a line', () => {
+  test.each(['contact rm bob', 'svc delegate bob words', '--id work price set task 5', 'evidence accept'])(
+    'may change something: %s',
+    line => {
+      expect(isStep(commands, line)).toBe(true)
+    },
+  )
+
+  test.each(['inbox', 'thread x', 'svc status', 'evidence', 'contact rm -h', 'nothing', ''])(
+    'changes nothing: "%s"',
+    line => {
+      expect(isStep(commands, line)).toBe(false)
+    },
+  )
 })
 
 describe('what cannot be taken back', () => {

@@ -95,13 +95,23 @@ const rowOf = (commands: readonly CommandRow[], words: readonly string[]): Comma
     .map(path => commands.find(row => pathsOf(row).includes(path)))
     .find(row => row !== undefined)
 
-/** What the command of a line does that cannot be taken back; undefined where it can, or where help is asked for. */
-export function finalOf(commands: readonly CommandRow[], line: string): string | undefined {
+/** The command of a line; undefined where there is none, or where help is asked for. */
+function commandOf(commands: readonly CommandRow[], line: string): CommandRow | undefined {
   const words = wordsOf(line.replace(/^\s*svc\s+/, ''))
   if (words.includes('-h') || words.includes('--help')) return undefined
   const plain = words.filter(word => !word.startsWith('-'))
   // the value of a flag may stand before the command
-  return plain.map((_, i) => rowOf(commands, plain.slice(i))).find(row => row !== undefined)?.final
+  return plain.map((_, i) => rowOf(commands, plain.slice(i))).find(row => row !== undefined)
+}
+
+/** What the command of a line does that cannot be taken back; undefined where it can, or where help is asked for. */
+export const finalOf = (commands: readonly CommandRow[], line: string): string | undefined =>
+  commandOf(commands, line)?.final
+
+/** Whether the command of a line may change something of the node. */
+export function isStep(commands: readonly CommandRow[], line: string): boolean {
+  const row = commandOf(commands, line)
+  return row !== undefined && row.reads !== true
 }
 
 type ShellPlace = Pick<Io, 'cwd' | 'env'>

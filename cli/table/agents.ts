@@ -11,6 +11,7 @@ const a2a = () => import('../commands/a2a.ts')
 export const agentsCommands: readonly CommandRow[] = [
   {
     path: 'watch',
+    reads: true,
     group: 'agents',
     needsDaemon: true,
     summary: 'print events of the node, one JSON object per line',
@@ -50,6 +51,7 @@ export const agentsCommands: readonly CommandRow[] = [
   },
   {
     path: 'a2a status',
+    reads: true,
     group: 'agents',
     needsDaemon: true,
     summary: 'whether it is open, and where',
@@ -67,6 +69,7 @@ export const agentsCommands: readonly CommandRow[] = [
   },
   {
     path: 'hook inbox',
+    reads: true,
     group: 'agents',
     needsDaemon: false,
     client: true,
@@ -77,6 +80,7 @@ export const agentsCommands: readonly CommandRow[] = [
   },
   {
     path: 'capability ls',
+    reads: true,
     aliases: ['capabilities'],
     group: 'agents',
     needsDaemon: true,
@@ -86,6 +90,7 @@ export const agentsCommands: readonly CommandRow[] = [
   },
   {
     path: 'capability test',
+    reads: true,
     group: 'agents',
     needsDaemon: true,
     summary: 'call one of them as its owner',

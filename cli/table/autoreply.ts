@@ -40,6 +40,7 @@ const backendFlags: readonly Flag[] = [
 export const autoReplyCommands: readonly CommandRow[] = [
   {
     path: 'autoreply show',
+    reads: true,
     aliases: ['auto-reply show'],
     group: 'hub',
     needsDaemon: true,
@@ -94,6 +95,7 @@ export const autoReplyCommands: readonly CommandRow[] = [
   },
   {
     path: 'autoreply test',
+    reads: true,
     aliases: ['auto-reply test'],
     group: 'hub',
     needsDaemon: true,

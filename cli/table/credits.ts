@@ -12,6 +12,7 @@ const credits = () => import('../commands/credits.ts')
 export const creditCommands: readonly CommandRow[] = [
   {
     path: 'balance',
+    reads: true,
     aliases: ['credits'],
     group: 'credits',
     needsDaemon: true,
@@ -22,6 +23,7 @@ export const creditCommands: readonly CommandRow[] = [
   },
   {
     path: 'price ls',
+    reads: true,
     aliases: ['prices'],
     group: 'credits',
     needsDaemon: true,
@@ -53,6 +55,7 @@ export const creditCommands: readonly CommandRow[] = [
   },
   {
     path: 'spend show',
+    reads: true,
     group: 'credits',
     needsDaemon: true,
     summary: 'what may be spent without a person, and what was today',
@@ -104,6 +107,7 @@ export const creditCommands: readonly CommandRow[] = [
   },
   {
     path: 'reconcile',
+    reads: true,
     group: 'credits',
     needsDaemon: true,
     summary: "compare one's own payment records with the ledger of the hub",

@@ -63,6 +63,7 @@ export const hubCommands: readonly CommandRow[] = [
   },
   {
     path: 'profile show',
+    reads: true,
     group: 'hub',
     needsDaemon: true,
     client: true,

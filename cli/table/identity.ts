@@ -17,6 +17,7 @@ const identity = () => import('../commands/identity.ts')
 export const identityCommands: readonly CommandRow[] = [
   {
     path: 'id ls',
+    reads: true,
     aliases: ['list'],
     group: 'identity',
     ofHome: true,
@@ -112,6 +113,7 @@ export const identityCommands: readonly CommandRow[] = [
   },
   {
     path: 'id kel',
+    reads: true,
     group: 'identity',
     needsDaemon: false,
     summary: 'print the key history of this identity, for verify --kel',

@@ -50,6 +50,7 @@ export const nodeCommands: readonly CommandRow[] = [
   },
   {
     path: 'status',
+    reads: true,
     group: 'node',
     needsDaemon: true,
     client: true,
@@ -59,6 +60,7 @@ export const nodeCommands: readonly CommandRow[] = [
   },
   {
     path: 'console',
+    reads: true,
     group: 'node',
     needsDaemon: true,
     summary: 'open the page of the node in a browser, by a link that counts once',
@@ -81,6 +83,7 @@ export const nodeCommands: readonly CommandRow[] = [
   },
   {
     path: 'doctor',
+    reads: true,
     group: 'node',
     needsDaemon: false,
     summary: 'find problems of this node and name what mends each',
@@ -89,6 +92,7 @@ export const nodeCommands: readonly CommandRow[] = [
   },
   {
     path: 'logs',
+    reads: true,
     group: 'node',
     needsDaemon: false,
     client: true,

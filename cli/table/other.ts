@@ -33,6 +33,7 @@ export const otherCommands: readonly CommandRow[] = [
   },
   {
     path: 'completion',
+    reads: true,
     group: 'other',
     ofHome: true,
     needsDaemon: false,
@@ -43,6 +44,7 @@ export const otherCommands: readonly CommandRow[] = [
   },
   {
     path: 'version',
+    reads: true,
     aliases: ['--version', '-v'],
     group: 'other',
     ofHome: true,
@@ -54,6 +56,7 @@ export const otherCommands: readonly CommandRow[] = [
   },
   {
     path: 'help',
+    reads: true,
     aliases: ['--help', '-h'],
     group: 'other',
     ofHome: true,
@@ -67,6 +70,7 @@ export const otherCommands: readonly CommandRow[] = [
   },
   {
     path: 'welcome',
+    reads: true,
     group: 'other',
     ofHome: true,
     needsDaemon: false,

@@ -21,6 +21,7 @@ export const proofCommands: readonly CommandRow[] = [
   },
   {
     path: 'evidence',
+    reads: true,
     group: 'proof',
     needsDaemon: true,
     summary: 'read the evidence chain',
@@ -38,6 +39,7 @@ export const proofCommands: readonly CommandRow[] = [
   },
   {
     path: 'evidence export',
+    reads: true,
     group: 'proof',
     needsDaemon: true,
     summary: 'write the whole chain, signed, for strangers to verify',
@@ -47,6 +49,7 @@ export const proofCommands: readonly CommandRow[] = [
   },
   {
     path: 'evidence heads',
+    reads: true,
     group: 'proof',
     needsDaemon: true,
     summary: "heads of others' chains that they signed, for verify --chain --head",
@@ -72,6 +75,7 @@ export const proofCommands: readonly CommandRow[] = [
   },
   {
     path: 'key-history',
+    reads: true,
     group: 'proof',
     needsDaemon: true,
     summary: 'print a key history, for verify --kel',
@@ -81,6 +85,7 @@ export const proofCommands: readonly CommandRow[] = [
   },
   {
     path: 'verify',
+    reads: true,
     group: 'proof',
     needsDaemon: false,
     summary: 'verify a receipt, a chain or the statement of a witness, by interaction or offline',

@@ -20,6 +20,7 @@ export const workCommands: readonly CommandRow[] = [
   },
   {
     path: 'contact ls',
+    reads: true,
     group: 'work',
     needsDaemon: true,
     client: true,
@@ -50,6 +51,7 @@ export const workCommands: readonly CommandRow[] = [
   },
   {
     path: 'find',
+    reads: true,
     group: 'work',
     needsDaemon: true,
     client: true,
@@ -85,6 +87,7 @@ export const workCommands: readonly CommandRow[] = [
   },
   {
     path: 'inbox',
+    reads: true,
     group: 'work',
     needsDaemon: true,
     client: true,
@@ -101,6 +104,7 @@ export const workCommands: readonly CommandRow[] = [
   },
   {
     path: 'search',
+    reads: true,
     group: 'work',
     needsDaemon: true,
     client: true,
@@ -145,6 +149,7 @@ export const workCommands: readonly CommandRow[] = [
   },
   {
     path: 'thread',
+    reads: true,
     group: 'work',
     needsDaemon: true,
     client: true,
@@ -174,6 +179,7 @@ export const workCommands: readonly CommandRow[] = [
   },
   {
     path: 'pull',
+    reads: true,
     group: 'work',
     needsDaemon: true,
     client: true,
@@ -267,6 +273,7 @@ export const workCommands: readonly CommandRow[] = [
   },
   {
     path: 'results',
+    reads: true,
     group: 'work',
     needsDaemon: true,
     client: true,
