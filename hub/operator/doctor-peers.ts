@@ -5,7 +5,7 @@ import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import type { Peer } from '../core/federation/peers.ts'
 import { CLOCK_WINDOW_MS } from '../core/limits.ts'
 import { openPeers, PeersRefused } from '../peers/list.ts'
-import { lookAtPeer, type PeerLook } from '../peers/look.ts'
+import { lookAtPeer, type PeerLook } from '../peers/peer-status.ts'
 
 const CHECK = 'peers'
 const MS_PER_SECOND = 1000
