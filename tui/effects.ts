@@ -4,6 +4,7 @@ import { wordsOf } from '../protocol/encoding/errors.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { cleanLine } from '../view/clean.ts'
 import type { Live } from '../view/live.ts'
+import { nextOnScreen } from '../view/next-step.ts'
 import { NodeRefused } from '../view/node-client.ts'
 import { evidenceRows, narrowing, type Screen } from '../view/rows.ts'
 import { saySent } from '../view/sentences.ts'
@@ -359,6 +360,9 @@ function sentNow(model: Model, target: Target, reply: Taken): Model {
 }
 
 function failure(error: unknown): Toast {
-  const next = error instanceof NodeRefused && error.next !== undefined ? `  → ${cleanLine(error.next)}` : ''
+  const next =
+    error instanceof NodeRefused && error.next !== undefined
+      ? `  → ${nextOnScreen(error.next, 'ctrl-t')}`
+      : ''
   return { says: `${cleanLine(wordsOf(error), 600)}${next}`, tone: 'bad' }
 }

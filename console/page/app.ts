@@ -4,6 +4,7 @@ import type { OperationInput, OperationName } from '../../protocol/control/opera
 import { cleanLine } from '../../view/clean.ts'
 import { BOTH_STAND, bothDrafts, isSameDraft, type Written } from '../../view/drafts.ts'
 import type { Live } from '../../view/live.ts'
+import { nextOnScreen } from '../../view/next-step.ts'
 import { NodeGone, NodeRefused } from '../../view/node-client.ts'
 import type { Screen } from '../../view/rows.ts'
 import { saySent, type Tone } from '../../view/sentences.ts'
@@ -394,5 +395,5 @@ export class App {
 export function faultOf(error: unknown): string {
   const says = error instanceof Error ? cleanLine(error.message) : 'something went wrong'
   const next = error instanceof NodeRefused ? error.next?.split('\n')[0] : undefined
-  return next === undefined ? says : `${says} (${cleanLine(next)})`
+  return next === undefined ? says : `${says} (${nextOnScreen(next, 'Attach files')})`
 }

@@ -1,0 +1,7 @@
+import { expect, test } from 'vitest'
+import { nextOnScreen } from './next-step.ts'
+
+test('a step that names a flag of the command line names what the screen has in its place', () => {
+  expect(nextOnScreen('send it as a file: --attach PATH', 'ctrl-t')).toBe('send it as a file: ctrl-t')
+  expect(nextOnScreen('start your node: svc up', 'ctrl-t')).toBe('start your node: svc up')
+})
