@@ -27,6 +27,8 @@ describe.skipIf(!hasTmux)(`a node is run from a terminal${withTmux}`, () => {
   }
 
   test('limits of what is spent are asked one after the other, set, and undone', async () => {
+    // before the node has said what it holds, nothing of that is asked
+    await bob.sees('without asking nothing')
     await open('Spend without asking me')
     await bob.sees('One payment of the node')
     for (const amount of ['3', '4', '20', '10']) bob.press('C-u').type(amount).press('Enter')
@@ -45,6 +47,7 @@ describe.skipIf(!hasTmux)(`a node is run from a terminal${withTmux}`, () => {
     await bob.sees('44 characters')
     bob.type(pair.aids.alice).press('Enter').type('alice').press('Enter')
     await bob.sees('alice is a contact now')
+    await bob.until(screen => !/Rename a contact\s+you have/.test(screen), 'a contact to rename')
     await open('Rename a contact')
     await bob.sees('● alice')
     bob.press('Enter', 'C-u').type('alice-of-the-hub').press('Enter')
