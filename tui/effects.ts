@@ -5,7 +5,7 @@ import { present } from '../protocol/encoding/present.ts'
 import { cleanLine } from '../view/clean.ts'
 import type { Live } from '../view/live.ts'
 import { nextOnScreen } from '../view/next-step.ts'
-import { NodeRefused } from '../view/node-client.ts'
+import { NodeGone, NodeRefused } from '../view/node-client.ts'
 import { evidenceRows, narrowing, type Screen } from '../view/rows.ts'
 import { saySent } from '../view/sentences.ts'
 import { DraftEffects } from './draft-effects.ts'
@@ -246,7 +246,15 @@ export class Effects {
       change(model =>
         model.composer === undefined || draftKey(model.composer.target) !== draftKey(target)
           ? toast(model, says, 'bad')
-          : { ...model, composer: { ...model.composer, isSending: false, fault: says } },
+          : {
+              ...model,
+              composer: {
+                ...model.composer,
+                isSending: false,
+                fault: says,
+                isUnanswered: error instanceof NodeGone,
+              },
+            },
       )
     }
   }

@@ -29,6 +29,8 @@ export type Composer = {
   readonly files: readonly string[]
   readonly isSending: boolean
   readonly fault?: string
+  /** That is, because the node gave no answer. */
+  readonly isUnanswered?: boolean
 }
 
 export type PromptKind =

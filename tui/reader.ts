@@ -3,6 +3,7 @@ import { cleanLine, cleanText } from '../view/clean.ts'
 import { sayFile } from '../view/drafts.ts'
 import { screenFace, stillHere } from '../view/faces.ts'
 import { type Focus, keysOf } from '../view/keys.ts'
+import { sayStillHere } from '../view/next-step.ts'
 import { agentRows, evidenceRows, sentOf, taskRow } from '../view/rows.ts'
 import { peerName } from '../view/sentences.ts'
 import { fieldsOf } from '../view/settings/setting.ts'
@@ -160,7 +161,10 @@ function contentOf(scene: Scene, width: number): string[] {
 const READ_MAX = 4_000
 
 /** What is being written, to whom, and what goes along. */
-function writtenOf({ view }: Scene, { target, buffer, files, isSending, fault }: Composer): string[] {
+function writtenOf(
+  { view }: Scene,
+  { target, buffer, files, isSending, fault, isUnanswered }: Composer,
+): string[] {
   const item = target.kind === 'reply' ? view.interactions.get(target.id) : undefined
   const to =
     target.kind === 'delegate' ? `New task for ${target.name}` : `Reply to ${item ? peerName(item) : 'them'}`
@@ -169,7 +173,7 @@ function writtenOf({ view }: Scene, { target, buffer, files, isSending, fault }:
   return [
     `${to}. Writing: ${before}${buffer.text === '' ? 'nothing yet' : buffer.text.slice(left)}`,
     ...files.map(file => `File: ${sayFile(file)}`),
-    ...(fault === undefined ? [] : [`Not sent: ${fault}`]),
+    ...(fault === undefined ? [] : [sayStillHere(fault, isUnanswered === true)]),
     ...(isSending ? ['Sending.'] : []),
   ]
 }

@@ -3,6 +3,7 @@ import { age, day, sayHour } from '../../view/ages.ts'
 import { asTask, textBounds } from '../../view/bounds.ts'
 import { cleanLine } from '../../view/clean.ts'
 import { screenFace } from '../../view/faces.ts'
+import { sayStillHere } from '../../view/next-step.ts'
 import { pricesAsked } from '../../view/prices.ts'
 import { type AgentRow, agentRows } from '../../view/rows.ts'
 import { sayCredits } from '../../view/sentences.ts'
@@ -236,7 +237,8 @@ function orderForm(app: App, aid: string, agent: Agent | undefined): Drawn {
       isCall ? argsField(app, aid) : wordsFields(app, aid),
       priceLines(app, aid),
       payFields(app, aid),
-      order.fault !== undefined && h('p', { class: 'fault', role: 'alert' }, `Not sent: ${order.fault}`),
+      order.fault !== undefined &&
+        h('p', { class: 'fault', role: 'alert' }, sayStillHere(order.fault, order.isGone === true)),
       h(
         'div',
         { class: 'bar' },

@@ -1,5 +1,7 @@
 /** The composer of a thread: words and files of this machine, kept as a draft until they are sent. */
+
 import { textBounds } from '../../view/bounds.ts'
+import { sayStillHere } from '../../view/next-step.ts'
 import type { App } from './app.ts'
 import { filesField } from './files-field.ts'
 import { type Drawn, h } from './h.ts'
@@ -44,7 +46,8 @@ export function composer(app: App, id: string, peer: string): Drawn {
       draft,
       set: change => app.setDraft(id, change),
     }),
-    draft.fault !== undefined && h('p', { class: 'fault', role: 'alert' }, `Not sent: ${draft.fault}`),
+    draft.fault !== undefined &&
+      h('p', { class: 'fault', role: 'alert' }, sayStillHere(draft.fault, draft.isGone === true)),
     h(
       'div',
       { class: 'bar' },
