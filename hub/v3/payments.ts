@@ -32,11 +32,11 @@ export function paymentHandlers(hub: Hub): Part<Names | 'fedSettle'> {
     },
     async x402Verify({ body }) {
       try {
-        const peer = peerPayments.peerOf(body.paymentPayload.accepted.network)
         const request = requestOf(body)
-        const { authorization } = await (peer === undefined
+        const other = await peerPayments.hubOf(request)
+        const { authorization } = await (other === undefined
           ? credits.verify(request)
-          : peerPayments.verify(request, peer))
+          : peerPayments.verify(request, other))
         return { isValid: true as const, payer: authorization.body.payer }
       } catch (error) {
         if (!(error instanceof PaymentRefused)) throw error
@@ -69,11 +69,12 @@ export function paymentHandlers(hub: Hub): Part<Names | 'fedSettle'> {
 
 /** Makes a payment in the credits of this hub, or in those of a peer. */
 async function settle({ credits, peerPayments }: Hub, body: GivenRequest) {
-  const peer = peerPayments.peerOf(body.paymentPayload.accepted.network)
-  if (peer === undefined)
-    return await withEnd(body, await credits.settle(requestOf(body)), id => credits.holds.ended(id))
+  const request = requestOf(body)
+  const other = await peerPayments.hubOf(request)
+  if (other === undefined)
+    return await withEnd(body, await credits.settle(request), id => credits.holds.ended(id))
   await credits.checkOpen()
-  const { settled, peerReceipt } = await peerPayments.settle(requestOf(body), peer)
+  const { settled, peerReceipt } = await peerPayments.settle(request, other)
   return await withEnd(body, settled, id => peerPayments.ended(id), peerReceipt)
 }
 

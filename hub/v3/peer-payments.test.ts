@@ -257,6 +257,24 @@ describe('while the hub of the payer gives no answer', () => {
     },
   )
 
+  test.each([
+    ['takes its limit back', (): void => list(payees, payers, 0), (): void => undefined],
+    ['takes it off the list', () => payees.running.hub.context.peers.replace([]), () => list(payees, payers)],
+  ] as const)('a payment goes on although the operator %s meanwhile', async (_, change, again) => {
+    const [made, lost] = [pay(10), pay(20)]
+    const receipt = (await settle(made)).json
+    losing('after')
+    await settle(lost)
+    change()
+    expect((await settle(made)).json).toEqual(receipt)
+    expect(reasonOf(await settle(pay(1)))).toBe('network_mismatch')
+    if (payees.running.hub.context.peers.all.length === 0)
+      expect((await settle(lost)).json).toMatchObject({ transaction: lost.transaction })
+    again()
+    expect((await settle(lost)).json['success']).toBe(true)
+    expect(await credits()).toEqual([70, 30])
+  })
+
   test('nothing new is begun for ten seconds', async () => {
     payees.running.hub.context.peers.contact(payers.aid).fault = { ms: payees.clock.now(), why: 'away' }
     expect(reasonOf(await settle(pay(1)))).toBe('settlement_pending')

@@ -18,7 +18,14 @@ import { checkOrder, decodedOrder, type Holds, sameEnd } from '../ledger/holds.t
 import { agentAccount, endId, peerAccount } from '../ledger/names.ts'
 import { checkPosted, isPaymentReason, PaymentPending, PaymentRefused } from '../ledger/refused.ts'
 import { type Settled, type Settlements, settledOf } from '../ledger/settlements.ts'
-import { checkRules, misfit, type Payment, type PaymentRequest, paymentOf } from '../ledger/terms.ts'
+import {
+  checkRules,
+  misfit,
+  type Payment,
+  type PaymentRequest,
+  paymentOf,
+  transactionIn,
+} from '../ledger/terms.ts'
 import { checkTimes } from '../ledger/valid-times.ts'
 import type { Buckets } from '../ports/rates.ts'
 import { Refusal } from '../refusal.ts'
@@ -74,32 +81,42 @@ export class PeerPayments {
     return this.#context.peers.all.filter(({ creditLimit = 0 }) => creditLimit > 0)
   }
 
-  /** The peer whose credits a network is; undefined where it is none of them. */
-  peerOf(network: string): Peer | undefined {
-    const hub = hubOfNetwork(network)
+  /**
+   * The hub at which a payment is made, where that is another one: a peer that may owe something, or the one that was asked
+   * for this very payment, whatever its operator said since.
+   */
+  async hubOf(request: PaymentRequest): Promise<string | undefined> {
+    const hub = hubOfNetwork(request.accepted.network)
+    if (hub === undefined || hub === this.#context.identity.aid) return undefined
+    if (this.#payingPeer(hub) !== undefined) return hub
+    return (await this.#context.store.peerPayment(transactionIn(request)))?.peer
+  }
+
+  #payingPeer(hub: string): Peer | undefined {
     return this.peers.find(({ aid }) => aid === hub)
   }
 
   /** Whether a payment would be asked for; throws why not. What the payer has is known to its own hub alone. */
-  async verify(request: PaymentRequest, peer: Peer): Promise<Payment> {
-    const payment = paymentOf(request, peer.aid)
+  async verify(request: PaymentRequest, hub: string): Promise<Payment> {
+    const payment = paymentOf(request, hub)
     if ((await this.#context.store.peerPayment(payment.transaction)) !== undefined)
       throw new PaymentRefused('duplicate_settlement')
     await this.#judge(request, payment)
-    const { owes, open } = await this.#context.store.peerCredit(peer.aid)
-    if (owes + open + payment.authorization.body.amount > (peer.creditLimit ?? 0))
+    const { owes, open } = await this.#context.store.peerCredit(hub)
+    if (owes + open + payment.authorization.body.amount > (this.#payingPeer(hub)?.creditLimit ?? 0))
       throw new PaymentRefused('peer_limit')
     return payment
   }
 
   /** Makes a payment at both hubs, or tells again what became of it. */
-  async settle(request: PaymentRequest, peer: Peer): Promise<SettledAcross> {
-    const payment = paymentOf(request, peer.aid)
+  async settle(request: PaymentRequest, hub: string): Promise<SettledAcross> {
+    const payment = paymentOf(request, hub)
     const known = await this.#context.store.peerPayment(payment.transaction)
-    if (known?.state === 'asked') await this.#count(peer, payment.transaction)
-    if (known !== undefined) return acrossOf(await this.#answered(known, peer))
+    if (known !== undefined) return acrossOf(await this.#answered(known))
+    const peer = this.#payingPeer(hub)
+    if (peer === undefined) throw new PaymentRefused('network_mismatch')
     await this.#judge(request, payment)
-    await this.#count(peer)
+    await this.#count(hub)
     await this.#checkAway(peer)
     const asked = askedOf(payment, peer, request)
     const result = await this.#context.store.openPeerPayment({
@@ -110,7 +127,7 @@ export class PeerPayments {
     })
     if (result.outcome === 'over') throw new PaymentRefused('peer_limit')
     const row = result.outcome === 'found' ? result.payment : openOf(asked)
-    return acrossOf(await this.#answered(row, peer))
+    return acrossOf(row.state === 'asked' ? await this.#asked(row) : row)
   }
 
   /** The payment that an order is about; undefined where its hold is not at a peer. */
@@ -131,9 +148,7 @@ export class PeerPayments {
       order: orderBytes,
       askAtMs: now() + ORDER_AGAIN_MS,
     })
-    const peer = this.#context.peers.find(row.peer)
-    if (peer === undefined) throw new PaymentPending(row.transaction, 'it is no peer of this hub any more')
-    return endOf(await this.#asked({ ...row, order: orderBytes }, peer), order)
+    return endOf(await this.#asked({ ...row, order: orderBytes }), order)
   }
 
   /** How the hold of a payment has ended; undefined while it has not. */
@@ -144,8 +159,7 @@ export class PeerPayments {
 
   /** Asks a peer about a payment that waits for it; throws {@link PaymentPending} while it has not answered. */
   async askAgain(row: PeerPayment): Promise<void> {
-    const peer = this.#context.peers.find(row.peer)
-    if (peer !== undefined) await this.#asked(row, peer)
+    await this.#asked(row)
   }
 
   /** Everything but what the payer's own hub knows: who is paid, when, under which rules. */
@@ -159,8 +173,8 @@ export class PeerPayments {
     checkRules(request, body, this.#context.now())
   }
 
-  async #count({ aid }: Peer, transaction?: Uint8Array): Promise<void> {
-    if ((await this.#rates.take(aid, this.#context.now())) === 0) return
+  async #count(hub: string, transaction?: Uint8Array): Promise<void> {
+    if ((await this.#rates.take(hub, this.#context.now())) === 0) return
     throw transaction === undefined
       ? new PaymentRefused('settlement_pending', AGAIN)
       : new PaymentPending(transaction, AGAIN)
@@ -175,12 +189,16 @@ export class PeerPayments {
   }
 
   /** The payment once its peer has said that it made or holds it. */
-  async #answered(row: PeerPayment, peer: Peer): Promise<PeerPayment> {
-    return row.state === 'asked' ? await this.#asked(row, peer) : row
+  async #answered(row: PeerPayment): Promise<PeerPayment> {
+    if (row.state !== 'asked') return row
+    await this.#count(row.peer, row.transaction)
+    return await this.#asked(row)
   }
 
   /** One question about one payment at a time; who asks meanwhile gets its answer. */
-  async #asked(row: PeerPayment, peer: Peer): Promise<PeerPayment> {
+  async #asked(row: PeerPayment): Promise<PeerPayment> {
+    const peer = this.#context.peers.find(row.peer)
+    if (peer === undefined) throw new PaymentPending(row.transaction, 'it is no peer of this hub any more')
     const id = `${row.state} ${toHex(row.transaction)} ${row.order === undefined ? '' : toHex(row.order)}`
     const asking = this.#asking.get(id) ?? this.#ask(row, peer).finally(() => this.#asking.delete(id))
     this.#asking.set(id, asking)

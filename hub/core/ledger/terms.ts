@@ -55,6 +55,10 @@ export function paymentOf(request: PaymentRequest, hub: string): Payment {
   return { authorization, transaction: transactionOf(authorization) }
 }
 
+/** The id of the payment that a request is about, whatever its terms are. */
+export const transactionIn = ({ authorization }: Pick<PaymentRequest, 'authorization'>): Uint8Array =>
+  transactionOf(decoded(authorization))
+
 /** What a payment may be: held as its payee asked, or redeemed for the reference that its payer signed. */
 export function checkRules(
   { required, reference }: PaymentRequest,

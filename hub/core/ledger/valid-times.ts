@@ -5,7 +5,7 @@ import type { HubContext } from '../context.ts'
 import { PaymentRefused } from './refused.ts'
 
 /** The clocks of payer and hub may differ by so much. */
-export const TOLERANCE_MS = 2 * 60_000
+const TOLERANCE_MS = 2 * 60_000
 
 /** Throws where it is not valid now, or may have been settled in a time that this hub has lost. */
 export async function checkTimes(
