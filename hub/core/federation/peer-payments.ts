@@ -82,18 +82,14 @@ export class PeerPayments {
   }
 
   /**
-   * The hub at which a payment is made, where that is another one: a peer that may owe something, or the one that was asked
-   * for this very payment, whatever its operator said since.
+   * The hub at which a payment is made, where that is another one: a peer, or the one that was asked for this very payment,
+   * whatever its operator said since.
    */
   async hubOf(request: PaymentRequest): Promise<string | undefined> {
     const hub = hubOfNetwork(request.accepted.network)
     if (hub === undefined || hub === this.#context.identity.aid) return undefined
-    if (this.#payingPeer(hub) !== undefined) return hub
+    if (this.#context.peers.find(hub) !== undefined) return hub
     return (await this.#context.store.peerPayment(transactionIn(request)))?.peer
-  }
-
-  #payingPeer(hub: string): Peer | undefined {
-    return this.peers.find(({ aid }) => aid === hub)
   }
 
   /** Whether a payment would be asked for; throws why not. What the payer has is known to its own hub alone. */
@@ -102,10 +98,15 @@ export class PeerPayments {
     if ((await this.#context.store.peerPayment(payment.transaction)) !== undefined)
       throw new PaymentRefused('duplicate_settlement')
     await this.#judge(request, payment)
-    const { owes, open } = await this.#context.store.peerCredit(hub)
-    if (owes + open + payment.authorization.body.amount > (this.#payingPeer(hub)?.creditLimit ?? 0))
-      throw new PaymentRefused('peer_limit')
+    await this.#checkLimit(hub, payment)
     return payment
+  }
+
+  /** What a peer may owe is net: it pays back what this hub owes it, also where it may owe nothing. */
+  async #checkLimit(hub: string, { authorization }: Payment): Promise<void> {
+    const { owes, open } = await this.#context.store.peerCredit(hub)
+    const limit = this.#context.peers.find(hub)?.creditLimit ?? 0
+    if (owes + open + authorization.body.amount > limit) throw new PaymentRefused('peer_limit')
   }
 
   /** Makes a payment at both hubs, or tells again what became of it. */
@@ -113,9 +114,10 @@ export class PeerPayments {
     const payment = paymentOf(request, hub)
     const known = await this.#context.store.peerPayment(payment.transaction)
     if (known !== undefined) return acrossOf(await this.#answered(known))
-    const peer = this.#payingPeer(hub)
+    const peer = this.#context.peers.find(hub)
     if (peer === undefined) throw new PaymentRefused('network_mismatch')
     await this.#judge(request, payment)
+    await this.#checkLimit(hub, payment)
     await this.#count(hub)
     await this.#checkAway(peer)
     const asked = askedOf(payment, peer, request)
