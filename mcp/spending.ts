@@ -12,6 +12,9 @@ export const SPENDING = { approve: 'pay it', decline: 'do not pay' } as const
 const LOST =
   'After the backup that was restored, a copy of this node that is lost has paid this agent, maybe for this task: a yes pays once more.'
 
+const ACROSS =
+  'It is the first payment to an agent of another hub: both hubs learn who pays whom, how much, and when.'
+
 type Priced = Pick<Thread, 'interaction_id' | 'peer' | 'peer_name' | 'payment' | 'turns' | 'state'>
 
 /** What the user is asked; undefined where no price waits for a person. */
@@ -22,6 +25,7 @@ export function paymentQuestion({ peer, peer_name, payment, turns }: Priced): st
   return [
     `${who} asks ${payment.amount} credits of ${payment.network} for this task of your agent: “${quoted(task)}”.`,
     ...(payment.unheld === true ? ['They go over at once, and nothing of them comes back.'] : []),
+    ...(payment.first_across === true ? [ACROSS] : []),
     ...(payment.starts === undefined ? [] : [`Withdrawn after it began, it costs ${payment.starts}.`]),
     ...(payment.lost_payments === undefined ? [] : [LOST]),
     ...(payment.says === undefined ? [] : [`Its own words: “${quoted(payment.says)}”.`]),

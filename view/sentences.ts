@@ -217,7 +217,8 @@ export function sayPayment(
     case 'open':
       return { says: `${peer} asks ${price}; you decide${why}${sayTerms(payment)}`, tone: 'warn' }
     case 'authorized':
-      return { says: `${price} on the way${sayProblem(payment.problem)}`, tone: toneOf(payment.problem) }
+    case 'paying':
+      return { says: `${price} on the way${sayWaiting(payment)}`, tone: toneOf(payment.problem) }
     case 'held':
       return payment.problem === undefined
         ? { says: `${price} held by the hub until the work is done${sayTerms(payment)}`, tone: 'wait' }
@@ -239,10 +240,8 @@ function sayIncome(payment: Payment, peer: string): { says: string; tone: Tone }
     case 'open':
       return { says: `you ask ${price}; ${peer} decides`, tone: 'wait' }
     case 'authorized':
-      return {
-        says: `${price} of ${peer} on the way${sayProblem(payment.problem)}`,
-        tone: toneOf(payment.problem),
-      }
+    case 'paying':
+      return { says: `${price} of ${peer} on the way${sayWaiting(payment)}`, tone: toneOf(payment.problem) }
     case 'held':
       return payment.problem === undefined
         ? { says: `${price} of ${peer} held by the hub until the work is done`, tone: 'wait' }
@@ -254,6 +253,12 @@ function sayIncome(payment: Payment, peer: string): { says: string; tone: Tone }
     case 'refused':
       return { says: `${price} not received${why}`, tone: 'bad' }
   }
+}
+
+/** What a payment on its way waits for: two hubs make it together, where each side has another one. */
+function sayWaiting({ state, problem }: Payment): string {
+  const made = state === 'paying' ? ' between two hubs; the work begins once both have made the payment' : ''
+  return `${made}${sayProblem(problem)}`
 }
 
 const sayTaken = ({ amount, taken }: Pick<Payment, 'amount' | 'taken'>): string =>
@@ -283,6 +288,7 @@ const PROBLEMS: Readonly<Record<Problem, string>> = {
   said_refused: 'the other side says that it was refused; the hub is asked, and it may still be taken',
   still_held: 'the task is over, and they are not back yet',
   unproven: 'the hub shows that the hold has ended, and has not signed that',
+  other_hub: 'the hub of the payer has not answered, and is asked again',
 }
 export const sayProblem = (problem: Problem | undefined): string =>
   problem === undefined ? '' : `: ${PROBLEMS[problem]}`

@@ -2,14 +2,24 @@
 import { present } from '../../protocol/encoding/present.ts'
 import { connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
-import { printReply, UsageRefused } from '../io.ts'
+import { type Io, printReply, UsageRefused } from '../io.ts'
 import { flag, integer, json, parseInteger } from './values.ts'
 
 const atHub = (input: Input) => flag(input, '--hub', 'hub')
 
 export const balance: Run = async (io, input) => {
+  if (input.flags.has('--move')) return await moveCredits(io, input)
   printReply(io, await connect(io, input).call('balance', undefined, atHub(input) as Record<string, string>))
   return 0
+}
+
+/** Exit code 1 where the hub proved nothing. */
+async function moveCredits(io: Io, input: Input): Promise<number> {
+  const { amount } = integer(input, '--move', 'amount')
+  if (!amount) throw new UsageRefused('expected an amount of at least 1', 'svc help balance')
+  const reply = await connect(io, input).call('moveCredits', { amount, ...atHub(input) })
+  printReply(io, reply)
+  return reply.verified ? 0 : 1
 }
 
 export const priceLs: Run = async (io, input) => {
@@ -82,7 +92,7 @@ export const refund: Run = async (io, input) => {
     ...present({ amount, again: input.flags.has('--again') || undefined }),
   })
   printReply(io, reply)
-  return reply.verified ? 0 : 1
+  return reply.verified || reply.waits_for !== undefined ? 0 : 1
 }
 
 /** Exit code 1 where the hub took credits for which nothing was signed here. */

@@ -104,6 +104,7 @@ async function paidReply(io: Io, control: Control, body: Delegation) {
 const BECAME = {
   open: 'nothing was paid',
   authorized: 'the payment is on its way; the other side has not answered yet',
+  paying: 'the payment is on its way between two hubs; the work begins once both have made it',
   held: 'the hub holds them while the work runs',
   taken: 'they were paid',
   returned: 'they came back',

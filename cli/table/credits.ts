@@ -17,7 +17,10 @@ export const creditCommands: readonly CommandRow[] = [
     group: 'credits',
     needsDaemon: true,
     summary: 'show the balance at the hub and its latest entries',
-    flags: [atHub],
+    flags: [
+      atHub,
+      takes('--move', 'N', 'take so many credits along from the hub that was left, or that --hub names'),
+    ],
     example: 'svc balance',
     load: async () => (await credits()).balance,
   },

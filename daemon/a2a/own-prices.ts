@@ -1,4 +1,5 @@
 /** What a call of this node's own capabilities costs now, and whether it is taken at all. */
+import { networkOf } from '../../protocol/proof/payment.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import type { CurrentHub } from '../hubs/current.ts'
 import type { Identity } from '../identity/identity.ts'
@@ -55,6 +56,7 @@ export class OwnPrices {
     const seconds = (modules.find(capability)?.timeoutMs ?? 0) / 1000
     const starts = modules.startsOf(capability)
     const provider = identity.aid
-    return quoteFor({ provider, hub: home.identity.aid, what: capability, amount, seconds, starts })
+    const network = networkOf(home.identity.aid)
+    return quoteFor({ provider, network, what: capability, amount, seconds, starts })
   }
 }

@@ -50,6 +50,28 @@ export class OwnHubs {
       : refuse('no_hub', `${NO_HUB}; its account at ${left.url} is still there`, atHubStep('balance', left))
   }
 
+  /** A hub that was left, whose credits are taken from there: the one that is named, or the only one. */
+  async left(url: string | undefined): Promise<HubClient> {
+    const { home } = this.#hub
+    const left = this.#membership.accounts().filter(hub => hub.identity.aid !== home?.identity.aid)
+    const [only, ...others] = left
+    if (url === undefined && only !== undefined && others.length === 0) return only
+    if (url === undefined && only !== undefined)
+      return refuse(
+        'bad_request',
+        `this node has left ${left.length} hubs; say from which one: ${left.map(one => one.url).join(', ')}`,
+        'svc balance --move <amount> --hub <url>',
+      )
+    const named = url === undefined ? undefined : await this.account(url)
+    if (named === undefined || named.identity.aid === home?.identity.aid)
+      return refuse(
+        'bad_request',
+        'credits are moved from a hub that this node left to its present one, and it left none',
+        'svc balance',
+      )
+    return named
+  }
+
   /** Where credits of a network are: the home, or the hub that was left; the home where no account is there. */
   ofNetwork(network: string): Promise<HubClient> {
     const hub = this.#membership.accounts().find(({ identity }) => networkOf(identity.aid) === network)

@@ -34,7 +34,16 @@ export type TaskOperations = Pick<
 
 export type PaymentOperations = Pick<
   Handlers,
-  'prices' | 'priceSet' | 'spend' | 'spendSet' | 'payHeader' | 'redeem' | 'refund' | 'reconcile' | 'auditHub'
+  | 'prices'
+  | 'priceSet'
+  | 'spend'
+  | 'spendSet'
+  | 'payHeader'
+  | 'redeem'
+  | 'moveCredits'
+  | 'refund'
+  | 'reconcile'
+  | 'auditHub'
 >
 export type A2aOperations = Pick<Handlers, 'a2a' | 'a2aSet' | 'a2aToken'>
 export type NodeOperations = Omit<

@@ -97,7 +97,7 @@ export function taskOperations(ctx: Context, { links, reviews, payer }: TaskPart
 export type PaymentParts = {
   modules: Priced
   /** Undefined in a build that pays nobody. */
-  wallet: Pick<Wallet, 'header' | 'redeem' | 'askForReceipts'> | undefined
+  wallet: Pick<Wallet, 'header' | 'redeem' | 'move' | 'askForReceipts'> | undefined
   audit: Pick<Audit, 'run' | 'accept'> | undefined
   membership: Pick<Membership, 'account' | 'accounts'>
 }

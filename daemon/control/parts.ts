@@ -2,6 +2,7 @@
 import type { Context } from '../context.ts'
 import { cardWarning } from '../membership/card.ts'
 import { clockAheadWarning } from '../membership/clock-ahead.ts'
+import { OtherHub } from '../payments/other-hub.ts'
 import { contradictionWarnings } from '../peers/contradictions.ts'
 import { roomWarning } from '../platform/room.ts'
 import { ControlAddress } from './address.ts'
@@ -38,9 +39,9 @@ import {
 
 /** How tasks are read. */
 export function taskReading(ctx: Context) {
-  const { store, contacts, threads, attachments, events, now, hubNow } = ctx
+  const { store, hub, peers, contacts, threads, attachments, events, now, hubNow } = ctx
   const { mayAcceptReceipt } = taskRules(ctx)
-  const payments = new PaymentViews(store, threads, hubNow)
+  const payments = new PaymentViews({ store, threads, otherHub: new OtherHub(hub, peers) }, hubNow)
   const views = new InteractionViews({ store, contacts, threads, attachments, payments, mayAcceptReceipt })
   const changes = new Changes(store, now)
   const lists = new Lists({ store, contacts, threads, views, changes })

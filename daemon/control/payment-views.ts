@@ -1,7 +1,9 @@
 /** What a reader of a task sees of its price, and of what became of its payment. */
 import { present } from '../../protocol/encoding/present.ts'
 import { type LostPayment, LostPayments, sayDoubt } from '../payments/lost-payments.ts'
+import type { OtherHub } from '../payments/other-hub.ts'
 import type { Store } from '../store/open.ts'
+import { hasPaidAcross } from '../store/open-payments.ts'
 import { givenBack, type PaymentRow, paymentOf } from '../store/payments.ts'
 import { type QuoteRow, quoteOf } from '../store/quotes.ts'
 import type { Interaction, Threads } from '../store/threads.ts'
@@ -17,6 +19,7 @@ export function paidState(store: Store, row: PaymentRow) {
     return (moved ?? 0) > givenBack(store, payment) ? ('taken' as const) : ('returned' as const)
   // an earlier build noted so what went over at once
   if (state === 'held' && row.holdUntil === null) return 'taken' as const
+  if (state === 'authorized' && row.otherHub !== null) return 'paying' as const
   return state === 'ending' ? ('held' as const) : state
 }
 
@@ -34,16 +37,19 @@ function paidView(store: Store, row: PaymentRow) {
       given_back: back === 0 ? undefined : back,
       problem: row.problem ?? undefined,
       held_until: isOpen ? (row.holdUntil ?? undefined) : undefined,
+      other_hub: row.otherHub ?? undefined,
     }),
   }
 }
+
+const MAY_BE_LOST: readonly string[] = ['open', 'authorized', 'paying', 'held']
 
 /** What may be lost of a payment that is not made, or whose work may not have begun. */
 function termsView(
   { holdSeconds, starts }: { holdSeconds: number | null; starts: number | null },
   state: string,
 ): { unheld?: true; starts?: number } {
-  if (state !== 'open' && state !== 'authorized' && state !== 'held') return {}
+  if (!MAY_BE_LOST.includes(state)) return {}
   return holdSeconds === null ? { unheld: true } : present({ starts: starts ?? undefined })
 }
 
@@ -62,9 +68,14 @@ export class PaymentViews {
   readonly #store: Store
   readonly #threads: Threads
   readonly #lost: LostPayments
+  readonly #otherHub: OtherHub
 
-  constructor(store: Store, threads: Threads, hubNow: () => number) {
+  constructor(
+    { store, threads, otherHub }: { store: Store; threads: Threads; otherHub: OtherHub },
+    hubNow: () => number,
+  ) {
     this.#store = store
+    this.#otherHub = otherHub
     this.#threads = threads
     this.#lost = new LostPayments(store, threads, hubNow)
   }
@@ -89,8 +100,15 @@ export class PaymentViews {
         paid_as: paidAs === null ? undefined : threads.byKey(paidAs).id,
         reason: paid?.reason ?? reason ?? undefined,
       }),
-      ...(quote.state === 'open' ? this.#doubtView(quote) : {}),
+      ...(quote.state === 'open' ? { ...this.#acrossView(interaction), ...this.#doubtView(quote) } : {}),
     }
+  }
+
+  /** Where its payee lives, and whether two hubs would learn of a payment for the first time. */
+  #acrossView({ peer }: Interaction): { other_hub?: string; first_across?: true } {
+    const other = this.#otherHub.of(peer)
+    if (other === undefined) return {}
+    return { other_hub: other, ...(hasPaidAcross(this.#store) ? {} : { first_across: true as const }) }
   }
 
   /** What a price waits for after a restore, and what a lost copy may have paid it with. */

@@ -2,10 +2,11 @@
 import { shellWord } from '../../protocol/shell.ts'
 import { pendingRedemptions } from '../payments/redemptions.ts'
 import { pendingRefunds } from '../payments/refunds.ts'
+import { openMoves } from '../store/credit-moves.ts'
 import type { Store } from '../store/open.ts'
 import { openPaymentsOut, waitingPayments } from '../store/open-payments.ts'
 import { signaturesOnTheWay } from '../store/outbox.ts'
-import type { PaymentProblem } from '../store/payments.ts'
+import { isSilence, type PaymentProblem } from '../store/payments.ts'
 
 /** A hub that did not answer once or twice is nothing to speak of. */
 const TRIES_MIN = 3
@@ -22,13 +23,14 @@ const SAYS: Readonly<Record<PaymentProblem, string>> = {
   said_refused: 'its provider says that it was refused, and may still take it until it expires',
   still_held: 'the task is over, and its hub holds them still',
   unproven: 'its hub shows that the hold has ended, and has not signed that',
+  other_hub: 'the hub of the payer has not answered',
 }
 
 /** One for each reason, with how many wait for it. */
 export function paymentWarnings(store: Store, now: () => number): string[] {
   const sums = new Map<PaymentProblem, { count: number; amount: number }>()
   for (const { problem, tries, amount } of waitingPayments(store)) {
-    if (problem === null || (problem === 'unanswered' && tries < TRIES_MIN)) continue
+    if (problem === null || (isSilence(problem) && tries < TRIES_MIN)) continue
     const { count, amount: before } = sums.get(problem) ?? { count: 0, amount: 0 }
     sums.set(problem, { count: count + 1, amount: before + amount })
   }
@@ -47,7 +49,11 @@ export function paymentWarnings(store: Store, now: () => number): string[] {
     ({ amount, reference }) =>
       `the hub has not proven that it redeemed ${credits(amount)}; svc redeem ${amount} --ref ${shellWord(reference)} asks again`,
   )
-  return [...payments, ...given, ...redeemed]
+  const moved = openMoves(store).map(
+    ({ amount }) =>
+      `the hub has not proven that ${credits(amount)} came along from the one that was left; svc balance --move ${amount} asks again`,
+  )
+  return [...payments, ...given, ...redeemed, ...moved]
 }
 
 /** What was signed under the key before a rotation and has not been proven to be done. */
@@ -59,6 +65,7 @@ export function waitsView(store: Store, now: () => number) {
     authorizations: openPaymentsOut(store).length,
     refunds: pendingRefunds(store).length,
     redemptions: pendingRedemptions(store, now()).length,
+    moves: openMoves(store).length,
   }
   return Object.values(waits).some(count => count > 0) ? { waits } : {}
 }

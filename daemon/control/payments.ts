@@ -25,7 +25,7 @@ const REDEEM_MS = 20_000
 const AUDIT_MS = 10 * 60_000
 const NO_SUPPORT = 'this build has no payment support'
 
-type Paying = Pick<Wallet, 'header' | 'redeem' | 'askForReceipts'>
+type Paying = Pick<Wallet, 'header' | 'redeem' | 'move' | 'askForReceipts'>
 
 /** Whether credits may move now: in a build that pays, once the hub was asked whether another copy has moved them. */
 export class PaymentGate {
@@ -92,7 +92,7 @@ export function walletOperations({
   hubs,
   contacts,
   redemptions,
-}: WalletParts): Pick<PaymentOperations, 'payHeader' | 'redeem'> {
+}: WalletParts): Pick<PaymentOperations, 'payHeader' | 'redeem' | 'moveCredits'> {
   return {
     async payHeader(given) {
       const paying = gate.requireMoving()
@@ -114,6 +114,13 @@ export function walletOperations({
         return await paying.redeem(hub, given.amount, own, signal)
       }
       return await hubAsked(asker, redeemed, REDEEM_MS)
+    },
+    async moveCredits({ hub: url, amount }) {
+      const paying = gate.requireMoving()
+      const home = hubs.home()
+      const network = networkOf((await hubs.left(url)).identity.aid)
+      const moved = (signal: AbortSignal) => paying.move(home, { network, amount }, signal)
+      return await hubAsked(asker, moved, REDEEM_MS)
     },
   }
 }

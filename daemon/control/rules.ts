@@ -67,6 +67,7 @@ export function refundRules(ctx: Context) {
     ctx.store.transaction(() => {
       const prepared = ownRefunds.prepare(task, amount, isRenewed)
       if (prepared.isNew && maySend(task)) say(answers, task, refundMessage(prepared))
+      else if (prepared.isNew) answers.tellRefund(task, prepared)
       return prepared
     }, 'node.pay')
   return {

@@ -147,12 +147,19 @@ export type ShownStatement = { bytes: Uint8Array; kel: Uint8Array | undefined }
 /** The proof that an account stands in the tree of an epoch. */
 export type Liability = { record: Uint8Array; balance: number; salt: Uint8Array; path: PathStep[] }
 
-/** What a hub says of a payment: its signed receipt, not yet verified, or in its words why there is none. */
-export type Settled = { receipt: Uint8Array } | { refused: string; says: string }
+/**
+ * What a hub says of a payment: its signed receipt, not yet verified, with that of the payer's hub where that is another
+ * one; or in its words why there is none.
+ */
+export type Settled = { receipt: Uint8Array; peerReceipt?: Uint8Array } | { refused: string; says: string }
+
+/** Whether a hub has no answer for want of that of another hub, which makes or ends the payment with it. */
+export const waitsForOtherHub = (answer: object): boolean =>
+  'refused' in answer && answer.refused === 'settlement_pending'
 
 /** What a hub says of a hold: its receipts, not yet verified, that of the end where it has ended; or why there is none. */
 export type HoldSaid =
-  | { receipt: Uint8Array; end: Uint8Array | undefined }
+  | { receipt: Uint8Array; peerReceipt?: Uint8Array; end: Uint8Array | undefined }
   | { refused: string; says: string }
 
 /** Credits of this agent at a hub, and what the hub publishes of them. */
@@ -166,6 +173,8 @@ export interface HubCredits {
    * hub of an earlier release took.
    */
   authorizationsSince(sinceMs: number, signal: AbortSignal): Promise<Map<string, Uint8Array>>
+  /** The networks in whose credits agents of this hub are paid: its own, and those of other hubs that may owe it. */
+  networks(signal: AbortSignal): Promise<string[]>
   /** Asks the hub to move, or to hold, what an authorization gives for a quote; a repeat gets the same receipt. */
   settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled>
   /**

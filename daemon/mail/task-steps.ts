@@ -41,9 +41,14 @@ export class TakenWords {
       : interaction
   }
 
-  /** The hub's later word; undefined where none is waited for. */
-  takeSettlements(interaction: Interaction, settlements: readonly Uint8Array[]): Interaction | undefined {
-    return this.#told.takeLaterSettlements(interaction, settlements) ? interaction : undefined
+  /** The hub's later word, and what goes back after the end; undefined where none is waited for. */
+  takeSettlements(
+    interaction: Interaction,
+    { settlements, refund }: Payload<typeof kinds.settlements>,
+  ): Interaction | undefined {
+    if (refund !== undefined) this.#told.takeBack(interaction, refund)
+    const isTaken = this.#told.takeLaterSettlements(interaction, settlements)
+    return isTaken || refund !== undefined ? interaction : undefined
   }
 }
 
@@ -145,7 +150,7 @@ export class TaskSteps {
       case kinds.noReceipt:
         return takeNoReceipt(threads, interaction, message.payload)
       case kinds.settlements:
-        return words.takeSettlements(interaction, message.payload.settlements)
+        return words.takeSettlements(interaction, message.payload)
       case kinds.counterSignature:
         return counterSignatures.take(interaction, message.payload)
       case kinds.declined:

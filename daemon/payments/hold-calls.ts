@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { networkOf } from '../../protocol/proof/payment.ts'
 import type { CurrentHub } from '../hubs/current.ts'
 import { describe } from '../hubs/failures.ts'
-import type { HubClient } from '../hubs/hub.ts'
+import { type HubClient, waitsForOtherHub } from '../hubs/hub.ts'
 import type { PaymentRow } from '../store/payments.ts'
 import type { Accounts } from './accounts.ts'
 import type { HoldProblems } from './hold-problems.ts'
@@ -33,10 +33,11 @@ export class HoldCalls {
     return hub === 'silent' ? undefined : hub
   }
 
-  /** Undefined where the hub is silent. */
-  async answer<T>(row: PaymentRow, ask: () => Promise<T>): Promise<T | undefined> {
+  /** Undefined where the hub is silent, or waits for that of the payer. */
+  async answer<T extends object>(row: PaymentRow, ask: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await ask()
+      const answer = await ask()
+      return waitsForOtherHub(answer) ? this.#problems.open(row, 'other_hub') : answer
     } catch (error) {
       this.#log.warn({ err: error }, 'the hub did not answer to a payment')
       this.#problems.open(row, 'unanswered')

@@ -3,7 +3,7 @@ import type { CurrentHub } from '../hubs/current.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Timings } from '../platform/timings.ts'
 import type { Store } from '../store/open.ts'
-import { noteProblem, type PaymentProblem, type PaymentRow, paymentOf } from '../store/payments.ts'
+import { isSilence, noteProblem, type PaymentProblem, type PaymentRow, paymentOf } from '../store/payments.ts'
 import { maySign } from './may-sign.ts'
 import type { PaymentNews } from './news.ts'
 import type { PricedAnswers } from './priced-tasks.ts'
@@ -50,7 +50,7 @@ export class HoldProblems {
       this.askLater(row, problem)
       const isAwaited =
         row.state === 'ending' && row.endReceipt === null && maySign(this.#identity, this.#hub)
-      if (problem !== 'unanswered' && isAwaited) this.#answers.letGo(row)
+      if (!isSilence(problem) && isAwaited) this.#answers.letGo(row)
       if (row.problem !== problem) this.#news.changed(row.interaction)
     }, 'node.payment')
     return undefined

@@ -5,6 +5,7 @@ import type { Chain } from '../chain/chain.ts'
 import type { Store } from '../store/open.ts'
 import {
   acceptLostEnds,
+  keepPeerReceipt,
   markEnded,
   markHeld,
   markRefused,
@@ -14,6 +15,9 @@ import {
 import type { Threads } from '../store/threads.ts'
 import { isAccepted } from './lost-holds.ts'
 import type { PricedAnswers } from './priced-tasks.ts'
+
+/** A hub's receipt, with that of the payer's hub where that is another one. */
+export type Signed = { receipt: Uint8Array; peerReceipt?: Uint8Array }
 
 type ResultParts = { store: Store; threads: Threads; chain: Chain; answers: PricedAnswers }
 
@@ -37,11 +41,14 @@ export class HoldResults {
   }
 
   /** The credits are held. */
-  held(row: PaymentRow, receipt: Uint8Array): PaymentRow | undefined {
+  held(row: PaymentRow, signed: Signed): PaymentRow | undefined {
     return this.#store.transaction(() => {
-      markHeld(this.#store, row.interaction, receipt)
+      markHeld(this.#store, row.interaction, signed.receipt)
+      this.#keepPeers(row, 'held', signed)
       this.#record(row, row.amount)
-      return paymentOf(this.#store, row.interaction)
+      const held = paymentOf(this.#store, row.interaction)
+      if (held !== undefined) this.#answers.tellHeld(held)
+      return held
     }, 'node.payment')
   }
 
@@ -68,8 +75,10 @@ export class HoldResults {
   }
 
   /** An order of this node has ended it. */
-  ended(row: PaymentRow, receipt: Uint8Array): PaymentRow | undefined {
+  ended(row: PaymentRow, signed: Signed): PaymentRow | undefined {
+    const { receipt } = signed
     return this.#store.transaction(() => {
+      this.#keepPeers(row, 'end', signed)
       const current = paymentOf(this.#store, row.interaction)
       // the same order may have been answered twice: a hold ends once
       if (current?.state !== 'ending') return current
@@ -83,6 +92,10 @@ export class HoldResults {
   lost(row: PaymentRow): void {
     if (isAccepted(this.#store, row))
       this.#store.transaction(() => acceptLostEnds(this.#store, row.network), 'node.payment')
+  }
+
+  #keepPeers({ interaction }: PaymentRow, which: 'held' | 'end', { peerReceipt: receipt }: Signed): void {
+    if (receipt !== undefined) keepPeerReceipt(this.#store, interaction, { which, receipt })
   }
 
   #end(row: PaymentRow, receipt: Uint8Array): PaymentRow | undefined {

@@ -10,7 +10,7 @@ import type { HubClient } from '../hubs/hub.ts'
 import type { PaymentRow } from '../store/payments.ts'
 import type { HoldCalls } from './hold-calls.ts'
 import type { HoldProblems } from './hold-problems.ts'
-import { type HoldResults, movedBy } from './hold-results.ts'
+import { type HoldResults, movedBy, type Signed } from './hold-results.ts'
 import type { LostHolds } from './lost-holds.ts'
 import { endIn, type HoldOrders } from './orders.ts'
 import { quoteOfRow, type Receipts } from './receipts.ts'
@@ -65,7 +65,7 @@ export class Holds {
       return this.#problems.open(row, 'refused')
     if ('refused' in answer) return this.#results.refused(row, plainLine(answer.says, REASON_CHARACTERS_MAX))
     if (!(await this.#isHeld(row, hub, answer.receipt))) return undefined
-    return this.#results.held(row, answer.receipt)
+    return this.#results.held(row, answer)
   }
 
   /** Gives the hub an order about a hold; undefined while it does not prove what came of that. */
@@ -75,7 +75,7 @@ export class Holds {
     const order = this.#orders.underNewestKey(row, row.endOrder)
     const answer = await this.#calls.answer(row, () => this.#orders.send(hub, order, signal))
     if (answer === undefined) return undefined
-    if ('receipt' in answer) return await this.#ended(row, hub, answer.receipt)
+    if ('receipt' in answer) return await this.#ended(row, hub, answer)
     this.#log.error({ reason: answer.refused, says: answer.says }, 'the hub refused an order about a hold')
     const isLapsed = row.holdUntil !== null && this.#hubNow() > row.holdUntil + LAPSED_AFTER_MS
     if (answer.refused === 'hold_ended' && row.endReceipt !== null) return this.#lose(row, hub)
@@ -131,7 +131,7 @@ export class Holds {
     )
     if (said === undefined) return undefined
     if ('refused' in said || said.end === undefined) return this.#problems.open(row, 'hold_ended')
-    return await this.#ended(row, hub, said.end)
+    return await this.#ended(row, hub, { receipt: said.end })
   }
 
   /** The credits are the payer's again: a release that changes nothing brings the hub's receipt of that. */
@@ -139,7 +139,7 @@ export class Holds {
     const release = this.#orders.make(row, 0)
     const answer = await this.#calls.answer(row, () => this.#orders.send(hub, release, signal))
     if (answer === undefined) return undefined
-    if ('receipt' in answer) return await this.#ended(row, hub, answer.receipt)
+    if ('receipt' in answer) return await this.#ended(row, hub, answer)
     return this.#problems.open(row, 'hold_ended')
   }
 
@@ -163,7 +163,8 @@ export class Holds {
     this.#results.lost(row)
   }
 
-  async #ended(row: PaymentRow, hub: HubClient, receipt: Uint8Array): Promise<PaymentRow | undefined> {
+  async #ended(row: PaymentRow, hub: HubClient, signed: Signed): Promise<PaymentRow | undefined> {
+    const { receipt } = signed
     const fault = await this.#receipts.faultOfRow(row, hub, receipt, 'ended')
     if (fault !== undefined) {
       this.#log.error({ fault }, 'the receipt of the hub does not hold')
@@ -173,7 +174,7 @@ export class Holds {
     // it signed another end before, or has this one and does not show it
     const isOdd = row.endReceipt !== null && (moved !== row.moved || equal(receipt, row.endReceipt))
     if (isOdd) return this.#lose(row, hub)
-    return this.#results.ended(row, receipt)
+    return this.#results.ended(row, signed)
   }
 
   async #isHeld(row: PaymentRow, hub: HubClient, receipt: Uint8Array): Promise<boolean> {

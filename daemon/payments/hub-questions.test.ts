@@ -12,6 +12,7 @@ const { signal } = new AbortController()
 describe('questions about payments', () => {
   const asked: string[] = []
   let open = 0
+  let across: { network: string }[] = []
   const part = (name: string) => ({
     ask: async () => void asked.push(name),
     settle: async () => void asked.push(name),
@@ -20,6 +21,7 @@ describe('questions about payments', () => {
     new HubQuestions({
       store: store as never,
       accounts: { accountOf: async () => hub as never },
+      ownRefunds: { askAcross: async () => void asked.push('own refunds'), across } as never,
       takenRefunds: part('refunds') as never,
       silent: part('silent') as never,
       unsettled: { ...part('unsettled'), count: () => open } as never,
@@ -39,6 +41,9 @@ describe('questions about payments', () => {
     expect(hubs.nextInMs()).toBe(10_000)
     open = 0
     expect(hubs.nextInMs()).toBe(HOUR_MS)
+    across = [{ network: 'hub:x' }]
+    expect(questions({}).nextInMs()).toBe(5_000)
+    across = []
   })
 
   test('go to a hub that has an account, refunds first, and to no other', async () => {
@@ -46,7 +51,7 @@ describe('questions about payments', () => {
     await questions(undefined).ask('hub:x', signal)
     expect(asked).toEqual([])
     await questions({}).ask('hub:x', signal)
-    expect(asked).toEqual(['refunds', 'silent', 'unsettled'])
+    expect(asked).toEqual(['refunds', 'own refunds', 'silent', 'unsettled'])
   })
 
   test('begin with what an earlier release took for ended, once in the life of a node', () => {

@@ -9,7 +9,7 @@ import type { Interaction } from '../store/threads.ts'
 import type { Accounts } from './accounts.ts'
 import { missingSince } from './lost-orders.ts'
 import type { LostQuestions } from './lost-payments.ts'
-import { type TakenRefunds, takenNetworks } from './refunds.ts'
+import { type OwnRefunds, type TakenRefunds, takenNetworks } from './refunds.ts'
 import type { SilentPayments } from './silent-payments.ts'
 import type { UnsettledHolds } from './unsettled-holds.ts'
 
@@ -20,6 +20,7 @@ const FIRST_MS = 5_000
 type QuestionParts = {
   store: Store
   accounts: Accounts
+  ownRefunds: OwnRefunds
   takenRefunds: TakenRefunds
   silent: SilentPayments
   unsettled: UnsettledHolds
@@ -29,6 +30,7 @@ type QuestionParts = {
 export class HubQuestions {
   readonly #store: Store
   readonly #accounts: Accounts
+  readonly #ownRefunds: OwnRefunds
   readonly #takenRefunds: TakenRefunds
   readonly #silent: SilentPayments
   readonly #unsettled: UnsettledHolds
@@ -37,9 +39,10 @@ export class HubQuestions {
   #pauseMs = ROUND_MS
   #hasReopened = false
 
-  constructor({ store, accounts, takenRefunds, silent, unsettled }: QuestionParts) {
+  constructor({ store, accounts, ownRefunds, takenRefunds, silent, unsettled }: QuestionParts) {
     this.#store = store
     this.#accounts = accounts
+    this.#ownRefunds = ownRefunds
     this.#takenRefunds = takenRefunds
     this.#silent = silent
     this.#unsettled = unsettled
@@ -53,20 +56,22 @@ export class HubQuestions {
 
   /** Networks of which payments that went out, or what came back of them, are open. */
   networks(): string[] {
-    return [...new Set([...openNetworksOf(this.#store), ...takenNetworks(this.#store)])]
+    const across = this.#ownRefunds.across.map(({ network }) => network)
+    return [...new Set([...openNetworksOf(this.#store), ...takenNetworks(this.#store), ...across])]
   }
 
   async ask(network: string, signal: AbortSignal): Promise<void> {
     const hub = await this.#accounts.accountOf(network)
     if (hub === undefined) return
     await this.#takenRefunds.settle(hub, signal)
+    await this.#ownRefunds.askAcross(hub, signal)
     await this.#silent.ask(hub, signal)
     await this.#unsettled.ask(hub, signal)
   }
 
   /** In how long they are due again. */
   nextInMs(): number {
-    const open = this.#unsettled.count()
+    const open = this.#unsettled.count() + this.#ownRefunds.across.length
     const isNew = open > this.#open
     this.#pauseMs = open === 0 ? ROUND_MS : isNew ? FIRST_MS : Math.min(2 * this.#pauseMs, ROUND_MS)
     this.#open = open

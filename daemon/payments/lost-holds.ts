@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { hubOfNetwork, networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
 import type { Chain } from '../chain/chain.ts'
-import type { HubClient } from '../hubs/hub.ts'
+import { type HubClient, waitsForOtherHub } from '../hubs/hub.ts'
 import type { Events } from '../platform/events.ts'
 import type { Waker } from '../platform/waker.ts'
 import { acceptedUntil, alarmOf, raiseAlarm } from '../store/hub-accounts.ts'
@@ -87,6 +87,7 @@ export class LostHolds {
 
   async #isGone(hub: HubClient, row: PaymentRow, signal: AbortSignal): Promise<boolean> {
     const answer = await hub.credits.settle(row.authorization, quoteOfRow(row), signal)
+    if (waitsForOtherHub(answer)) return false
     const isKnown =
       'receipt' in answer && !(await this.#receipts.faultOfRow(row, hub, answer.receipt, 'held'))
     const problem = isKnown ? null : 'hold_lost'

@@ -27,6 +27,7 @@ const BEFORE_MS = 31 * 86_400_000
 
 type Recorded = { seq: number; timestamp: number; payload: Record<string, unknown> }
 export type Redeemed = { amount: number; reference: string; transaction: string; atMs: number }
+type MovedCredits = { amount: number; network: string; transaction: string; receipt: Uint8Array }
 type Proven = Omit<Redeemed, 'atMs'> & { receipt: Uint8Array }
 
 export class OwnRecords {
@@ -74,6 +75,20 @@ export class OwnRecords {
     })
   }
 
+  /** What the home signed that came along from the hub of a network. */
+  moved({ amount, network, transaction, receipt }: MovedCredits): void {
+    this.#chain.append('svc.payment.settled', {
+      interaction_id: '',
+      transaction,
+      amount,
+      network,
+      verified: true,
+      payee: this.#identity.aid,
+      auth_id: transaction,
+      receipt,
+    })
+  }
+
   /** Every payment that this node signed since a time. */
   authorizedSince(sinceMs: number): Authorized[] {
     return [...this.#payloads('svc.payment.authorized', sinceMs)].map(payload => ({
@@ -99,13 +114,11 @@ export class OwnRecords {
         verified === true && typeof receipt === 'string' ? [fromBase64(receipt)] : [],
       ),
     )
-    const network = networkOf(hub)
-    const received = receivedPayments(this.#store, network, sinceMs - BEFORE_MS).flatMap(
-      row => row.endReceipt ?? [],
-    )
+    const since = sinceMs - BEFORE_MS
+    const received = receivedPayments(this.#store, networkOf(hub), since).flatMap(row => row.endReceipt ?? [])
     return [...told, ...received]
       .map(encoded => SettlementReceipt.decode(encoded).body)
-      .filter(body => body.network === network && body.settledAt >= sinceMs)
+      .filter(body => body.hub === hub && body.settledAt >= sinceMs)
       .flatMap(body => {
         const kind = kindOf(body, this.#identity.aid)
         const { transaction, settledAt: atMs, amount } = body
@@ -115,10 +128,14 @@ export class OwnRecords {
 }
 
 /** What its entry says to this side; undefined where there is none: of what was taken its payer sees none. */
-function kindOf({ kind, payer, payee }: SettlementReceipt['body'], own: string): Signed['kind'] | undefined {
+function kindOf(
+  { kind, payer, payee, network, hub }: SettlementReceipt['body'],
+  own: string,
+): Signed['kind'] | undefined {
   const { paid, held, captured, returned, redeemed } = settlementKinds
   if (kind === redeemed) return 'redeemed'
-  if (kind === paid) return payer === own ? 'paid' : 'received'
+  // in the credits of another hub something can only come
+  if (kind === paid) return payer === own && network === networkOf(hub) ? 'paid' : 'received'
   if (kind === held && payer === own) return 'paid'
   if (kind === captured && payee === own) return 'received'
   return kind === returned && payer === own ? 'returned' : undefined

@@ -28,7 +28,7 @@ export function paymentParts(ctx: Context) {
   const news = new PaymentNews(store, threads, events)
   const records = new OwnRecords({ chain, store, identity })
   const heads = new SeenHeads({ store, chain, alarms }, hubNow)
-  const receipts = new Receipts(store, heads, hubNow)
+  const receipts = new Receipts({ store, heads, own: identity.aid }, hubNow)
   const proven = new ProvenPayments({ store, threads, chain, news })
   const unsettled = new UnsettledHolds({ store, threads, receipts, proven, news }, hubNow, log)
   const lostHolds = new LostHolds({ store, threads, chain, receipts, events }, log)
@@ -50,7 +50,7 @@ export function paymentParts(ctx: Context) {
     signer,
     lostOrders,
     silent: new SilentPayments({ store, threads, spending }, hubNow),
-    ownRefunds: new OwnRefunds({ store, signer, records, calls }, hubNow),
+    ownRefunds: new OwnRefunds({ store, threads, signer, records, calls, spending }, hubNow),
     takenRefunds: new TakenRefunds({ store, threads, calls }, hubNow, log),
     lost: new LostPayments(store, threads, hubNow),
     lostQuestions: new LostQuestions({ store, orders: lostOrders, spending }, hubNow),

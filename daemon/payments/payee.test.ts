@@ -31,7 +31,7 @@ afterEach(() => world[Symbol.asyncDispose]())
 const quote = (): Quote =>
   quoteFor({
     provider: bob.node.aid,
-    hub: world.post.log.aid,
+    network: world.network,
     what: 'task',
     amount: PRICE,
     seconds: ANSWER_DEADLINE_MS / 1000,

@@ -2,8 +2,9 @@
  * What a provider does for a price: row of the spent set, hold, work, then one order that takes the credits or gives them
  * back. Each step is on the disk before the next, so that a call is paid once and run once whatever dies between.
  */
+import { present } from '../../protocol/encoding/present.ts'
 import { buildEffect, Effect } from '../../protocol/proof/effect.ts'
-import { Authorization, transactionOf } from '../../protocol/proof/payment.ts'
+import { Authorization, hubOfNetwork, networkOf, transactionOf } from '../../protocol/proof/payment.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import { sleep } from '../../protocol/timers.ts'
 import type { CurrentHub } from '../hubs/current.ts'
@@ -22,12 +23,14 @@ import {
 } from '../store/open-payments.ts'
 import {
   addPayment,
+  isSilence,
   keepOrder,
   keepOutcome,
   markBegun,
   type PaymentRow,
   paymentById,
   paymentOf,
+  receiptsForPayer,
   reopenUnproven,
 } from '../store/payments.ts'
 import { lastRestore } from '../store/restores.ts'
@@ -85,6 +88,7 @@ export class Payee {
   readonly #store: Store
   readonly #threads: Threads
   readonly #orders: HoldOrders
+  readonly #hub: CurrentHub
   readonly #maySign: () => boolean
   readonly #machine: Machine
   readonly #timings: Timings
@@ -100,6 +104,7 @@ export class Payee {
     this.#threads = parts.threads
     this.#orders = parts.orders
     this.#holds = parts.holds
+    this.#hub = parts.hub
     this.#maySign = () => maySign(parts.identity, parts.hub)
     this.#machine = machine
     this.#timings = timings
@@ -168,13 +173,14 @@ export class Payee {
     const payment = transactionOf(offer.authorization)
     return store.transaction(() => {
       if (paymentById(store, payment) !== undefined) return 'the payment was used for another task'
-      const { amount, network, holdUntil } = offer.authorization.body
+      const { amount, holdUntil } = offer.authorization.body
+      const account = this.#accountFor(quote)
       addPayment(store, {
         interaction: interaction.key,
         side: 'payee',
         payment,
         amount,
-        network,
+        ...account,
         authorization: offer.encoded,
         salt: offer.salt,
         at: hubNow(),
@@ -184,6 +190,13 @@ export class Payee {
       })
       return paymentOf(store, interaction.key)
     }, 'node.payment')
+  }
+
+  /** The account that a payment comes to: at the home, also where the payer pays with credits of another hub. */
+  #accountFor({ network }: Quote): Pick<PaymentRow, 'network' | 'otherHub'> {
+    const { home } = this.#hub
+    const own = home === undefined ? network : networkOf(home.identity.aid)
+    return { network: own, otherHub: own === network ? null : (hubOfNetwork(network) ?? null) }
   }
 
   #isOver({ authorization }: PaymentRow): boolean {
@@ -226,13 +239,17 @@ export class Payee {
     while (ended.state === 'ending') {
       ended = (await this.#holds.end(ended, this.#within())) ?? paymentOf(store, row.interaction) ?? ended
       if (this.#loop.signal.aborted) return undefined
-      const isAnswered = ended.state !== 'ending' || ended.problem !== 'unanswered'
+      const isAnswered = ended.state !== 'ending' || !isSilence(ended.problem)
       if (isAnswered || waitedMs >= ORDER_WAITS * timings.paymentPauseMs) break
       waitedMs += await this.#rest(ended)
     }
     if (ended.outcome === null) return undefined
-    const settlements = [ended.heldReceipt, ended.endReceipt].filter(receipt => receipt !== null)
-    return { effect: Effect.decode(ended.outcome), isPrivate: ended.outcomePrivate === 1, settlements }
+    const settlements = receiptsForPayer(ended)
+    return {
+      effect: Effect.decode(ended.outcome),
+      isPrivate: ended.outcomePrivate === 1,
+      ...present({ settlements: settlements.length === 0 ? undefined : settlements }),
+    }
   }
 
   async #rest({ nextAt }: PaymentRow): Promise<number> {

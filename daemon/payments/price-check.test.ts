@@ -27,7 +27,7 @@ const offered = (id: string) => offerOf(bob.node.ctx.threads, task(id))
 const quote = (): Quote =>
   quoteFor({
     provider: bob.node.aid,
-    hub: world.post.log.aid,
+    network: world.network,
     what: 'task',
     amount: PRICE,
     seconds: 1.5,

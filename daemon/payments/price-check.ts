@@ -5,7 +5,7 @@ import { equal, fromBase64url, Malformed } from '../../protocol/encoding/bytes.t
 import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { buildEffect, type Effect } from '../../protocol/proof/effect.ts'
-import { Authorization, networkOf, purposeOf } from '../../protocol/proof/payment.ts'
+import { Authorization, purposeOf } from '../../protocol/proof/payment.ts'
 import { type Quote, quoteText } from '../../protocol/proof/quote.ts'
 import { alarmOf } from '../store/hub-accounts.ts'
 import { isLocal } from '../store/interactions.ts'
@@ -29,7 +29,7 @@ const HOLD_BEYOND_S = 3600
 /** What a provider asks for work of so many seconds. */
 export const quoteFor = (asked: {
   provider: string
-  hub: string
+  network: string
   what: string
   amount: number
   seconds: number
@@ -38,7 +38,7 @@ export const quoteFor = (asked: {
   provider: asked.provider,
   what: asked.what,
   amount: asked.amount,
-  network: networkOf(asked.hub),
+  network: asked.network,
   holdSeconds: Math.ceil(asked.seconds) + HOLD_BEYOND_S,
   settleSeconds: SETTLE_S,
   ...present({ starts: asked.starts }),

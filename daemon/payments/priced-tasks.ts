@@ -2,14 +2,14 @@
  * Tasks in words that have a price. Once their payment is held anybody may answer, a person or a program; the first answer
  * takes the credits, and leaves with the hub's receipts, or without the last one after a minute.
  */
-import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { decodePayload, encodePayload, kinds, type Payload } from '../../protocol/mail/payload.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Wakers } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
 import { isLocal, keepOpenPrice, openPriceOf } from '../store/interactions.ts'
 import type { Store } from '../store/open.ts'
 import { holdBack } from '../store/outbox.ts'
-import { keepOrder, type PaymentRow, paymentOf } from '../store/payments.ts'
+import { keepOrder, type PaymentRow, paymentOf, receiptsForPayer } from '../store/payments.ts'
 import type { Interaction, Outgoing, Threads } from '../store/threads.ts'
 import { orderFor } from './orders.ts'
 
@@ -87,10 +87,32 @@ export class PricedAnswers {
     if (!isAnswerDue(interaction)) this.#tellEnd(interaction, row)
   }
 
-  #tellEnd(interaction: Interaction, { heldReceipt, endReceipt }: PaymentRow): void {
-    if (endReceipt === null || isLocal(interaction)) return
-    const settlements = [heldReceipt, endReceipt].filter(receipt => receipt !== null)
-    const payload = encodePayload(kinds.settlements, { settlements })
+  /** The requester of a payment across two hubs learns that both have made it: the work begins. */
+  tellHeld(row: PaymentRow): void {
+    const interaction = this.#threads.byKey(row.interaction)
+    const settlements = receiptsForPayer(row)
+    if (row.otherHub === null || settlements.length === 0 || isLocal(interaction)) return
+    this.#tell(interaction, { settlements })
+  }
+
+  /** After the end of its task a refund across two hubs goes to the requester alone, whose hub has to move it. */
+  tellRefund(
+    interaction: Interaction,
+    { row, encoded: refund }: { row: PaymentRow; encoded: Uint8Array },
+  ): void {
+    const settlements = receiptsForPayer(row)
+    if (row.otherHub === null || settlements.length === 0 || isLocal(interaction)) return
+    this.#tell(interaction, { settlements, refund })
+  }
+
+  #tellEnd(interaction: Interaction, row: PaymentRow): void {
+    const settlements = receiptsForPayer(row)
+    if (row.endReceipt === null || settlements.length === 0 || isLocal(interaction)) return
+    this.#tell(interaction, { settlements })
+  }
+
+  #tell(interaction: Interaction, told: Payload<typeof kinds.settlements>): void {
+    const payload = encodePayload(kinds.settlements, told)
     this.#threads.queue(interaction, { kind: kinds.settlements, payload, text: '', numbered: false })
   }
 }
@@ -99,12 +121,9 @@ export class PricedAnswers {
 const isAnswerDue = ({ numbered, state }: Interaction): boolean =>
   numbered === 0 && (state === 'open' || state === 'end_proposed')
 
-function withReceipts(
-  { kind, payload }: Pick<Outgoing, 'kind' | 'payload'>,
-  { heldReceipt, endReceipt }: PaymentRow,
-): Uint8Array {
+function withReceipts({ kind, payload }: Pick<Outgoing, 'kind' | 'payload'>, row: PaymentRow): Uint8Array {
   const decoded = decodePayload(kind, payload)
-  if (decoded.kind !== kinds.message) return payload
-  const settlements = [heldReceipt, endReceipt].filter(receipt => receipt !== null)
+  const settlements = receiptsForPayer(row)
+  if (decoded.kind !== kinds.message || settlements.length === 0) return payload
   return encodePayload(kinds.message, { ...decoded.payload, settlements })
 }

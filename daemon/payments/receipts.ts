@@ -1,8 +1,11 @@
 /** Judging what a hub signed about a payment, with its newest key history. */
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import {
   Authorization,
+  hubOfNetwork,
+  networkOf,
   type SettlementKind,
   SettlementReceipt,
   settlementKinds,
@@ -26,9 +29,12 @@ export class Receipts {
   readonly #store: Store
   readonly #heads: SeenHeads
   readonly #hubNow: () => number
+  readonly #own: string
 
-  constructor(store: Store, heads: SeenHeads, hubNow: () => number) {
+  /** `own`: the AID of this node. */
+  constructor({ store, heads, own }: { store: Store; heads: SeenHeads; own: string }, hubNow: () => number) {
     this.#store = store
+    this.#own = own
     this.#heads = heads
     this.#hubNow = hubNow
   }
@@ -51,7 +57,10 @@ export class Receipts {
       this.noteKeyState(hub.identity.log)
       const { authorization, kinds, askedAtMs = authorization.body.notBefore } = expected
       const askedBefore = (seq: number) => askedAtMs < this.#keyStateSince(hub.identity.log.aid, seq)
-      const fault = settlementFault(receipt, { authorization, kinds, hub: hub.identity.log, askedBefore })
+      const log = hub.identity.log
+      const peer = this.#peerOf(receipt, authorization)
+      const terms = { authorization, kinds, hub: log, askedBefore }
+      const fault = settlementFault(receipt, { ...terms, ...present({ peer }) })
       if (fault === undefined) this.#heads.note(hub.identity.aid, receipt.body.supplyHead)
       return fault
     } catch (error) {
@@ -71,6 +80,15 @@ export class Receipts {
     const authorization = Authorization.decode(row.authorization)
     const kinds = what === 'held' ? [held] : [captured, returned]
     return this.faultOf(hub, receipt, { authorization, kinds, askedAtMs: row.at })
+  }
+
+  /**
+   * The other hub that a receipt has to name: that of the payer, where this account is at another one. A payer is not told
+   * where its payee lives: it goes by what its own hub says.
+   */
+  #peerOf({ body }: SettlementReceipt, { body: { payer, network } }: Authorization): string | undefined {
+    if (network !== networkOf(body.hub)) return hubOfNetwork(network)
+    return payer === this.#own ? body.peer : undefined
   }
 
   /** A key state that was never noted here is none that anything was asked for before. */

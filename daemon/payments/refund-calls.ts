@@ -15,7 +15,13 @@ const SETTLE_SECONDS = 300
 const REASON_CHARACTERS_MAX = 300
 
 export type Asked = Pick<HubClient, 'credits' | 'identity' | 'refresh' | 'pushLog'>
-type Moved = { transaction: string; amount: number; network: string; verified: boolean; receipt: Uint8Array }
+export type Moved = {
+  transaction: string
+  amount: number
+  network: string
+  verified: boolean
+  receipt: Uint8Array
+}
 type CallParts = { identity: Identity; chain: Chain; receipts: Receipts; news: PaymentNews }
 
 export class RefundCalls {
@@ -39,7 +45,7 @@ export class RefundCalls {
     interaction: Interaction,
     encoded: Uint8Array,
     signal: AbortSignal,
-  ): Promise<Moved | { says: string }> {
+  ): Promise<Moved | { refused: string; says: string }> {
     const authorization = Authorization.decode(encoded)
     const { payTo: provider, amount, network, notBefore, payerKelSeq } = authorization.body
     const quote = {
@@ -53,7 +59,8 @@ export class RefundCalls {
     const settle = () => home.credits.settle(encoded, quote, signal)
     const isOwn = authorization.body.payer === this.#identity.aid && payerKelSeq === this.#identity.log.seq
     const answer = isOwn ? await withNewestKey(this.#identity, home, settle) : await settle()
-    if ('refused' in answer) return { says: plainLine(answer.says, REASON_CHARACTERS_MAX) }
+    if ('refused' in answer)
+      return { refused: answer.refused, says: plainLine(answer.says, REASON_CHARACTERS_MAX) }
     const kinds = [settlementKinds.paid]
     const asked = { authorization, kinds, askedAtMs: notBefore }
     const fault = await this.#receipts.faultOf(home, answer.receipt, asked)

@@ -3,9 +3,10 @@
  * hub settle it, so it travels to the requester where the task still takes words, and both sides ask the hub.
  */
 import type { Logger } from 'pino'
+import { cidText } from '../../protocol/crypto/hash.ts'
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { Authorization, networkOf, transactionOf } from '../../protocol/proof/payment.ts'
-import type { HubClient } from '../hubs/hub.ts'
+import { type HubClient, waitsForOtherHub } from '../hubs/hub.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Waker } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
@@ -15,29 +16,44 @@ import { addGivenBack, keepRefund, keepRefundTold, type PaymentRow, paymentOf } 
 import { isRefundNoted, noteRefund } from '../store/refunds.ts'
 import type { Interaction, Threads } from '../store/threads.ts'
 import type { OwnRecords } from './own-records.ts'
-import type { RefundCalls } from './refund-calls.ts'
+import type { Moved, RefundCalls } from './refund-calls.ts'
 import type { PaymentSigner } from './signing.ts'
 
 /** Clocks may differ, so one that has ended may be moved a little longer. */
 const TOLERANCE_MS = 4 * 60_000
 
+/** What a hub answers while the requester's own hub has not asked it: nobody is registered there to be given it. */
+const NOT_HERE = 'invalid_payload'
+
 export type PreparedRefund = { row: PaymentRow; encoded: Uint8Array; amount: number; isNew: boolean }
 
-type OwnParts = { store: Store; signer: PaymentSigner; records: OwnRecords; calls: RefundCalls }
+type OwnParts = {
+  store: Store
+  threads: Threads
+  signer: PaymentSigner
+  records: OwnRecords
+  calls: RefundCalls
+  /** What asks hubs for those that wait. */
+  spending: Waker
+}
 
 /** What this node gives back. */
 export class OwnRefunds {
   readonly #store: Store
+  readonly #threads: Threads
   readonly #signer: PaymentSigner
   readonly #records: OwnRecords
   readonly #calls: RefundCalls
+  readonly #spending: Waker
   readonly #hubNow: () => number
 
-  constructor({ store, signer, records, calls }: OwnParts, hubNow: () => number) {
+  constructor({ store, threads, signer, records, calls, spending }: OwnParts, hubNow: () => number) {
     this.#store = store
+    this.#threads = threads
     this.#signer = signer
     this.#records = records
     this.#calls = calls
+    this.#spending = spending
     this.#hubNow = hubNow
   }
 
@@ -81,18 +97,26 @@ export class OwnRefunds {
     }: { prepared: PreparedRefund; renew: () => PreparedRefund; signal: AbortSignal },
   ) {
     const { row, amount } = prepared
+    if (row.otherHub !== null) await requireCredits(home, amount, signal)
     const first = await this.#calls.ask(home, interaction, prepared.encoded, signal)
     const mayRenew =
       !this.#signer.isOfThisKey(prepared.encoded) || this.#isOver(Authorization.decode(prepared.encoded))
     const settled =
       'says' in first && mayRenew ? await this.#calls.ask(home, interaction, renew().encoded, signal) : first
-    if ('says' in settled)
-      return refuse('hub_refused', `the hub gave nothing back: ${settled.says}`, 'svc balance')
-    this.#store.transaction(() => {
-      if ((paymentOf(this.#store, interaction.key)?.refunded ?? null) !== null) return
-      addGivenBack(this.#store, row.payment, settled.amount)
-      this.#calls.record(interaction, settled)
-    }, 'node.payment')
+    if ('says' in settled) {
+      if (row.otherHub === null || settled.refused !== NOT_HERE)
+        return refuse('hub_refused', `the hub gave nothing back: ${settled.says}`, 'svc balance')
+      this.#spending.wake()
+      const transaction = cidText(transactionIn(prepared.encoded))
+      return {
+        interaction_id: interaction.id,
+        amount,
+        transaction,
+        verified: false,
+        waits_for: 'requester' as const,
+      }
+    }
+    this.#note(row, interaction, settled)
     const { verified, transaction } = settled
     if (settled.amount !== amount)
       return refuse(
@@ -103,9 +127,40 @@ export class OwnRefunds {
     return { interaction_id: interaction.id, amount, transaction, verified }
   }
 
+  /** Payments across two hubs of which it signed to give something back, and no hub has moved it. */
+  get across(): PaymentRow[] {
+    return waitingRefunds(this.#store).filter(({ otherHub }) => otherHub !== null)
+  }
+
+  /** Asks a hub for what the hubs of requesters have moved back meanwhile, of what this node signed. */
+  async askAcross(home: HubClient, signal: AbortSignal): Promise<void> {
+    const own = networkOf(home.identity.aid)
+    for (const row of this.across) {
+      if (row.network !== own || row.refund === null) continue
+      const interaction = this.#threads.byKey(row.interaction)
+      const settled = await this.#calls.ask(home, interaction, row.refund, signal)
+      if (!('says' in settled)) this.#note(row, interaction, settled)
+    }
+  }
+
+  #note({ payment }: PaymentRow, interaction: Interaction, moved: Moved): void {
+    this.#store.transaction(() => {
+      if ((paymentOf(this.#store, interaction.key)?.refunded ?? null) !== null) return
+      addGivenBack(this.#store, payment, moved.amount)
+      this.#calls.record(interaction, moved)
+    }, 'node.payment')
+  }
+
   #isOver({ body }: Authorization): boolean {
     return body.notAfter + TOLERANCE_MS <= this.#hubNow()
   }
+}
+
+/** The requester's hub moves it later, and then it has to be there. */
+async function requireCredits(home: HubClient, amount: number, signal: AbortSignal): Promise<void> {
+  const { balance } = await home.credits.account(1, signal)
+  if (balance < amount)
+    refuse('no_credits', `there are ${balance} credits to give back from, and not ${amount}`, 'svc balance')
 }
 
 /** An authorization that came from the provider of a task that was paid for; anything else is passed over. */
@@ -120,7 +175,7 @@ export function takeRefund(
     row?.side === 'payer' &&
     body?.payer === interaction.peer &&
     body.payTo === identity.aid &&
-    body.network === row.network &&
+    (body.network === row.network || row.otherHub !== null) &&
     body.amount <= row.amount &&
     body.holdUntil === undefined &&
     body.refundOf !== undefined &&
@@ -174,6 +229,7 @@ export class TakenRefunds {
       const { notAfter } = Authorization.decode(encoded).body
       const interaction = this.#threads.byKey(key)
       const settled = await this.#calls.ask(home, interaction, encoded, signal)
+      if (waitsForOtherHub(settled)) continue
       this.#store.transaction(() => {
         if (!('says' in settled) || this.#hubNow() > notAfter + TOLERANCE_MS)
           keepRefundTold(this.#store, key, null)

@@ -3,16 +3,23 @@ import { priceSaid } from '../../protocol/proof/quote.ts'
 import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
 import type { Settings } from '../home/settings.ts'
 import type { Store } from '../store/open.ts'
-import { wasPaidBefore } from '../store/open-payments.ts'
+import { hasPaidAcross, wasPaidBefore } from '../store/open-payments.ts'
 import { knownPrice, type QuoteRow } from '../store/quotes.ts'
 import { type LostPayments, sayDoubt } from './lost-payments.ts'
+import type { OtherHub } from './other-hub.ts'
 import type { OwnCredits } from './own-credits.ts'
 
 const DAY_MS = 86_400_000
 
 type Rules = { spend: SpendConfig | undefined; nowMs: number; payee: string }
 
-type RuleParts = { store: Store; settings: Settings; credits: OwnCredits; lost: LostPayments }
+type RuleParts = {
+  store: Store
+  settings: Settings
+  credits: OwnCredits
+  lost: LostPayments
+  otherHub: OtherHub
+}
 
 /** The rules of this node, as its settings have them. */
 export class SpendingRules {
@@ -20,13 +27,15 @@ export class SpendingRules {
   readonly #settings: Settings
   readonly #credits: OwnCredits
   readonly #lost: LostPayments
+  readonly #otherHub: OtherHub
   readonly #hubNow: () => number
 
-  constructor({ store, settings, credits, lost }: RuleParts, hubNow: () => number) {
+  constructor({ store, settings, credits, lost, otherHub }: RuleParts, hubNow: () => number) {
     this.#store = store
     this.#settings = settings
     this.#credits = credits
     this.#lost = lost
+    this.#otherHub = otherHub
     this.#hubNow = hubNow
   }
 
@@ -41,7 +50,17 @@ export class SpendingRules {
   whyNot(quote: QuoteRow, payee: string): string | undefined {
     const rules = { spend: this.#settings.current.spend, nowMs: this.#hubNow(), payee }
     const parts = { store: this.#store, lost: this.#lost }
-    return this.#credits.whyNotFor(quote) ?? whyNotPaid(parts, quote, rules)
+    return this.#credits.whyNotFor(quote) ?? this.#whyFirst(quote, payee) ?? whyNotPaid(parts, quote, rules)
+  }
+
+  /** Two hubs learn of a payment between them: a person says once that they may. */
+  #whyFirst({ amount }: QuoteRow, payee: string): string | undefined {
+    const other = this.#otherHub.of(payee)
+    if (other === undefined || hasPaidAcross(this.#store)) return undefined
+    return (
+      `it costs ${amount ?? 0} credits, and it is the first payment to an agent of another hub: both hubs, yours and ` +
+      `${other}, learn who pays whom, how much, and when`
+    )
   }
 }
 

@@ -9,6 +9,7 @@ import { markQuotePaid, type QuoteRow } from '../store/quotes.ts'
 import { ownReason } from '../store/reasons.ts'
 import type { Interaction, Threads } from '../store/threads.ts'
 import { type GivenTask, taskAsGiven } from './as-given.ts'
+import type { OtherHub } from './other-hub.ts'
 import type { OwnRecords } from './own-records.ts'
 import type { PaymentSigner } from './signing.ts'
 
@@ -26,6 +27,7 @@ type PaymentMakers = {
   threads: Threads
   signer: PaymentSigner
   records: OwnRecords
+  otherHub: OtherHub
   commit: Commit
   random: (length: number) => Uint8Array
 }
@@ -35,14 +37,16 @@ export class TaskPayments {
   readonly #threads: Threads
   readonly #signer: PaymentSigner
   readonly #records: OwnRecords
+  readonly #otherHub: OtherHub
   readonly #commit: Commit
   readonly #random: (length: number) => Uint8Array
 
-  constructor({ store, threads, signer, records, commit, random }: PaymentMakers) {
+  constructor({ store, threads, signer, records, otherHub, commit, random }: PaymentMakers) {
     this.#store = store
     this.#threads = threads
     this.#signer = signer
     this.#records = records
+    this.#otherHub = otherHub
     this.#commit = commit
     this.#random = random
   }
@@ -77,6 +81,7 @@ export class TaskPayments {
       holdUntil: holdUntil ?? null,
       orderedBy: by,
       starts: holdSeconds === undefined ? null : (quote.starts ?? amount),
+      otherHub: this.#otherHub.of(task.peer) ?? null,
     })
     this.#records.authorized(task.id, authorization)
     return { paySalt, authorization: encoded }

@@ -9,6 +9,7 @@ import { paymentPayload } from '../../protocol/proof/quote.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import type { Store } from '../store/open.ts'
+import type { Moving } from './moving.ts'
 import type { OwnRecords } from './own-records.ts'
 import type { Reconciling } from './reconciling.ts'
 import type { Redeeming } from './redeeming.ts'
@@ -32,6 +33,7 @@ type WalletParts = {
   signer: PaymentSigner
   records: OwnRecords
   redeeming: Redeeming
+  moving: Moving
   reconciling: Reconciling
 }
 
@@ -40,13 +42,15 @@ export class Wallet {
   readonly #signer: PaymentSigner
   readonly #records: OwnRecords
   readonly #redeeming: Redeeming
+  readonly #moving: Moving
   readonly #reconciling: Reconciling
 
-  constructor({ store, signer, records, redeeming, reconciling }: WalletParts) {
+  constructor({ store, signer, records, redeeming, moving, reconciling }: WalletParts) {
     this.#store = store
     this.#signer = signer
     this.#records = records
     this.#redeeming = redeeming
+    this.#moving = moving
     this.#reconciling = reconciling
   }
 
@@ -75,6 +79,11 @@ export class Wallet {
   /** Gives credits back to the hub, which pays out against the reference; the same again asks for the same redemption. */
   redeem(home: HubClient, amount: number, reference: string, signal: AbortSignal) {
     return this.#redeeming.redeem(home, amount, reference, signal)
+  }
+
+  /** Takes credits from a hub that was left to the home; the same again asks for the same move. */
+  move(home: HubClient, given: { network: string; amount: number }, signal: AbortSignal) {
+    return this.#moving.move(home, given, signal)
   }
 
   /** What became of payments of which nothing was heard, on both sides. */

@@ -11,8 +11,10 @@ import { JudgedPrices } from './judged-prices.ts'
 import { JudgedReceipts } from './judged-receipts.ts'
 import { type KnownAccounts, LeftHubs } from './left-hubs.ts'
 import { maySign } from './may-sign.ts'
+import { Moving } from './moving.ts'
 import { OrderedPrices } from './ordered-prices.ts'
 import { HoldOrders } from './orders.ts'
+import { OtherHub } from './other-hub.ts'
 import { OwnCredits } from './own-credits.ts'
 import { paymentParts } from './parts.ts'
 import { Payee } from './payee.ts'
@@ -42,17 +44,18 @@ function openPayee(ctx: Context, accounts: Accounts): Payee {
 }
 
 function openPayer(ctx: Context, commit: Commit, accounts: Accounts): Payer {
-  const { identity, hub, store, threads, settings, timings, hubNow, wakers, random, log } = ctx
+  const { identity, hub, peers, store, threads, settings, timings, hubNow, wakers, random, log } = ctx
   const { signer, records, lost, news, proven, receipts, lostQuestions, ...asking } = paymentParts(ctx)
-  const { takenRefunds, silent, unsettled } = asking
+  const { ownRefunds, takenRefunds, silent, unsettled } = asking
   const credits = new OwnCredits(store, hub)
-  const payments = new TaskPayments({ store, threads, signer, records, commit, random })
-  const rules = new SpendingRules({ store, settings, credits, lost }, hubNow)
+  const otherHub = new OtherHub(hub, peers)
+  const payments = new TaskPayments({ store, threads, signer, records, otherHub, commit, random })
+  const rules = new SpendingRules({ store, settings, credits, lost, otherHub }, hubNow)
   const parts = {
     ordered: new OrderedPrices({ store, credits, lost, payments }),
     prices: new JudgedPrices({ store, threads, rules, payments, news }),
     receipts: new JudgedReceipts({ store, accounts, receipts, proven, news }, log),
-    hubs: new HubQuestions({ store, accounts, takenRefunds, silent, unsettled }),
+    hubs: new HubQuestions({ store, accounts, ownRefunds, takenRefunds, silent, unsettled }),
     home: new HomeQuestions({ store, hub, lost: lostQuestions }, hubNow),
     maySign: () => maySign(identity, hub),
   }
@@ -64,8 +67,9 @@ function openWallet(ctx: Context, accounts: Accounts): Wallet {
   const { signer, records, receipts, silent, unsettled } = paymentParts(ctx)
   const { holds } = holdsOf(ctx, accounts)
   const redeeming = new Redeeming({ identity, store, signer, records, receipts }, hubNow, log)
+  const moving = new Moving({ identity, store, signer, records, receipts, accounts }, hubNow, log)
   const reconciling = new Reconciling({ store, threads, silent, unsettled, holds })
-  return new Wallet({ store, signer, records, redeeming, reconciling })
+  return new Wallet({ store, signer, records, redeeming, moving, reconciling })
 }
 
 function openAudit(ctx: Context, accounts: KnownAccounts): Audit {

@@ -105,6 +105,10 @@ export function waitingPayments(store: Store): PaymentRow[] {
   )
 }
 
+/** Whether this node has ever signed a payment to an agent of another hub. */
+export const hasPaidAcross = (store: Store): boolean =>
+  store.get("SELECT 1 FROM payments WHERE other_hub IS NOT NULL AND side = 'payer' LIMIT 1") !== undefined
+
 /** Networks in whose credits payments of this node are open. */
 export function openNetworksOf(store: Store): string[] {
   return store

@@ -7,6 +7,10 @@ import { camelRow } from './rows.ts'
 /** Why a payment waits, as the operations say it too. */
 export type PaymentProblem = ReturnType<(typeof paymentProblem)['parse']>
 
+/** Whether nobody has answered: neither refused nor signed. */
+export const isSilence = (problem: PaymentProblem | null): boolean =>
+  problem === 'unanswered' || problem === 'other_hub'
+
 export const paymentsTable = {
   name: 'payments',
   columns: {
@@ -43,6 +47,11 @@ export const paymentsTable = {
     refunded: orNull(integer),
     /** A person went on although its hub had lost it. */
     lossAccepted: flag,
+    /** AID of the hub of the other side, where that is another one. */
+    otherHub: orNull(text),
+    /** What the payer's hub signed, where the account of this payee is at another one. */
+    peerHeldReceipt: orNull(blob),
+    peerEndReceipt: orNull(blob),
   },
 } as const
 export type PaymentRow = RowOf<typeof paymentsTable>
@@ -71,13 +80,13 @@ type NewPayment = Pick<
   | 'holdUntil'
   | 'orderedBy'
 > &
-  Partial<Pick<PaymentRow, 'starts'>>
+  Partial<Pick<PaymentRow, 'starts' | 'otherHub'>>
 
 export function addPayment(store: Store, row: NewPayment): void {
   store.run(
     `INSERT INTO payments (interaction, side, payment, amount, network, authorization, salt, state, at, hold_until, ordered_by,
-       starts)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 'authorized', ?, ?, ?, ?)`,
+       starts, other_hub)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 'authorized', ?, ?, ?, ?, ?)`,
     row.interaction,
     row.side,
     row.payment,
@@ -89,6 +98,7 @@ export function addPayment(store: Store, row: NewPayment): void {
     row.holdUntil,
     row.orderedBy,
     row.starts ?? null,
+    row.otherHub ?? null,
   )
 }
 
@@ -117,6 +127,31 @@ export function markHeld(store: Store, interaction: number, receipt: Uint8Array)
     receipt,
     interaction,
   )
+}
+
+/** What the hub of the payer signed beside a receipt of the account's own hub: the first that came stays. */
+export function keepPeerReceipt(
+  store: Store,
+  interaction: number,
+  { which, receipt }: { which: 'held' | 'end'; receipt: Uint8Array },
+): void {
+  store.run(
+    `UPDATE payments SET peer_held_receipt = iif(?3, coalesce(peer_held_receipt, ?2), peer_held_receipt),
+       peer_end_receipt = iif(?3, peer_end_receipt, coalesce(peer_end_receipt, ?2))
+     WHERE interaction = ?1 AND side = 'payee'`,
+    interaction,
+    receipt,
+    which === 'held' ? 1 : 0,
+  )
+}
+
+/** What its payer can judge: what the hub of its own account signed of a payment. */
+export function receiptsForPayer(
+  row: Pick<PaymentRow, 'otherHub' | 'heldReceipt' | 'endReceipt' | 'peerHeldReceipt' | 'peerEndReceipt'>,
+): Uint8Array[] {
+  const { otherHub, heldReceipt, endReceipt, peerHeldReceipt, peerEndReceipt } = row
+  const told = otherHub === null ? [heldReceipt, endReceipt] : [peerHeldReceipt, peerEndReceipt]
+  return told.filter(receipt => receipt !== null)
 }
 
 /** What was done for a payment, with the order that takes it or gives it back: both are kept before either leaves. */

@@ -52,7 +52,8 @@ CREATE TABLE payments (
   began_at INTEGER,
   -- Why the hub has not said what is waited for, how often it was asked in vain, and when it is asked again.
   problem TEXT CHECK (problem IN ('unanswered', 'no_account', 'key_unknown',
-    'refused', 'hold_ended', 'hold_lost', 'bad_receipt', 'false_receipt', 'said_refused', 'still_held', 'unproven')),
+    'refused', 'hold_ended', 'hold_lost', 'bad_receipt', 'false_receipt', 'said_refused', 'still_held', 'unproven',
+    'other_hub')),
   tries INTEGER NOT NULL DEFAULT 0,
   next_at INTEGER NOT NULL DEFAULT 0,
   -- What this payee signed to give back; what its payee sent to give it back, until a hub said what became of that.
@@ -61,14 +62,26 @@ CREATE TABLE payments (
   -- Credits that hubs have moved back.
   refunded INTEGER,
   -- A person went on although its hub had lost it.
-  loss_accepted INTEGER NOT NULL DEFAULT 0
+  loss_accepted INTEGER NOT NULL DEFAULT 0,
+  -- AID of the hub of the other side, where that is another one, and what the payer's hub signed then.
+  other_hub TEXT,
+  peer_held_receipt BLOB,
+  peer_end_receipt BLOB
 ) STRICT;
 CREATE INDEX payments_by_state ON payments (side, state);
+CREATE INDEX payments_across ON payments (side) WHERE other_hub IS NOT NULL;
 CREATE INDEX payments_refund_waiting ON payments (interaction) WHERE refund IS NOT NULL AND refunded IS NULL;
 CREATE INDEX payments_told_waiting ON payments (interaction) WHERE refund_told IS NOT NULL;
 
 -- Refunds that a hub has moved, by their own id: each counts once.
 CREATE TABLE refunds (id BLOB PRIMARY KEY, amount INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+-- What was signed to be taken from a hub that was left to the home, until that has proven that it arrived.
+CREATE TABLE credit_moves (
+  network TEXT PRIMARY KEY,
+  amount INTEGER NOT NULL,
+  authorization BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- What was signed to be redeemed, until the hub has proven that it carried it out.
 CREATE TABLE redemptions (

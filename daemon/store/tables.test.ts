@@ -7,6 +7,7 @@ import { columnOf, type Table } from './columns.ts'
 import { contactsTable } from './contacts.ts'
 import { contradictionsTable } from './contradictions.ts'
 import { countersTable } from './counters.ts'
+import { creditMovesTable } from './credit-moves.ts'
 import { hubAccountsTable, unprovenDebitsTable, witnessedRecordsTable } from './hub-accounts.ts'
 import { hubKeysSeenTable } from './hub-keys-seen.ts'
 import { hubsTable, wiresSeenTable } from './hubs.ts'
@@ -60,6 +61,7 @@ const tables: readonly Table[] = [
   restoresTable,
   numbersAnsweredTable,
   refundsTable,
+  creditMovesTable,
   redemptionsTable,
   lostOrdersTable,
   hubAccountsTable,

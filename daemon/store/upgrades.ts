@@ -265,4 +265,24 @@ DROP INDEX interactions_by_state;
 CREATE INDEX interactions_by_state ON interactions (side, state, updated_at, key, archived_at);
 `,
   fromMemory,
+  /* sql */ `
+-- AID of the hub of the other side, where that is another one, and what the payer's hub signed then.
+ALTER TABLE payments ADD COLUMN other_hub TEXT;
+ALTER TABLE payments ADD COLUMN peer_held_receipt BLOB;
+ALTER TABLE payments ADD COLUMN peer_end_receipt BLOB;
+CREATE INDEX payments_across ON payments (side) WHERE other_hub IS NOT NULL;
+-- What was signed to be taken from a hub that was left to the home, until that has proven that it arrived.
+CREATE TABLE credit_moves (
+  network TEXT PRIMARY KEY,
+  amount INTEGER NOT NULL,
+  authorization BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+-- A payment may wait for that hub.
+ALTER TABLE payments ADD COLUMN problem_now TEXT CHECK (problem_now IN ('unanswered', 'no_account', 'key_unknown',
+    'refused', 'hold_ended', 'hold_lost', 'bad_receipt', 'false_receipt', 'said_refused', 'still_held', 'unproven',
+    'other_hub'));
+UPDATE payments SET problem_now = problem;
+ALTER TABLE payments DROP COLUMN problem;
+ALTER TABLE payments RENAME COLUMN problem_now TO problem;
+`,
 ]

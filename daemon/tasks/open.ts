@@ -1,7 +1,9 @@
 /** Puts together what an interaction may do, from the bottom up. */
 import type { Context } from '../context.ts'
+import { OtherHub } from '../payments/other-hub.ts'
 import type { Payee } from '../payments/payee.ts'
 import { PricedAnswers } from '../payments/priced-tasks.ts'
+import { TakenNetworks } from '../payments/taken-networks.ts'
 import { StrangersStock } from '../peers/stock.ts'
 import { AgentGuard } from './agent-guard.ts'
 import { AgentRecords } from './agent-records.ts'
@@ -122,9 +124,11 @@ function receiptParts(ctx: Context, news: TaskNews) {
 
 /** What runs calls; without a payee nothing is paid for. */
 export function openCalls(ctx: Context, modules: Serving, payee: Payee | undefined): Calls {
-  const { identity, hub, store, threads, wakers, timings } = ctx
+  const { identity, hub, peers, store, threads, wakers, timings } = ctx
   const { effects, endings, news } = taskParts(ctx)
-  const payments = new CallPayments({ identity, hub, store, modules, payee })
+  const otherHub = new OtherHub(hub, peers)
+  const taken = new TakenNetworks({ hub, otherHub, machine: ctx }, ctx.now)
+  const payments = new CallPayments({ identity, hub, store, threads, modules, taken, payee })
   const work = new CallWork({ store, threads, modules })
   const results = new CallResults({ store, threads, effects, endings, news })
   const mayRun = () => hub.oldCopy === undefined && !identity.log.deactivated

@@ -163,6 +163,7 @@ export class ScriptedLedger {
       return this.#meet(operation, signal, work)
     }
     return {
+      networks: async () => [this.network],
       account: (entriesMax, signal) => call('account', signal, () => this.#account(aid, entriesMax)),
       entriesAfter: (seq, signal) =>
         call('account', signal, () =>

@@ -49,8 +49,8 @@ const identityReply = z.strictObject({
   /** Why the hub does not know of the key event yet. */
   note: z.string().optional(),
   /**
-   * What was signed under the key before and is not done yet. Receipts, orders about holds, refunds and redemptions are
-   * signed anew; an authorization that its payee used too late comes back as a price.
+   * What was signed under the key before and is not done yet. Receipts, orders about holds, refunds, redemptions and moves of
+   * credits are signed anew; an authorization that its payee used too late comes back as a price.
    */
   waits: z
     .strictObject({
@@ -59,6 +59,7 @@ const identityReply = z.strictObject({
       authorizations: count,
       refunds: count,
       redemptions: count,
+      moves: count,
     })
     .optional(),
 })

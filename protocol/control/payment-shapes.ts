@@ -5,7 +5,7 @@ import { interactionId } from './ids.ts'
 import { ledgerReason } from './ledger.ts'
 
 /** What became of a payment; {@link paymentShape} says when each one applies. */
-export const paymentState = z.enum(['open', 'authorized', 'held', 'taken', 'returned', 'refused'])
+export const paymentState = z.enum(['open', 'authorized', 'paying', 'held', 'taken', 'returned', 'refused'])
 
 /**
  * A debit from after the backup that was restored, of which this node has no record: `signed`, the hub showed what this
@@ -26,7 +26,8 @@ export const lostOrder = z.strictObject({
  * `key_unknown`: the hub does not know the newest key · `refused` · `hold_ended`: the hub says so, and signed nothing ·
  * `hold_lost`: it does not have what it signed · `bad_receipt`: what it signed does not hold · `false_receipt`: what the
  * provider sent does not hold · `said_refused`: the provider says so, and the hub is asked · `still_held`: the task is over, and the hub holds the credits still ·
- * `unproven`: its ledger shows how the hold ended, and it has not signed that
+ * `unproven`: its ledger shows how the hold ended, and it has not signed that · `other_hub`: the hub of the payer has not
+ * answered the hub of the payee
  */
 export const paymentProblem = z.enum([
   'unanswered',
@@ -40,6 +41,7 @@ export const paymentProblem = z.enum([
   'said_refused',
   'still_held',
   'unproven',
+  'other_hub',
 ])
 
 /** What a task costs, and what became of it. */
@@ -47,7 +49,8 @@ export const paymentShape = z.strictObject({
   amount: count,
   network: z.string(),
   /**
-   * `open`: a person decides (`approve`) · `authorized`: on its way · `held` by the hub while the work runs · `taken` by
+   * `open`: a person decides (`approve`) · `authorized`: on its way · `paying`: so that two hubs have to make it ·
+   * `held` by the hub while the work runs · `taken` by
    * the provider · `returned`, at once or all of it later · `refused`
    */
   state: paymentState,
@@ -87,6 +90,10 @@ export const paymentShape = z.strictObject({
   /** Why it was not paid, or not without a person. */
   reason: z.string().optional(),
   problem: paymentProblem.optional(),
+  /** AID of the hub of the other side, where that is another one than that of this node. */
+  other_hub: z.string().optional(),
+  /** The price is `open`, and paying it tells two hubs who pays whom, how much and when, for the first time. */
+  first_across: z.literal(true).optional(),
   /** Until when the hub holds it at most, while it may hold it. */
   held_until: millis.optional(),
 })

@@ -67,6 +67,28 @@ export const paymentOperations = {
     }),
     codes: ['wrong_state', 'no_hub', 'no_credits', 'hub_refused', 'hub_unreachable', 'hub_incompatible'],
   }),
+  /** From the account at a hub that was left to that at the home. */
+  moveCredits: operation('/move-credits', {
+    reads: false,
+    request: atHub.extend({ amount: z.int().min(1).max(CREDITS_MAX) }),
+    reply: z.strictObject({
+      amount: credits,
+      /** The network whose credits they were. */
+      from: z.string(),
+      transaction: z.string(),
+      /** Whether the receipt of the home proves it. */
+      verified: z.boolean(),
+    }),
+    codes: [
+      'wrong_state',
+      'bad_request',
+      'no_hub',
+      'no_credits',
+      'hub_refused',
+      'hub_unreachable',
+      'hub_incompatible',
+    ],
+  }),
   refund: operation('/refund', {
     reads: false,
     request: z.strictObject({
@@ -82,6 +104,8 @@ export const paymentOperations = {
       transaction: z.string(),
       /** Whether the hub's receipt proves it. */
       verified: z.boolean(),
+      /** The requester is at another hub: its own node has that hub move it, and this one asks its own what came of that. */
+      waits_for: z.literal('requester').optional(),
     }),
     codes: [
       'unknown_interaction',

@@ -144,6 +144,8 @@ export const payloads = {
   12: Numbers,
   13: record('settlements', {
     settlements: required(1, list(blob(SETTLEMENT_BYTES_MAX), SETTLEMENTS_MAX, 1)),
+    /** Gives back what was paid across two hubs, once the task takes no more words. */
+    refund: optional(2, blob(AUTHORIZATION_BYTES_MAX)),
   }),
   14: record('no receipt', { reason: required(1, noReceiptReason) }),
 } as const satisfies Record<Kind, unknown>

@@ -30,6 +30,7 @@ const MADE_ANEW: Readonly<Record<string, string>> = {
 }
 /** What is not kept any more, as that release had it, and what it was. */
 const DROPPED: Readonly<Record<string, { declared: string; was: string }>> = {
+  'payments.problem': { declared: 'TEXT', was: 'NULL' },
   'interactions.wire': {
     declared: 'INTEGER NOT NULL DEFAULT 3',
     was: "CASE way WHEN 'local' THEN 0 WHEN 'open' THEN 1 ELSE 3 END",
@@ -98,6 +99,8 @@ function undone(statement: string): string | undefined {
   const kept = gone === null ? undefined : DROPPED[`${gone[1]}.${gone[2]}`]
   if (gone !== null && kept !== undefined)
     return `ALTER TABLE ${gone[1]} ADD COLUMN ${gone[2]} ${kept.declared}`
+  const renamed = /^ALTER TABLE (\w+) RENAME COLUMN (\w+) TO (\w+)/.exec(statement)
+  if (renamed !== null) return `ALTER TABLE ${renamed[1]} RENAME COLUMN ${renamed[3]} TO ${renamed[2]}`
   const made = /^CREATE (?:VIRTUAL )?(TABLE|INDEX) (\w+)/.exec(statement)
   if (made !== null) return `DROP ${made[1]} ${made[2]}`
   throw new Error(`nothing is known that undoes: ${statement}`)

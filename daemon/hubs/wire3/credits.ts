@@ -11,6 +11,7 @@ import {
   requirementsOf,
   X402_VERSION,
 } from '../../../protocol/proof/quote.ts'
+import { PEER_RECEIPT_EXTENSION } from '../../../protocol/wire3/routes/credits.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import type {
   AccountEntry,
@@ -91,6 +92,12 @@ export class Wire3Credits implements HubCredits {
       if (before === undefined || told?.entries.some(({ at }) => at < sinceMs)) break
     }
     return shown
+  }
+
+  async networks(signal: AbortSignal): Promise<string[]> {
+    const send = this.#inputs.connections.signed
+    const { kinds } = await this.#calls.plain(routes.x402Supported, send, { signal })
+    return kinds.map(({ network }) => network)
   }
 
   async settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled> {
@@ -214,8 +221,14 @@ const entryOf = ({
 /** A hub's words are read as they are; what they prove is judged by whoever pays or is paid. */
 const settled = (reply: ReplyOf<typeof routes.x402Settle | typeof routes.x402Capture>): Settled =>
   reply.success
-    ? { receipt: fromBase64url(reply.extensions['svc.settlement.receipt']) }
+    ? {
+        receipt: fromBase64url(reply.extensions['svc.settlement.receipt']),
+        ...peerReceiptOf(reply.extensions[PEER_RECEIPT_EXTENSION]),
+      }
     : { refused: reply.errorReason, says: reply.errorMessage }
+
+const peerReceiptOf = (encoded: string | undefined): { peerReceipt?: Uint8Array } =>
+  present({ peerReceipt: encoded === undefined ? undefined : fromBase64url(encoded) })
 
 /** A hub of an earlier release has no witnesses. */
 function unlessOlder(error: unknown): undefined {
