@@ -44,7 +44,7 @@ const NETWORK_PREFIX = 'hub:'
 const AMOUNT = /^[1-9][0-9]{0,15}$/
 
 /** Whole credits, at least one. */
-const amount: Field<number> = mapped(uint, positive, positive)
+export const amount: Field<number> = mapped(uint, positive, positive)
 
 function positive(value: number): number {
   if (value < 1) throw new Malformed('an amount must be at least 1')

@@ -34,6 +34,7 @@ import { decodePayload, encodePayload } from '../../protocol/mail/payload.ts'
 import { SessionGrant } from '../../protocol/mail/session.ts'
 import { ChainExport, exportLine, parseExportLine } from '../../protocol/proof/chain-export.ts'
 import { parseCheckpoint } from '../../protocol/proof/checkpoint.ts'
+import { ClearingStatement } from '../../protocol/proof/clearing.ts'
 import { parseVerifierKey } from '../../protocol/proof/cosignature.ts'
 import {
   documentBytes,
@@ -320,6 +321,7 @@ function paymentFormats(): Subject[] {
     format('authorization', hex(valid('payment/authorizations.json'), 'authorization'), Authorization),
     format('settlement receipt', hex(receipts.valid, 'receipt'), SettlementReceipt),
     format('order about a hold', hex(orders.valid, 'order'), HoldOrder),
+    format('clearing statement', hex(valid('payment/clearings.json'), 'statement'), ClearingStatement),
     format('witness statement', hex(valid('payment/witnesses.json'), 'statement'), WitnessStatement),
     reader('verifier key of a cosigner', [utf8(VERIFIER_KEY)], bytes =>
       parseVerifierKey(new TextDecoder().decode(bytes)),

@@ -76,6 +76,15 @@ def order(data):
     return raw, signature, body
 
 
+def clearing(data):
+    raw, signature = objects.signed(data, 582)
+    body = fields(objects.decode(raw), range(1, 9))
+    one(body[1]), objects.aid_bytes(body[2]), uint(body[3]), objects.aid_bytes(body[4]), amount_of(body[5])
+    need(isinstance(body[6], str) and len(body[6].encode()) <= 256, "not a reference")
+    uint(body[7]), uint(body[8])
+    return raw, signature, body
+
+
 def statement(data):
     raw, signature = objects.signed(data, 326)
     body = fields(objects.decode(raw), range(1, 8))
@@ -131,6 +140,8 @@ def settlements(held):
     receipts, orders = given["receipts"], given["orders"]
     signed_cases(held, "settlement", "svc-settle/v1", settlement, given["hub"]["publicKey"], receipts, "receipt")
     signed_cases(held, "order", "svc-hold/v1", order, given["payee"]["publicKey"], orders, "order")
+    cleared = held.read("payment/clearings.json")
+    signed_cases(held, "clearing", "svc-clear/v1", clearing, cleared["publicKey"], cleared, "statement")
     log = objects.verify_log(unhex(receipts["refused"]["kel"]))
     paid = authorization(unhex(receipts["refused"]["authorization"]))
     for case in receipts["refused"]["cases"]:
