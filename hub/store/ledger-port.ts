@@ -16,6 +16,7 @@ export type TransferReason =
   | 'refund'
   | 'redemption'
   | 'restored'
+  | 'cleared'
 
 /** One step of a transfer: so much from one account to another. */
 export type Move = { from: AccountName; to: AccountName; amount: number }

@@ -45,6 +45,16 @@ export type AnsweredPeerPayment = {
 }
 export type EndedPeerPayment = Omit<AnsweredPeerPayment, 'askAtMs' | 'asked'> & { transaction: Uint8Array }
 
+/** What both signed of a payment of which this hub has no row; `creditMax`: what the peer may owe with it. */
+export type ShownPayment = {
+  asked: AskedPayment
+  isEnd: boolean
+  receipt: Uint8Array
+  peerReceipt: Uint8Array
+  posting: Posting
+  creditMax: number
+}
+
 /** `over`: the peer would owe too much, or too many are open. */
 export type OpenResult = { outcome: 'opened' | 'over' } | { outcome: 'found'; payment: PeerPayment }
 
@@ -62,6 +72,8 @@ export interface PeerPaymentStore {
   orderPeerPayment(given: { transaction: Uint8Array; order: Uint8Array; askAtMs: number }): Promise<void>
   /** Keeps how a hold has ended; what is posted counts once. */
   endPeerPayment(given: EndedPeerPayment): Promise<PostResult['outcome']>
+  /** Books a payment of which this hub has no row, with what both signed; `over`: the peer would owe too much. */
+  bookShown(given: ShownPayment): Promise<PostResult['outcome'] | 'over'>
   /** Payments about which their peers are to be asked by now, the longest first. */
   duePeerPayments(nowMs: number, limit: number): Promise<PeerPayment[]>
   askPeerPaymentAt(given: { transaction: Uint8Array; askAtMs: number }): Promise<void>

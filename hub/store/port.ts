@@ -3,6 +3,7 @@
  * an engine commits what arrives together as one transaction, in which each fails alone. The store reads no clock and draws no randomness; times and ids are passed in.
  */
 import { Failure, Refusal, systemCode } from '../../protocol/encoding/errors.ts'
+import type { ClearingStore } from './clearing-port.ts'
 import type { LedgerStore } from './ledger-port.ts'
 import type { PeerCardStore } from './peer-card-port.ts'
 import type { PeerPaymentStore } from './peer-payment-port.ts'
@@ -265,7 +266,13 @@ export interface LocalStore {
   giveUpReserve(): Promise<boolean>
 }
 
-export interface Store extends LedgerStore, PeerCardStore, PeerPaymentStore, PeerReviewStore, WitnessStore {
+export interface Store
+  extends LedgerStore,
+    ClearingStore,
+    PeerCardStore,
+    PeerPaymentStore,
+    PeerReviewStore,
+    WitnessStore {
   /** Undefined where the rows lie elsewhere. */
   readonly local: LocalStore | undefined
   /** Queues an envelope. */

@@ -3,6 +3,7 @@
  * wrong on purpose shows that they are not empty.
  */
 import { afterEach, beforeEach, describe, test } from 'vitest'
+import { clearingRules } from './contract/clearing-rules.ts'
 import { ledgerRules } from './contract/ledger-rules.ts'
 import { mailRules } from './contract/mail-rules.ts'
 import { operatorRules } from './contract/operator-rules.ts'
@@ -18,6 +19,7 @@ export { agentRow } from './contract/world.ts'
 export const contract = {
   mail: mailRules,
   registry: registryRules,
+  clearing: clearingRules,
   peerCards: peerCardRules,
   peerPayments: peerPaymentRules,
   peerReviews: peerReviewRules,

@@ -106,6 +106,8 @@ const reasons: Record<TransferReason, [gained: EntryReason, given: EntryReason]>
   redemption: ['redemption', 'redemption'],
   // came back with the supply chain after a restore
   restored: ['grant', 'redemption'],
+  // between hubs, whose accounts nobody reads
+  cleared: ['grant', 'redemption'],
 }
 
 function reasonOf({ reason, delta }: LedgerEntry): EntryReason {

@@ -6,6 +6,7 @@ import { systemTimers } from '../../../protocol/timers.ts'
 import { systemRandom } from '../../core/random.ts'
 import { lockDirectory } from '../../directory-lock.ts'
 import { StoreRefused } from '../port.ts'
+import { clearingQueries } from './clearing-store.ts'
 import { openReader, openWriter } from './database.ts'
 import { raiseRestored } from './inspect.ts'
 import { migrate, readMigrations, schemaNumber } from './migrate.ts'
@@ -221,6 +222,7 @@ test('no hot query scans a table', () => {
     ...toldQueries,
     ...cardQueries,
     ...peerPaymentQueries,
+    ...clearingQueries,
   })) {
     const parameters = (sql.match(/\?/g) ?? []).map(() => null)
     const plan = database.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...parameters)

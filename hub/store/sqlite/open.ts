@@ -7,6 +7,7 @@ import { freeBytes } from '../../files.ts'
 import type { StoreOptions } from '../engine-port.ts'
 import { type LocalStore, type Store, StoreBroken } from '../port.ts'
 import type { WitnessStore } from '../witness-port.ts'
+import { clearingOver } from './clearing-store.ts'
 import { type Database, faultClass, inWords, openReader, openWriter, usedBytes } from './database.ts'
 import { ledgerOver } from './ledger-store.ts'
 import { readList } from './listings.ts'
@@ -137,9 +138,7 @@ function storeOver(
     hasReview: async (provider, interaction) => hasReview(reader, provider, interaction),
     addReview: review => writer.write('addReview', review),
     reputation: async provider => readReputation(reader, provider),
-    ...peerCardsOver(reader, writer),
-    ...peerPaymentsOver(reader, writer),
-    ...peerReviewsOver(reader, writer),
+    ...peersOver(reader, writer),
     async keepForkProof(proof) {
       await writer.write('keepForkProof', proof)
     },
@@ -204,3 +203,11 @@ function makeReserve(path: string): boolean {
     closeSync(file)
   }
 }
+
+/** What is kept of peer hubs. */
+const peersOver = (reader: Database, writer: WriterClient) => ({
+  ...clearingOver(reader, writer),
+  ...peerCardsOver(reader, writer),
+  ...peerPaymentsOver(reader, writer),
+  ...peerReviewsOver(reader, writer),
+})

@@ -9,6 +9,7 @@ import type {
   PeerPayment,
   PeerPaymentState,
   PeerPaymentStore,
+  ShownPayment,
 } from '../peer-payment-port.ts'
 import type { Database } from './database.ts'
 import { readTransfer } from './ledger-reads.ts'
@@ -132,6 +133,25 @@ export function answerPeerPayment(db: Database, given: AnsweredPeerPayment): Pos
   return outcome
 }
 
+export function bookShown(db: Database, given: ShownPayment): PostResult['outcome'] | 'over' {
+  const { asked, isEnd, receipt, peerReceipt, posting, creditMax } = given
+  if (readTransfer(db, posting.id) !== undefined) return 'held'
+  const { owes, open } = readCredit(db, asked.peer)
+  if (owes + open + asked.amount > creditMax) return 'over'
+  const { outcome } = post(db, posting)
+  if (outcome !== 'posted') return outcome
+  insert(db, asked, 'asked', undefined)
+  db.run(
+    isEnd
+      ? "UPDATE ledger_peer_payment SET state = 'ended', end_receipt = ?, peer_end_receipt = ?, ask_at_ms = NULL WHERE id = ?"
+      : "UPDATE ledger_peer_payment SET state = 'ended', receipt = ?, peer_receipt = ?, ask_at_ms = NULL WHERE id = ?",
+    receipt,
+    peerReceipt,
+    asked.transaction,
+  )
+  return outcome
+}
+
 export function orderPeerPayment(
   db: Database,
   { transaction, order, askAtMs }: { transaction: Uint8Array; order: Uint8Array; askAtMs: number },
@@ -184,6 +204,7 @@ export function peerPaymentsOver(reader: Database, writer: WriterClient): PeerPa
     async orderPeerPayment(given) {
       await writer.write('orderPeerPayment', given)
     },
+    bookShown: given => writer.write('bookShown', given),
     endPeerPayment: given => writer.write('endPeerPayment', given),
     duePeerPayments: async (nowMs, limit) =>
       reader.all<Row>(peerPaymentQueries.due, nowMs, limit).map(paymentOf),

@@ -2,6 +2,7 @@
 import { faultPoint, flushPoint } from '../../faults.ts'
 import { admit, block, putSetting, raiseFloor, refuseRange, setQuota } from './account-writes.ts'
 import { keepForkProof, markSeen, putAgent } from './agent-writes.ts'
+import { postTogether, putClearing } from './clearing-store.ts'
 import { type Database, type FaultClass, faultClass, rollBack } from './database.ts'
 import { digestsOf, rereadDigests, undoDigests } from './digests.ts'
 import { addProofPiece, appendEpoch, post, returnSupply } from './ledger-writes.ts'
@@ -10,6 +11,7 @@ import { forgetPeerCards, takePeerCards } from './peer-card-store.ts'
 import {
   answerPeerPayment,
   askPeerPaymentAt,
+  bookShown,
   dropPeerPayment,
   endPeerPayment,
   openPeerPayment,
@@ -38,6 +40,9 @@ export const writes = {
   endPeerPayment,
   dropPeerPayment,
   askPeerPaymentAt,
+  putClearing,
+  bookShown,
+  postTogether,
   raiseFloor,
   admit,
   block,
