@@ -309,6 +309,8 @@ function contextOfOrders({
       return next
     },
     issuance: async () => hub.issuance,
+    paidDebts: async () => hub.paidDebts,
+    clearSoon: peer => hub.keptClearing.now(peer),
     audit: order => log.info('order', order),
     changed: aid => hub.agents.forgetAccount(aid),
     endSigner: hub.endSigner,

@@ -12,6 +12,7 @@ import { type Config, DATA_DIR_DEFAULT } from '../config.ts'
 import { addressRangeOf } from '../core/address-ranges.ts'
 import type { AdmissionMode } from '../core/admission.ts'
 import { Agents } from '../core/agents.ts'
+import { PaidDebts } from '../core/federation/paid-debts.ts'
 import { Peers } from '../core/federation/peers.ts'
 import { rotateIdentity } from '../core/identity.ts'
 import { cachesInProcess } from '../core/in-process/caches.ts'
@@ -212,6 +213,7 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
   const log = makeLog(toStderr, systemNow)
   const memory = { caches: cachesInProcess(), supply: supplyHeadsInProcess(store) }
   const peers = new Peers()
+  const supply = () => SupplyChain.open({ store, identity, now: systemNow, memory })
   return {
     aid: identity.aid,
     store,
@@ -224,11 +226,8 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
     peers,
     peerList: new PeerList(dataDir, peers),
     rotate: () => rotateIdentity(dataDir, identity, systemNow, systemRandom),
-    issuance: async () =>
-      new Issuance(
-        { store, now: systemNow, limits },
-        await SupplyChain.open({ store, identity, now: systemNow, memory }),
-      ),
+    issuance: async () => new Issuance({ store, now: systemNow, limits }, await supply()),
+    paidDebts: async () => new PaidDebts({ store, identity, now: systemNow }, await supply()),
     audit: given => log.info('order', given),
     changed: () => undefined,
     endSigner: async () => undefined,

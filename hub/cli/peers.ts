@@ -1,26 +1,29 @@
 /** What `svc-hub peers` does: listing another hub, once its operator has confirmed who it is. */
 import { createInterface } from 'node:readline/promises'
-import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { toBase64url, utf8Length } from '../../protocol/encoding/bytes.ts'
+import { isVisibleLine } from '../../protocol/encoding/plain-text.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
 import { amountOfText } from '../../protocol/proof/payment.ts'
 import { systemTimers } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
 import { isHubUrl } from '../core/hub-url.ts'
-import type { Order } from '../operator/order-shapes.ts'
+import { type Order, REFERENCE_BYTES_MAX } from '../operator/order-shapes.ts'
 import { PEER_URL_EXPECTED } from '../operator/peer-orders.ts'
 import { StoreRefused } from '../store/port.ts'
-import { aidOf, order, UsageError } from './commands.ts'
+import { AMOUNT_EXPECTED, aidOf, type Flags, order, UsageError } from './commands.ts'
 
 const LIMIT_EXPECTED =
   'expected how many credits the peer may owe: a whole number, 0 for none, at most 9007199254740991'
 
 export async function peers(
   [what, who, credits]: (string | undefined)[],
-  confirmed: string | boolean | undefined,
+  { yes: confirmed, ref }: Flags,
   config: Config,
 ): Promise<number> {
   if (confirmed !== undefined && what !== 'add') throw new UsageError('--yes goes with add')
-  if (credits !== undefined && what !== 'limit') throw new UsageError(`unexpected argument: ${credits}`)
+  if (ref !== undefined && what !== 'paid') throw new UsageError('--ref goes with paid')
+  if (credits !== undefined && what !== 'limit' && what !== 'paid')
+    throw new UsageError(`unexpected argument: ${credits}`)
   switch (what) {
     case 'add':
       return await order(await listing(who, confirmed), config)
@@ -29,6 +32,10 @@ export async function peers(
         { command: 'peers', limit: { aid: aidOf(who), credits: creditsOf(credits) } },
         config,
       )
+    case 'paid':
+      return await order({ command: 'peers', paid: paidOf(who, credits, ref) }, config)
+    case 'reopen':
+      return await order({ command: 'peers', reopen: aidOf(who) }, config)
     case 'rm':
       return await order({ command: 'peers', remove: aidOf(who) }, config)
     case undefined:
@@ -36,7 +43,7 @@ export async function peers(
       if (who !== undefined) throw new UsageError(`unexpected argument: ${who}`)
       return await order({ command: 'peers' }, config)
     default:
-      throw new UsageError(`expected ls, add, limit or rm, got ${what}`)
+      throw new UsageError(`expected ls, add, limit, paid, reopen or rm, got ${what}`)
   }
 }
 
@@ -45,6 +52,16 @@ function creditsOf(given: string | undefined): number {
   if (given === '0') return 0
   if (given === undefined || amountOfText(given) === undefined) throw new UsageError(LIMIT_EXPECTED)
   return Number(given)
+}
+
+/** What came in of its debt, and under which reference. */
+function paidOf(who: string | undefined, credits: string | undefined, ref: string | boolean | undefined) {
+  if (credits === undefined || amountOfText(credits) === undefined) throw new UsageError(AMOUNT_EXPECTED)
+  if (typeof ref !== 'string' || ref === '' || utf8Length(ref) > REFERENCE_BYTES_MAX || !isVisibleLine(ref))
+    throw new UsageError(
+      `--ref expects the reference of the money that came in: one line of 1 to ${REFERENCE_BYTES_MAX} bytes`,
+    )
+  return { aid: aidOf(who), amount: Number(credits), reference: ref }
 }
 
 /** Asks the other hub who it is. Its AID is the fingerprint of its first key: both operators compare it. */

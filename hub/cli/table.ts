@@ -72,6 +72,7 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
   },
   once: { summary: 'with run: look once, not every hour' },
   yes: { value: 'AID', summary: 'with add: the AID that the operator of the other hub told you' },
+  ref: { value: 'TEXT', summary: 'with paid: the reference under which the money came in' },
   'from-witness': {
     value: 'URL',
     summary: 'take back what a witness has seen of the supply chain since, from its hub',
@@ -210,13 +211,13 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       witness([what, who, url], flags['once'] === true, await configForOrder(flags)),
   },
   peers: {
-    usage: 'peers [ls | add <url> | limit <AID> <credits> | rm <AID>]',
+    usage: 'peers [ls | add <url> | limit <AID> <credits> | paid <AID> <credits> | reopen <AID> | rm <AID>]',
     summary:
-      'list the hubs that this one exchanges mail and directories with, list another, set what one may owe, or end that',
-    flags: [...placeFlags, 'yes'],
+      'list the hubs that this one exchanges mail and directories with, list another, set what one may owe, book what it paid, let payments cross again, or end that',
+    flags: [...placeFlags, 'yes', 'ref'],
     positionals: 3,
     run: async ([what, who, credits], flags) =>
-      peers([what, who, credits], flags['yes'], await configForOrder(flags)),
+      peers([what, who, credits], flags, await configForOrder(flags)),
   },
   clock: {
     usage: 'clock [accept]',

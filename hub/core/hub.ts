@@ -6,10 +6,15 @@ import { Directory } from './directory.ts'
 import { keepAsking } from './federation/asking-peers.ts'
 import { AgentsAtPeers } from './federation/at-peers.ts'
 import type { PeerCalls } from './federation/calls.ts'
+import { Clearing } from './federation/clearing.ts'
 import { Federation } from './federation/federation.ts'
+import { KeptClearing } from './federation/keep-clearing.ts'
+import { PaidDebts } from './federation/paid-debts.ts'
 import { PeerPayments } from './federation/peer-payments.ts'
 import { PeerReceipts } from './federation/peer-receipts.ts'
+import { PublishedDebts } from './federation/published-debts.ts'
 import { readPeers } from './federation/read-peers.ts'
+import { ShownProofs } from './federation/shown-proofs.ts'
 import { HeldPolls } from './held-polls.ts'
 import { AgentsHere } from './here.ts'
 import type { HubIdentity } from './identity.ts'
@@ -46,6 +51,10 @@ export type Hub = {
   reviews: Reviews
   credits: Credits
   peerPayments: PeerPayments
+  clearing: Clearing
+  keptClearing: KeptClearing
+  paidDebts: PaidDebts
+  publishedDebts: PublishedDebts
   issuance: Issuance
   supply: SupplyChain
   checkpoints: Checkpoints
@@ -106,7 +115,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
     federation,
     reviews: new Reviews(context, agents, keyLogs),
     credits,
-    peerPayments: across.payments,
+    ...across,
     issuance,
     supply,
     statements: new Statements(context),
@@ -141,16 +150,33 @@ type AcrossParts = {
   credits: Credits
 }
 
-/** Payments in the credits of peers, about which they are asked until it is stopped. */
+/** Payments in the credits of peers, about which they are asked until it is stopped, and what each owes the other. */
 function openPayments(context: HubContext, { agents, calls, federation, supply, credits }: AcrossParts) {
+  const settlements = new Settlements(context, supply)
   const payments = new PeerPayments(context, {
     agents,
     calls,
     receipts: new PeerReceipts(context, federation),
-    settlements: new Settlements(context, supply),
+    settlements,
     holds: credits.holds,
   })
-  return { payments, stop: keepAsking(context, payments) }
+  const proofs = new ShownProofs(context, { federation, payments, settlements, credits, supply })
+  const clearing = new Clearing(context, { calls, proofs })
+  const published = new PublishedDebts(context, calls, federation)
+  const kept = new KeptClearing(context, { clearing, published })
+  const stopAsking = keepAsking(context, payments)
+  const stop = async () => {
+    clearing.end()
+    await Promise.all([stopAsking(), kept.stop()])
+  }
+  return {
+    peerPayments: payments,
+    clearing,
+    keptClearing: kept,
+    paidDebts: new PaidDebts(context, supply),
+    publishedDebts: published,
+    stop,
+  }
 }
 
 /** Returns how to sweep no more; a sweep under way ends with its leader. */

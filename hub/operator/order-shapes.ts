@@ -1,9 +1,10 @@
 /** What orders there are, what each needs, and what they work with: the same on a running hub and on a stopped one. */
 import * as z from 'zod'
 import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
-import { aidShape, count as whole } from '../../protocol/contract/shapes.ts'
+import { aidShape, lineShape, count as whole } from '../../protocol/contract/shapes.ts'
 import type { EngineChoice } from '../../protocol/crypto/signature-engine.ts'
 import type { Agents } from '../core/agents.ts'
+import type { PaidDebts } from '../core/federation/paid-debts.ts'
 import type { Peers } from '../core/federation/peers.ts'
 import type { HubIdentity } from '../core/identity.ts'
 import type { HoldClock } from '../core/ledger/hold-clock.ts'
@@ -20,6 +21,8 @@ import type { FileLeases } from './leases.ts'
 export const LISTED_MAX = 500
 export const GRANT_REASON_CHARS_MAX = 200
 const WITNESS_URL_CHARS_MAX = 256
+/** Of a paid debt, as its statement has it. */
+export const REFERENCE_BYTES_MAX = 256
 const count = z.int().min(0).optional()
 const ofAgent = <const C extends string>(command: C) =>
   z.strictObject({ command: z.literal(command), aid: aidShape })
@@ -88,6 +91,16 @@ export const orderShape = z.discriminatedUnion('command', [
     add: z.strictObject({ url: z.string(), kel: z.string() }).optional(),
     /** What it may owe this hub. */
     limit: z.strictObject({ aid: aidShape, credits: whole }).optional(),
+    /** What came in of its debt, outside; the reference stands for one payment. */
+    paid: z
+      .strictObject({
+        aid: aidShape,
+        amount: z.int().min(1).max(CREDITS_MAX),
+        reference: lineShape(REFERENCE_BYTES_MAX).min(1),
+      })
+      .optional(),
+    /** Payments cross again, with the difference that there is. */
+    reopen: aidShape.optional(),
     remove: aidShape.optional(),
   }),
   z.strictObject({ command: z.literal('clock'), accept: z.literal(true).optional() }),
@@ -106,6 +119,8 @@ export type OperatorContext = {
   aid: string
   /** Gives credits. */
   issuance: () => Promise<Issuance>
+  /** Books what peers paid of their debts. */
+  paidDebts: () => Promise<PaidDebts>
   store: Store
   agents: Agents
   now: () => number
@@ -122,6 +137,8 @@ export type OperatorContext = {
   endSigner: EndSigner
   /** Only a hub that runs has these. */
   refused?: RefusedNewcomers
+  /** Clears with a peer soon. */
+  clearSoon?: (peer: string) => void
   holdClock?: HoldClock
   /** How far the clock lies behind the latest time that it showed. */
   clockBehindMs?: () => number

@@ -4,16 +4,19 @@ import { present } from '../../protocol/encoding/present.ts'
 import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
 import type { Peer, PeerContact } from '../core/federation/peers.ts'
 import { isHubUrl } from '../core/hub-url.ts'
+import { heldSentence } from '../core/supply/held.ts'
+import { booksAgree } from '../store/books.ts'
+import type { ClearingState } from '../store/clearing-port.ts'
 import type { PeerCredit } from '../store/peer-payment-port.ts'
 import { StoreRefused } from '../store/port.ts'
 import { momentOf, type OperatorContext, type OrderOf, type OrderResult } from './order-shapes.ts'
+import { standstill } from './witness-orders.ts'
 
 export const PEER_URL_EXPECTED = 'expected the URL of a hub, such as https://hub.example'
 
-export async function peers(
-  { add, limit, remove }: OrderOf<'peers'>,
-  { aid, peerList, peers: known, store }: OperatorContext,
-): Promise<OrderResult> {
+export async function peers(order: OrderOf<'peers'>, context: OperatorContext): Promise<OrderResult> {
+  const { add, limit, paid, reopen, remove } = order
+  const { aid, peerList, peers: known, store } = context
   // what stands in the file counts, also where somebody has just written it
   peerList.load()
   if (add !== undefined) {
@@ -23,10 +26,16 @@ export async function peers(
     peerList.add({ aid: log.aid, url: add.url, log })
   }
   if (remove !== undefined && !peerList.remove(remove)) throw noPeer(remove)
-  if (limit !== undefined && !peerList.limit(limit.aid, limit.credits)) throw noPeer(limit.aid)
+  if (limit !== undefined) {
+    if (!peerList.limit(limit.aid, limit.credits)) throw noPeer(limit.aid)
+    context.clearSoon?.(limit.aid)
+  }
+  if (paid !== undefined) return await clear(paid, context)
+  if (reopen !== undefined) await reopenPeer(reopen, context)
   const rows = known.all.map(async peer => ({
     ...shown(peer, known.contact(peer.aid)),
     ...shownCredit(peer, await store.peerCredit(peer.aid)),
+    ...shownClearing(await store.clearing(peer.aid)),
   }))
   return { aid, peers: await Promise.all(rows) }
 }
@@ -34,12 +43,84 @@ export async function peers(
 const noPeer = (aid: string): StoreRefused =>
   new StoreRefused(`${aid} is no peer of this hub; list them with: svc-hub peers ls`)
 
+/** Books what a peer paid of its debt, and shows it the statement soon. */
+async function clear(
+  { aid, amount, reference }: NonNullable<OrderOf<'peers'>['paid']>,
+  context: OperatorContext,
+): Promise<OrderResult> {
+  const { peers: known, store } = context
+  if (known.find(aid) === undefined) throw noPeer(aid)
+  const halted = await standstill(context)
+  if (halted !== undefined) throw new StoreRefused(heldSentence(halted))
+  if (!booksAgree(await store.snapshot()))
+    throw new StoreRefused(
+      'the books of this hub do not sum up, so nothing is cleared on their word; restore a backup: svc-hub doctor',
+    )
+  const debts = await context.paidDebts()
+  const result = await debts.book({ debtor: aid, amount, reference })
+  if (result.outcome === 'over')
+    throw new StoreRefused(`${aid} owes ${result.owes} credits; name so many or fewer`)
+  if (result.outcome === 'other')
+    throw new StoreRefused(
+      `${result.amount} credits were booked under this reference already; name another reference`,
+    )
+  if (result.outcome === 'refused')
+    throw new StoreRefused(`the ledger took nothing (${result.why}); repeat the command`)
+  context.clearSoon?.(aid)
+  const { owes } = await store.peerCredit(aid)
+  const cleared = { aid, reference, number: result.number, owes }
+  return result.outcome === 'booked'
+    ? { ...cleared, cleared: amount }
+    : { ...cleared, cleared: 0, note: 'this payment was booked already; nothing was booked now' }
+}
+
+/** With the difference that there is: only another one stops payments again. */
+async function reopenPeer(aid: string, { peers: known, store, clearSoon }: OperatorContext): Promise<void> {
+  if (known.find(aid) === undefined) throw noPeer(aid)
+  const { stoppedMs: _, ...state } = await store.clearing(aid)
+  await store.putClearing({
+    ...state,
+    stoppedMs: undefined,
+    rounds: 0,
+    accepted: state.owed - state.due,
+  })
+  clearSoon?.(aid)
+}
+
 /** Whole credits: what it may owe, what it owes or (below 0) is owed, and what waits for its answer. */
 const shownCredit = ({ creditLimit = 0 }: Peer, { owes, open }: PeerCredit): OrderResult => ({
   credit_limit: creditLimit,
   owes,
   open,
 })
+
+/**
+ * What both say of what this hub owes the peer, below 0 of what it is owed; and what the peer published less than it owes
+ * this hub.
+ */
+function shownClearing(state: ClearingState): OrderResult {
+  const { atMs, agreedMs, due, owed, stoppedMs, accepted, epoch } = state
+  if (atMs === undefined) return {}
+  return {
+    clearing: {
+      state: stoppedMs === undefined ? (agreedMs === atMs ? 'agrees' : 'differs') : 'stopped',
+      at: momentOf(atMs),
+      ...present({
+        agreed_at: agreedMs === undefined ? undefined : momentOf(agreedMs),
+        stopped_at: stoppedMs === undefined ? undefined : momentOf(stoppedMs),
+        accepted: accepted === 0 ? undefined : accepted,
+      }),
+      due,
+      owed,
+    },
+    ...present({
+      published:
+        epoch === undefined || epoch.published >= epoch.claim
+          ? undefined
+          : { day: epoch.day, due_to_peers: epoch.published, owes: epoch.claim },
+    }),
+  }
+}
 
 /** A hub that does not run has asked nobody. */
 function shown({ aid, url, log }: Peer, { answeredMs, fault, waiting }: PeerContact): OrderResult {

@@ -29,6 +29,7 @@ import type { Sent } from '../core/destination.ts'
 import type { BucketAsked } from '../core/directory.ts'
 import type {
   CardPage,
+  DueTold,
   Forwarded,
   PeerBucket,
   PeerCalls,
@@ -153,6 +154,20 @@ export class SignedPeerCalls implements PeerCalls {
       receipt: fromBase64url(reply.extensions['svc.settlement.receipt']),
       end: end === undefined ? undefined : fromBase64url(end),
     }
+  }
+
+  async clear(peer: Peer, { due, proof }: DueTold): Promise<number> {
+    const body = { due, ...(proof && { [proof.kind]: toBase64url(proof.bytes) }) }
+    const signal = this.#outside.timers.deadline(CALL_MS_MAX)
+    const reply = await this.#json(routes.fedClear, peer, body, signal)
+    if (reply.peer !== this.#outside.identity.aid) throw unreachable()
+    return reply.owed
+  }
+
+  async epoch(peer: Peer): Promise<Uint8Array> {
+    const signal = this.#outside.timers.deadline(CALL_MS_MAX)
+    const { reply } = await openCall(wire3Routes.supply, peer.url, signal)
+    return fromBase64url(reply.record)
   }
 
   async reviews(peer: Peer, after: number, ended: AbortSignal): Promise<ReviewPage> {

@@ -99,6 +99,7 @@ export const peerCases: Partial<Record<Wire3RouteName, Record<string, Case>>> = 
     source_rate: oftenAsked('fedBucket'),
   },
   fedSettle: { not_peer: notPeer('fedSettle'), source_rate: oftenAsked('fedSettle') },
+  fedClear: { not_peer: notPeer('fedClear'), source_rate: oftenAsked('fedClear') },
   fedStatus: {
     bad_status_query: ({ agent }) => sendRow('fedStatus', agent, { body: json({ items: [] }) }),
     not_peer: notPeer('fedStatus'),

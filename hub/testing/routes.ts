@@ -2,8 +2,11 @@
 
 import { callBody, callPath } from '../../protocol/contract/client.ts'
 import type { RouteRow } from '../../protocol/contract/route.ts'
+import { contentId } from '../../protocol/crypto/hash.ts'
 import { xwingPublicKey } from '../../protocol/crypto/xwing.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { ClearingStatement } from '../../protocol/proof/clearing.ts'
+import { networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 import { DAY_MS } from '../core/limits.ts'
 import { cardOf } from './cards.ts'
@@ -38,6 +41,7 @@ const bodies: Partial<Record<Wire3RouteName, (agent: TestAgent) => Record<string
   directoryBucket: () => ({ prefix: '', bits: 0, cursor: toBase64url(random(32)) }),
   fedBucket: () => ({ prefix: '', bits: 0, cursor: toBase64url(random(32)) }),
   fedSettle: agent => samplePayment(agent),
+  fedClear: agent => ({ due: 0, ...proofsOfNothing(agent) }),
   fedStatus: () => ({ items: [{ rid: id(), handle: id() }] }),
   updateProfile: () => ({ name: 'name', caps: ['paint.wall'], summary: 'summary', readme: 'readme' }),
   setVisibility: () => ({ visibility: 'public' }),
@@ -52,6 +56,32 @@ const bodies: Partial<Record<Wire3RouteName, (agent: TestAgent) => Record<string
 }
 
 const samplePayment = (agent: TestAgent): Record<string, unknown> => payment(agent, agent, 1).request
+
+/** Well-formed, of a hub that nobody knows. */
+function proofsOfNothing({ aid, seed, target }: TestAgent): Record<string, string> {
+  const receipt = SettlementReceipt.sign(seed, {
+    ...{
+      v: 1 as const,
+      kind: 0 as const,
+      payer: aid,
+      payee: aid,
+      amount: 1,
+      hub: aid,
+      hubKelSeq: 0,
+      peer: target.aid,
+    },
+    ...{ transaction: contentId(random(8)), network: networkOf(aid), settledAt: target.clock.now() },
+    supplyHead: [0, contentId(random(8))],
+  })
+  const statement = ClearingStatement.sign(seed, {
+    ...{ v: 1, creditor: aid, creditorKelSeq: 0, debtor: target.aid, amount: 1 },
+    ...{ reference: 'transfer', number: 1, at: target.clock.now() },
+  })
+  return {
+    receipt: toBase64url(SettlementReceipt.encode(receipt)),
+    statement: toBase64url(ClearingStatement.encode(statement)),
+  }
+}
 
 const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = {
   checkpoint: { newest: 'true' },

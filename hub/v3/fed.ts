@@ -6,6 +6,7 @@ import { encodeKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { requestPrefix } from '../../protocol/wire3/signed-request.ts'
 import type { ByteSource } from '../core/envelope-body.ts'
+import type { ShownProof } from '../core/federation/calls.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { ToldCard } from '../store/peer-card-port.ts'
@@ -13,7 +14,7 @@ import type { ToldReview } from '../store/peer-review-port.ts'
 import type { Incoming, Part } from './handler.ts'
 import { bytesOr, readAccess, sendAnswer } from './relay.ts'
 
-type Names = 'hubKels' | 'fedForward' | 'fedBucket' | 'fedStatus' | 'fedReviews' | 'fedCards'
+type Names = 'hubKels' | 'fedForward' | 'fedBucket' | 'fedStatus' | 'fedClear' | 'fedReviews' | 'fedCards'
 
 export function fedHandlers(hub: Hub): Part<Names> {
   return {
@@ -42,6 +43,10 @@ export function fedHandlers(hub: Hub): Part<Names> {
         items: states.map(({ state, dack }) => ({ state, ...present({ dack: dack && toBase64url(dack) }) })),
       }
     },
+    async fedClear({ signer, body }) {
+      await hub.federation.count(signer)
+      return { peer: signer.aid, owed: await hub.clearing.answer(signer, body.due, shownProofs(body)) }
+    },
     async fedReviews({ signer, query }) {
       await hub.federation.count(signer)
       const { told, more } = await hub.reviews.told(signer.aid, Number(query.cursor ?? 0))
@@ -61,6 +66,19 @@ function shownKel(log: VerifiedKel): string {
   const shown = shownKels.get(log) ?? toBase64url(encodeKel(log.events))
   shownKels.set(log, shown)
   return shown
+}
+
+function shownProofs({
+  receipt,
+  statement,
+}: {
+  receipt?: string | undefined
+  statement?: string | undefined
+}) {
+  const proofs: ShownProof[] = []
+  if (receipt !== undefined) proofs.push({ kind: 'receipt', bytes: fromBase64url(receipt) })
+  if (statement !== undefined) proofs.push({ kind: 'statement', bytes: fromBase64url(statement) })
+  return proofs
 }
 
 const REVIEW_FORMAT = 1

@@ -21,7 +21,7 @@ export function paymentHandlers(hub: Hub): Part<Names | 'fedSettle'> {
   return {
     async x402Supported() {
       return {
-        kinds: [identity, ...peerPayments.peers].map(({ aid }) => ({
+        kinds: [identity, ...(await peerPayments.peers())].map(({ aid }) => ({
           x402Version: X402_VERSION,
           scheme: SCHEME,
           network: networkOf(aid),

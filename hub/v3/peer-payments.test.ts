@@ -33,6 +33,8 @@ let base: PeerCredit
 beforeAll(async () => {
   payers = await startTestHub({ limits: { trialCredits: 0 } })
   payees = await startTestHub({ limits: { trialCredits: 0, peerRate: { perSecond: 4, burst: 400 } } })
+  // what clearing would book is left open here
+  for (const hub of [payers, payees]) await hub.running.hub.keptClearing.stop()
 })
 afterAll(async () => {
   await payers.close()

@@ -34,6 +34,11 @@ export type PeerPaymentAsked = {
 /** What the peer signed; or the code for which it refused, which proves nothing. */
 export type PeerPaymentAnswer = { receipt: Uint8Array; end: Uint8Array | undefined } | { refused: string }
 
+/** What this hub thinks that it owes a peer, and one thing that was signed of it. */
+export type DueTold = { due: number; proof?: ShownProof | undefined }
+/** The receipt of the payer's hub, or the statement of a creditor. */
+export type ShownProof = { kind: 'receipt' | 'statement'; bytes: Uint8Array }
+
 /** `more`: the peer has others to tell. */
 export type FeedPage<Told> = { told: Told[]; more: boolean }
 export type ReviewPage = FeedPage<ToldReview>
@@ -46,6 +51,10 @@ export interface PeerCalls {
   bucket(peer: Peer, query: BucketAsked, signal: AbortSignal): Promise<PeerBucket>
   status(peer: Peer, items: readonly StatusItem[]): Promise<StatusAnswer[]>
   settle(peer: Peer, payment: PeerPaymentAsked): Promise<PeerPaymentAnswer>
+  /** What the peer thinks that this hub owes it. */
+  clear(peer: Peer, told: DueTold): Promise<number>
+  /** The record of its newest epoch, as a peer shows it. */
+  epoch(peer: Peer): Promise<Uint8Array>
   /** What a peer tells of its reviews after a number; given up once `ended` aborts. */
   reviews(peer: Peer, after: number, ended: AbortSignal): Promise<ReviewPage>
   /** The same of its agents. */

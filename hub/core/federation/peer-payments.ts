@@ -9,6 +9,7 @@ import {
   Authorization,
   type HoldOrder,
   hubOfNetwork,
+  SettlementReceipt,
   settlementKinds,
 } from '../../../protocol/proof/payment.ts'
 import type { AskedPayment, PeerPayment } from '../../store/peer-payment-port.ts'
@@ -76,9 +77,12 @@ export class PeerPayments {
     })
   }
 
-  /** Peers in whose credits agents of this hub are paid. */
-  get peers(): Peer[] {
-    return this.#context.peers.all.filter(({ creditLimit = 0 }) => creditLimit > 0)
+  /** Peers in whose credits agents of this hub are paid; none with which the figures differ. */
+  async peers(): Promise<Peer[]> {
+    const { peers, store } = this.#context
+    const may = peers.all.filter(({ creditLimit = 0 }) => creditLimit > 0)
+    const states = await Promise.all(may.map(({ aid }) => store.clearing(aid)))
+    return may.filter((_, at) => states[at]?.stoppedMs === undefined)
   }
 
   /**
@@ -88,8 +92,16 @@ export class PeerPayments {
   async hubOf(request: PaymentRequest): Promise<string | undefined> {
     const hub = hubOfNetwork(request.accepted.network)
     if (hub === undefined || hub === this.#context.identity.aid) return undefined
-    if (this.#context.peers.find(hub) !== undefined) return hub
+    if ((await this.#openPeer(hub)) !== undefined) return hub
     return (await this.#context.store.peerPayment(transactionIn(request)))?.peer
+  }
+
+  /** A peer with which payments go on; each of them may pay back what this hub owes it. */
+  async #openPeer(hub: string): Promise<Peer | undefined> {
+    const { peers, store } = this.#context
+    const peer = peers.find(hub)
+    if (peer === undefined) return undefined
+    return (await store.clearing(hub)).stoppedMs === undefined ? peer : undefined
   }
 
   /** Whether a payment would be asked for; throws why not. What the payer has is known to its own hub alone. */
@@ -114,7 +126,7 @@ export class PeerPayments {
     const payment = paymentOf(request, hub)
     const known = await this.#context.store.peerPayment(payment.transaction)
     if (known !== undefined) return acrossOf(await this.#answered(known))
-    const peer = this.#context.peers.find(hub)
+    const peer = await this.#openPeer(hub)
     if (peer === undefined) throw new PaymentRefused('network_mismatch')
     await this.#judge(request, payment)
     await this.#checkLimit(hub, payment)
@@ -162,6 +174,16 @@ export class PeerPayments {
   /** Asks a peer about a payment that waits for it; throws {@link PaymentPending} while it has not answered. */
   async askAgain(row: PeerPayment): Promise<void> {
     await this.#asked(row)
+  }
+
+  /** Takes what a peer shows of a payment that waits for it. */
+  async takeShown(row: PeerPayment, peer: Peer, peerReceipt: Uint8Array): Promise<void> {
+    const { kind } = SettlementReceipt.decode(peerReceipt).body
+    if (row.peer !== peer.aid || row.state === 'ended') throw new Doubtful('payment')
+    // the next question about it tells of the hold first
+    if (row.state === 'asked' && kind === captured) return
+    if (row.state === 'held') await this.#takeEnd(row, peer, peerReceipt)
+    else await this.#take(row, peer, peerReceipt)
   }
 
   /** Everything but what the payer's own hub knows: who is paid, when, under which rules. */

@@ -72,6 +72,7 @@ export class Credits {
     const stored = await this.#stored(payment.transaction)
     if (stored?.body.kind === REDEEMED) throw misfit('this authorization was redeemed')
     if (stored !== undefined) return ownedBy(peer, stored)
+    await this.#checkCrossing(peer)
     const { body } = payment.authorization
     const { posted, settled } = await this.#agents.judged(async () => {
       const { refundsMax, by } = await this.#judge(request, payment, peer)
@@ -156,6 +157,13 @@ export class Credits {
   async checkOpen(): Promise<void> {
     await this.recounted
     if (this.stopped) throw new Refusal('overloaded')
+  }
+
+  /** Nothing new goes to a hub that says something else of what this one owes it. */
+  async #checkCrossing(peer: string | undefined): Promise<void> {
+    if (peer === undefined) return
+    const { stoppedMs } = await this.#context.store.clearing(peer)
+    if (stoppedMs !== undefined) throw new PaymentRefused('network_mismatch')
   }
 
   async #stored(transaction: Uint8Array): Promise<Settled | undefined> {

@@ -6,7 +6,7 @@ import { DAY_MS } from '../limits.ts'
 import type { SupplyChain } from '../supply/chain.ts'
 import { agentAccount, grantId, ISSUE, trialId } from './names.ts'
 import { checkPosted, type Halted } from './refused.ts'
-import { isReturned } from './returned-grants.ts'
+import { isReturned } from './returned-changes.ts'
 
 /** Trial credits of an account: still to come, or given; a hub that gives none has no word for it. */
 export type Trial = 'pending' | 'granted'
@@ -37,7 +37,8 @@ export class Issuance {
     const id = grantId(command)
     const { store } = this.#context
     const isUnknown = isRepeat && (await store.transfer(id)) === undefined
-    if (isUnknown && (await isReturned(store, { aid, amount, order: toHex(command) }))) return 'returned'
+    if (isUnknown && (await isReturned(store, 'grant', { aid, amount, order: toHex(command) })))
+      return 'returned'
     const result = await this.#issue({ id, reason: 'grant' }, change)
     checkPosted(result)
     if (result.outcome !== 'held') return 'given'

@@ -19,4 +19,6 @@ export const trialId = (aid: string): Uint8Array => hashed(`trial:${aid}`)
 export const grantId = (command: Uint8Array): Uint8Array => hashed(`grant:${toHex(command)}`)
 /** Of what came back with a record of the supply chain. */
 export const returnedId = (record: Uint8Array): Uint8Array => hashed(`returned:${cidText(record)}`)
+/** Of a debt that was paid: each statement of a creditor has its number. */
+export const clearId = (creditor: string, number: number): Uint8Array => hashed(`clear:${creditor}:${number}`)
 export const endId = (transaction: Uint8Array): Uint8Array => hashed(`end:${cidText(transaction)}`)

@@ -15,6 +15,7 @@ export type RateName =
   | 'status queries'
   | 'peers'
   | 'peer payments'
+  | 'clearing'
   | 'revocations'
   | 'session openings'
 

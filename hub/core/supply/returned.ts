@@ -10,7 +10,7 @@ import {
 import type { NewSupplyRecord, Posting, SupplyHead, TransferReason } from '../../store/ledger-port.ts'
 import type { HubContext } from '../context.ts'
 import { agentAccount, ISSUE, peerAccount, RETIRED, returnedId, trialId } from '../ledger/names.ts'
-import { noteReturnedGrants } from '../ledger/returned-grants.ts'
+import { noteReturned } from '../ledger/returned-changes.ts'
 import { HOUR_MS } from '../limits.ts'
 import { PROOF_DAYS } from './chain.ts'
 
@@ -46,10 +46,12 @@ export async function returnSupply(
   const ofKind = (kind: Change['kind']) => changes.filter(change => change.kind === kind).map(postingOf)
   const newestDay = epochs.at(-1)?.day ?? 0
   // before they are there: one that is noted and does not come is never given unasked
-  await noteReturnedGrants(
-    store,
-    changes.filter(({ kind, reason }) => kind === 'issued' && reason === 'grant'),
-  )
+  for (const kind of ['grant', 'cleared'] as const)
+    await noteReturned(
+      store,
+      kind,
+      changes.filter(({ reason }) => reason === kind),
+    )
   await store.returnSupply({
     records,
     epochs: epochs.map(({ day, seq, accounts }) => ({ day, seq, accounts })),

@@ -4,6 +4,8 @@ import { DACK_BYTES, ENVELOPE_BYTES_MAX, STATUS_ITEMS_MAX } from '../../contract
 import { route } from '../../contract/route.ts'
 import { aidShape, blobText, bytesText, count, textOf } from '../../contract/shapes.ts'
 import { BOX_BYTES_MAX, BUCKET_BITS_MAX } from '../../identity/directory.ts'
+import { CLEARING_BYTES_MAX } from '../../proof/clearing.ts'
+import { SETTLEMENT_BYTES_MAX } from '../../proof/payment.ts'
 import { ENVELOPE_TYPE } from '../headers.ts'
 import { ofPayment, peerPaymentRequest, settleWithEndReply } from './credits.ts'
 import { attestationText, codes, kel, keySetText, notice, reviewText, whole } from './shapes.ts'
@@ -104,6 +106,22 @@ export const fedRoutes = {
     reply: settleWithEndReply,
     codes: codes('not_peer', 'rate_limited', 'source_rate'),
     limits: ofPayment,
+  }),
+  /** What the calling hub thinks that it owes, and what was signed of it; below 0 it is owed. */
+  fedClear: route({
+    method: 'POST',
+    path: '/fed/v3/clear',
+    auth: 'signed',
+    action: 'fed_clear',
+    signedBy: 'hub',
+    request: z.strictObject({
+      due: z.int(),
+      receipt: blobText(SETTLEMENT_BYTES_MAX).optional(),
+      statement: blobText(CLEARING_BYTES_MAX).optional(),
+    }),
+    reply: z.strictObject({ peer: aidShape, owed: z.int() }),
+    codes: codes('not_peer', 'rate_limited', 'source_rate'),
+    limits: { bodyBytes: 2 * KIB },
   }),
   fedReviews: route({
     method: 'GET',

@@ -1,0 +1,194 @@
+/**
+ * Clearing with one peer at a time (credits: between hubs): each hub says what it thinks that it owes, shows what was
+ * signed while the other one says something else, and lets no new payment cross where that does not help. Only what was
+ * signed changes a book.
+ */
+import type { ClearingState, PeerFigures } from '../../store/clearing-port.ts'
+import type { HubContext } from '../context.ts'
+import { PaymentRefused } from '../ledger/refused.ts'
+import type { Buckets } from '../ports/rates.ts'
+import { Refusal } from '../refusal.ts'
+import type { PeerCalls, ShownProof } from './calls.ts'
+import { Doubtful } from './doubtful.ts'
+import type { Peer } from './peers.ts'
+import type { ShownProofs } from './shown-proofs.ts'
+
+/** Looks in a row with a difference, before it counts: the peer shows meanwhile what it has. */
+export const ROUNDS_MAX = 3
+/** What is posted meanwhile is shown as well, so often. */
+const TRIES = 3
+const PAGE = 100
+/** Proofs of one round from before both last agreed: a peer may have been put back to a time before. */
+const EARLIER_MAX = 10_000
+/** Of the calls of one peer, as far as this hub's own limit tells. */
+const RATE_SHARE = 0.25
+
+/** Of a round: `agrees` both say the same · `waits` for what is under way · `differs`. */
+export type Outcome = 'agrees' | 'waits' | 'differs'
+type Compared = { outcome: Outcome; owed: number; figures: PeerFigures }
+
+export type ClearingParts = { calls: PeerCalls; proofs: ShownProofs }
+
+export class Clearing {
+  readonly #context: HubContext
+  readonly #parts: ClearingParts
+  readonly #rates: Buckets
+  /** What one peer shows, one thing after the other. */
+  readonly #taking = new Map<string, Promise<unknown>>()
+  #onDiffers: (peer: string) => void = () => undefined
+  #isOver = false
+
+  constructor(context: HubContext, parts: ClearingParts) {
+    this.#context = context
+    this.#parts = parts
+    const { memory, limits } = context
+    const { perSecond, burst } = limits.peerRate
+    this.#rates = memory.rates.of('clearing', {
+      perSecond: perSecond * RATE_SHARE,
+      burst: Math.max(1, Math.floor(burst * RATE_SHARE)),
+    })
+  }
+
+  /** From here on called when a peer says something else than this hub. */
+  onDiffers(look: (peer: string) => void): void {
+    this.#onDiffers = look
+  }
+
+  /** No peer is asked any more; a round under way ends. */
+  end(): void {
+    this.#isOver = true
+  }
+
+  /** What a peer owes as this hub has it, after it has taken what the peer shows. */
+  async answer(peer: Peer, due: number, proofs: readonly ShownProof[]): Promise<number> {
+    for (const proof of proofs) await this.#takeInTurn(peer, proof)
+    const figures = await this.#context.store.peerFigures(peer.aid)
+    const owed = 0 - figures.due
+    const { accepted } = await this.#context.store.clearing(peer.aid)
+    if (owed !== due && due - owed !== accepted) this.#onDiffers(peer.aid)
+    return owed
+  }
+
+  async #takeInTurn(peer: Peer, proof: ShownProof): Promise<void> {
+    const before = this.#taking.get(peer.aid) ?? Promise.resolve()
+    const taken = before.then(() => this.#take(peer, proof))
+    const settled = taken.catch(() => undefined)
+    this.#taking.set(peer.aid, settled)
+    await taken
+  }
+
+  async #take(peer: Peer, proof: ShownProof): Promise<void> {
+    try {
+      await this.#parts.proofs.take(peer, proof)
+    } catch (error) {
+      if (!(error instanceof Doubtful) && !(error instanceof PaymentRefused)) throw error
+      this.#context.alert(`a peer shows a ${proof.kind} that is not booked`, {
+        peer: peer.url,
+        why: error.message,
+      })
+    }
+  }
+
+  /** Whether a peer and this hub ever had to do with credits of each other. */
+  async concerns(peer: Peer): Promise<boolean> {
+    const { store } = this.#context
+    return (
+      (await store.peerFigures(peer.aid)).seq > 0 || (await store.clearing(peer.aid)).agreedMs !== undefined
+    )
+  }
+
+  /** Compares with a peer, and shows it what was signed while it says something else; throws where it gives no answer. */
+  async round(peer: Peer): Promise<Outcome> {
+    const { store, now, peers } = this.#context
+    const state = await store.clearing(peer.aid)
+    const compared = await this.#compared(peer, state)
+    if (peers.find(peer.aid) === undefined) return 'waits'
+    const { outcome, owed, figures } = compared
+    const { due, seq } = figures
+    // the operator may have spoken meanwhile
+    const { accepted, stoppedMs } = await store.clearing(peer.aid)
+    const seen: ClearingState = { ...state, accepted, stoppedMs, atMs: now(), due, owed }
+    if (outcome === 'agrees')
+      await store.putClearing({
+        ...seen,
+        agreedSeq: seq,
+        agreedMs: now(),
+        rounds: 0,
+        accepted: owed === due ? 0 : accepted,
+      })
+    else if (outcome === 'waits') await store.putClearing(seen)
+    else await this.#differs(peer, { ...seen, rounds: state.rounds + 1 })
+    return outcome
+  }
+
+  async #differs(peer: Peer, state: ClearingState): Promise<void> {
+    const { store, now, alert } = this.#context
+    const stops = state.stoppedMs === undefined && state.rounds >= ROUNDS_MAX
+    await store.putClearing(stops ? { ...state, stoppedMs: now() } : state)
+    if (state.rounds < ROUNDS_MAX) return
+    const { due, owed } = state
+    alert('a peer says something else of what this hub owes it; no new payment crosses', {
+      peer: peer.url,
+      due,
+      owed,
+      mend: `compare both with its operator, then: svc-hub peers reopen ${peer.aid}`,
+    })
+  }
+
+  async #compared(peer: Peer, state: ClearingState): Promise<Compared> {
+    let last = await this.#ask(peer, state)
+    let shownTo = state.agreedSeq
+    for (let tried = 0; last.outcome !== 'agrees' && tried < TRIES; tried += 1) {
+      const { seq } = await this.#context.store.peerFigures(peer.aid)
+      const earlier = tried === 0 && state.rounds > 0
+      for await (const proof of this.#proofs(peer.aid, shownTo, earlier)) {
+        last = await this.#ask(peer, state, proof)
+        if (last.outcome === 'agrees') return last
+      }
+      shownTo = Math.max(shownTo, seq)
+      last = await this.#ask(peer, state)
+      if (last.figures.seq === shownTo) return last
+    }
+    return last.outcome === 'agrees' ? last : { ...last, outcome: 'waits' }
+  }
+
+  /** What was signed after a transfer, in order; and what was before, the latest first, where that did not help. */
+  async *#proofs(peer: string, shownTo: number, earlier: boolean): AsyncGenerator<ShownProof> {
+    const { store } = this.#context
+    for (let after: number | undefined = shownTo; after !== undefined; ) {
+      const page = await store.peerTransfers({ peer, after, limit: PAGE })
+      for (const { kind, bytes } of page.transfers) yield { kind, bytes }
+      after = page.next
+    }
+    if (!earlier) return
+    let left = EARLIER_MAX
+    for (let before: number | undefined = shownTo + 1; before !== undefined && left > 0; left -= PAGE) {
+      const page = await store.peerTransfers({ peer, before, limit: PAGE })
+      for (const { kind, bytes } of page.transfers) yield { kind, bytes }
+      before = page.next
+    }
+  }
+
+  async #ask(peer: Peer, { accepted }: ClearingState, proof?: ShownProof): Promise<Compared> {
+    await this.#wait(peer.aid)
+    const { store } = this.#context
+    const figures = await store.peerFigures(peer.aid)
+    const owed = await this.#parts.calls.clear(peer, { due: figures.due, proof })
+    const { due, waiting } = figures
+    if (owed === due || owed - due === accepted) return { outcome: 'agrees', owed, figures }
+    const after = await store.peerFigures(peer.aid)
+    const isUnderWay =
+      after.seq !== figures.seq || (owed - accepted < due && owed - accepted >= due - waiting)
+    return { outcome: isUnderWay ? 'waits' : 'differs', owed, figures }
+  }
+
+  async #wait(peer: string): Promise<void> {
+    const { now, timers } = this.#context
+    for (;;) {
+      if (this.#isOver) throw new Refusal('homeUnreachable')
+      const waitMs = await this.#rates.take(peer, now())
+      if (waitMs === 0) return
+      await new Promise<void>(resolve => void timers.after(waitMs, resolve))
+    }
+  }
+}

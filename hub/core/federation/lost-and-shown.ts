@@ -1,0 +1,133 @@
+/** What is posted of a proof that a hub gave and does not have any more, or that a peer gave of a paid debt. */
+import { present } from '../../../protocol/encoding/present.ts'
+import type { ClearingBody } from '../../../protocol/proof/clearing.ts'
+import { settlementKinds } from '../../../protocol/proof/payment.ts'
+import type { NewSupplyRecord, Posting, PostResult } from '../../store/ledger-port.ts'
+import type { HubContext } from '../context.ts'
+import type { Credits } from '../ledger/credits.ts'
+import {
+  agentAccount,
+  clearId,
+  heldAccount,
+  ISSUE,
+  peerAccount,
+  RETIRED,
+  returnedId,
+} from '../ledger/names.ts'
+import type { Halted } from '../ledger/refused.ts'
+import type { Settled } from '../ledger/settlements.ts'
+import type { SupplyChain } from '../supply/chain.ts'
+import { Doubtful } from './doubtful.ts'
+import type { Peer } from './peers.ts'
+
+type Context = Pick<HubContext, 'identity' | 'store' | 'now'>
+type Own = { peer: Peer; id: Uint8Array; body: Settled['body']; bytes: Uint8Array }
+
+/** Payments of the payer may change meanwhile what it has. */
+const TRIES = 3
+
+/**
+ * A receipt of this hub: its payer gives what it has, the rest is issued to it first, for it had it when this hub signed.
+ */
+export async function postOwn(
+  context: Context,
+  { credits, supply }: { credits: Credits; supply: SupplyChain },
+  own: Own,
+): Promise<void> {
+  const { payer, amount, transaction, kind } = own.body
+  if (kind === settlementKinds.captured && (await takeHeld(context, own))) return
+  await credits.holds.lapseAll(payer)
+  const posting: Posting = {
+    id: own.id,
+    reason: 'payment',
+    moves: [{ from: agentAccount(payer), to: peerAccount(own.peer.aid), amount }],
+    ...sharedOf(context, own),
+    ...present({ about: kind === settlementKinds.captured ? transaction : undefined }),
+  }
+  for (let tried = 1; ; tried += 1) {
+    const { balance } = await context.store.holdings(payer, context.now())
+    const outcome = await postWhole(context, supply, { posting, payer, short: amount - balance })
+    if (outcome === 'posted' || outcome === 'held') return
+    if (outcome === 'halted') throw new Doubtful('the supply chain stands still')
+    if (outcome !== 'insufficient' || tried === TRIES) throw new Doubtful(`the ledger: ${outcome}`)
+  }
+}
+
+/** Ends the hold that is still open here as it was ended before; false where there is none. */
+async function takeHeld(context: Context, own: Own): Promise<boolean> {
+  const { transaction, amount } = own.body
+  const hold = await context.store.openHold(transaction)
+  if (hold === undefined) return false
+  if (amount > hold.amount) throw new Doubtful('amount')
+  const from = heldAccount(transaction)
+  const moves = [
+    { from, to: peerAccount(own.peer.aid), amount },
+    { from, to: agentAccount(hold.payer), amount: hold.amount - amount },
+  ].filter(move => move.amount > 0)
+  const { outcome } = await context.store.post({
+    ...{ id: own.id, reason: 'capture' as const, moves, about: transaction },
+    ...sharedOf(context, own),
+  })
+  if (outcome !== 'posted' && outcome !== 'held') throw new Doubtful(`the ledger: ${outcome}`)
+  return true
+}
+
+function sharedOf(
+  { now }: Context,
+  { body, bytes }: Own,
+): Pick<Posting, 'atMs' | 'amount' | 'receipt' | 'parties'> {
+  const { payer, payee, amount } = body
+  const parties = payer === payee ? undefined : { payer: agentAccount(payer), payee: agentAccount(payee) }
+  return { atMs: now(), amount, receipt: bytes, parties }
+}
+
+type Whole = { posting: Posting; payer: string; short: number }
+
+async function postWhole(
+  { store, now }: Context,
+  supply: SupplyChain,
+  { posting, payer, short }: Whole,
+): Promise<(PostResult | Halted)['outcome']> {
+  if (short <= 0) return (await store.post(posting)).outcome
+  const change = { aid: payer, amount: short, reason: 'restored' as const }
+  const { outcome } = await supply.withChange('issued', change, async record => {
+    const issued: Posting = {
+      id: returnedId(record.id),
+      reason: 'restored',
+      atMs: now(),
+      amount: short,
+      moves: [{ from: ISSUE, to: agentAccount(payer), amount: short }],
+      supply: record,
+    }
+    return { outcome: await store.postTogether([issued, posting]) }
+  })
+  return outcome
+}
+
+/** The creditor issues what was paid of a debt, the debtor retires it: the law of the books holds in both houses. */
+export async function postCleared(
+  { identity, store, now }: Context,
+  supply: SupplyChain,
+  { creditor, debtor, amount, number, reference }: ClearingBody,
+  bytes: Uint8Array,
+): Promise<(PostResult | Halted)['outcome']> {
+  const isCreditor = creditor === identity.aid
+  const peer = isCreditor ? debtor : creditor
+  const move = isCreditor
+    ? { from: ISSUE, to: peerAccount(peer), amount }
+    : { from: peerAccount(peer), to: RETIRED, amount }
+  const change = { aid: peer, amount, reason: 'cleared' as const }
+  const post = (record: NewSupplyRecord) =>
+    store.post({
+      id: clearId(creditor, number),
+      reason: 'cleared',
+      atMs: now(),
+      amount,
+      moves: [move],
+      receipt: bytes,
+      reference,
+      supply: record,
+    })
+  const { outcome } = await supply.withChange<PostResult>(isCreditor ? 'issued' : 'retired', change, post)
+  return outcome
+}

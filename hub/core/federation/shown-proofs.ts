@@ -1,0 +1,182 @@
+/**
+ * What a peer shows of what was signed between both hubs (credits: between hubs, clearing): booked where it holds and is
+ * not booked yet. So one that was lost on its way, or by a restore, counts after all. Throws {@link Doubtful} with the
+ * part that does not hold.
+ */
+import { equal, Malformed, toHex } from '../../../protocol/encoding/bytes.ts'
+import { present } from '../../../protocol/encoding/present.ts'
+import { keyAt, type VerifiedKel } from '../../../protocol/identity/kel.ts'
+import { ClearingStatement, clearingHolds } from '../../../protocol/proof/clearing.ts'
+import { networkOf, SettlementReceipt, settlementKinds } from '../../../protocol/proof/payment.ts'
+import { RESTORED_SETTING } from '../../store/ledger-port.ts'
+import type { HubContext } from '../context.ts'
+import type { Credits } from '../ledger/credits.ts'
+import { agentAccount, clearId, endId, peerAccount } from '../ledger/names.ts'
+import { isReturned } from '../ledger/returned-changes.ts'
+import type { Settlements } from '../ledger/settlements.ts'
+import { Refusal } from '../refusal.ts'
+import type { SupplyChain } from '../supply/chain.ts'
+import type { ShownProof } from './calls.ts'
+import { Doubtful } from './doubtful.ts'
+import type { Federation } from './federation.ts'
+import { postCleared, postOwn } from './lost-and-shown.ts'
+import type { PeerPayments } from './peer-payments.ts'
+import type { Peer } from './peers.ts'
+
+const { paid, captured } = settlementKinds
+/** A key that was followed by another may have signed so long after. */
+const RETIRED_GRACE_MS = 5 * 60_000
+
+export type ShownParts = {
+  federation: Pick<Federation, 'under'>
+  payments: PeerPayments
+  settlements: Settlements
+  credits: Credits
+  supply: SupplyChain
+}
+
+export class ShownProofs {
+  readonly #context: HubContext
+  readonly #parts: ShownParts
+
+  constructor(context: HubContext, parts: ShownParts) {
+    this.#context = context
+    this.#parts = parts
+  }
+
+  async take(peer: Peer, { kind, bytes }: ShownProof): Promise<void> {
+    await this.#parts.credits.checkOpen()
+    if (kind === 'statement') await this.#takeStatement(peer, decoded(ClearingStatement, bytes), bytes)
+    else await this.#takeReceipt(peer, decoded(SettlementReceipt, bytes), bytes)
+  }
+
+  async #takeReceipt(peer: Peer, receipt: SettlementReceipt, bytes: Uint8Array): Promise<void> {
+    const { transaction, kind, hub, peer: other, network } = receipt.body
+    const { aid } = this.#context.identity
+    if (kind !== paid && kind !== captured) throw new Doubtful('kind')
+    if (network !== networkOf(hub)) throw new Doubtful('network')
+    const isOwn = hub === aid && other === peer.aid
+    if (!isOwn && !(hub === peer.aid && other === aid)) throw new Doubtful('hub')
+    const id = kind === captured ? endId(transaction) : transaction
+    const { store } = this.#context
+    const posted = await store.transfer(id)
+    if (posted !== undefined) {
+      if (isOwn && !(posted.receipt !== undefined && equal(posted.receipt, bytes)))
+        throw new Doubtful('another receipt of this hub')
+      return
+    }
+    if (isOwn) {
+      await this.#checkOwn(receipt.body.hubKelSeq, receipt.body.settledAt, key =>
+        SettlementReceipt.verify(key, receipt),
+      )
+      await postOwn(this.#context, this.#parts, { peer, id, body: receipt.body, bytes })
+    } else await this.#takeTheirs(peer, id, receipt, bytes)
+  }
+
+  /** The peer says under its newest key, by the request, that it owes this: which of its keys signed it is all one. */
+  async #takeTheirs(
+    peer: Peer,
+    id: Uint8Array,
+    receipt: SettlementReceipt,
+    bytes: Uint8Array,
+  ): Promise<void> {
+    const { store } = this.#context
+    const { body } = receipt
+    const { transaction, payee, payer, amount, kind, network } = body
+    const { log } = await this.#parts.federation.under(peer, body.hubKelSeq)
+    const key = keyAt(log, body.hubKelSeq)
+    if (key === undefined || !SettlementReceipt.verify(key, receipt)) throw new Doubtful('signature')
+    const row = await store.peerPayment(transaction)
+    if (row !== undefined) return await this.#parts.payments.takeShown(row, peer, bytes)
+    const settled = this.#parts.settlements.sign({
+      transaction,
+      kind,
+      payer,
+      payee,
+      amount,
+      network,
+      peer: peer.aid,
+    })
+    const to = agentAccount(payee)
+    const outcome = await store.bookShown({
+      // what its payer signed is not shown
+      asked: {
+        transaction,
+        peer: peer.aid,
+        payee,
+        amount,
+        authorization: new Uint8Array(),
+        holdSeconds: undefined,
+      },
+      isEnd: kind === captured,
+      receipt: settled.bytes,
+      peerReceipt: bytes,
+      creditMax: this.#context.peers.find(peer.aid)?.creditLimit ?? 0,
+      posting: {
+        id,
+        reason: 'payment',
+        atMs: this.#context.now(),
+        amount,
+        moves: [{ from: peerAccount(peer.aid), to, amount }],
+        receipt: settled.bytes,
+        ...present({
+          about: kind === captured ? transaction : undefined,
+          parties: payer === payee ? undefined : { payer: agentAccount(payer), payee: to },
+        }),
+      },
+    })
+    checkBooked(outcome)
+  }
+
+  async #takeStatement(peer: Peer, statement: ClearingStatement, bytes: Uint8Array): Promise<void> {
+    const { creditor, creditorKelSeq, debtor, amount, number, at } = statement.body
+    const { identity, store } = this.#context
+    const isOwn = creditor === identity.aid && debtor === peer.aid
+    if (!isOwn && !(creditor === peer.aid && debtor === identity.aid)) throw new Doubtful('parties')
+    const id = clearId(creditor, number)
+    const posted = await store.transfer(id)
+    if (posted !== undefined) {
+      if (posted.receipt === undefined || !equal(posted.receipt, bytes)) throw new Doubtful('number')
+      return
+    }
+    if (isOwn) await this.#checkOwn(creditorKelSeq, at, key => ClearingStatement.verify(key, statement))
+    else {
+      const { log } = await this.#parts.federation.under(peer, creditorKelSeq)
+      if (!clearingHolds(log, statement)) throw new Doubtful('signature')
+      if (amount > (await store.peerFigures(peer.aid)).due) throw new Doubtful('amount')
+    }
+    // it may have come back with the supply chain, which names no statement
+    const order = { aid: peer.aid, amount, order: toHex(id) }
+    if (await isReturned(store, 'cleared', order)) return
+    checkBooked(await postCleared(this.#context, this.#parts.supply, statement.body, bytes))
+  }
+
+  /** What this hub has signed itself, and lost: under its newest key, or an earlier one while that was the newest. */
+  async #checkOwn(seq: number, atMs: number, holds: (key: Uint8Array) => boolean): Promise<void> {
+    const { identity, store } = this.#context
+    const key = keyAt(identity.kel, seq)
+    if (key === undefined || !holds(key)) throw new Doubtful('signature')
+    if (seq === identity.seq) return
+    // whoever has a retired key can name any time: this hub must have lost some
+    const restoredMs = Number((await store.setting(RESTORED_SETTING)) ?? 0)
+    if (atMs >= retiredAtMs(identity.kel, seq) + RETIRED_GRACE_MS || atMs >= restoredMs)
+      throw new Doubtful('key state')
+  }
+}
+
+const retiredAtMs = (log: VerifiedKel, seq: number): number => log.events[seq + 1]?.body.ts ?? 0
+
+function checkBooked(outcome: string): void {
+  if (outcome === 'over') throw new Doubtful('the peer would owe more than its limit')
+  if (outcome === 'halted') throw new Doubtful('the supply chain stands still')
+  if (outcome !== 'posted' && outcome !== 'held') throw new Doubtful(`the ledger: ${outcome}`)
+}
+
+function decoded<T>(codec: { decode(bytes: Uint8Array): T }, bytes: Uint8Array): T {
+  try {
+    return codec.decode(bytes)
+  } catch (error) {
+    if (error instanceof Malformed) throw new Refusal('requestMalformed', { why: error.message })
+    throw error
+  }
+}
