@@ -38,6 +38,8 @@ export interface ClearingStore {
   peerTransfers(
     query: { peer: string; limit: number } & ({ after: number } | { before: number }),
   ): Promise<{ transfers: PeerTransfer[]; next: number | undefined }>
+  /** Statements that were booked after a transfer, in order. */
+  clearedAfter(seq: number): Promise<Uint8Array[]>
   /** Statements that were booked under a reference. */
   clearedUnder(reference: string): Promise<Uint8Array[]>
   /** The least that the peer owed this hub since a time, as this hub has it. */

@@ -3,6 +3,8 @@
  * signed while the other one says something else, and lets no new payment cross where that does not help. Only what was
  * signed changes a book.
  */
+import { ClearingStatement } from '../../../protocol/proof/clearing.ts'
+import { faultPoint } from '../../faults.ts'
 import type { ClearingState, PeerFigures } from '../../store/clearing-port.ts'
 import type { HubContext } from '../context.ts'
 import { PaymentRefused } from '../ledger/refused.ts'
@@ -136,6 +138,8 @@ export class Clearing {
   }
 
   async #compared(peer: Peer, state: ClearingState): Promise<Compared> {
+    for (const proof of await this.#ownStatements(peer.aid, state.agreedSeq))
+      await this.#ask(peer, state, proof)
     let last = await this.#ask(peer, state)
     let shownTo = state.agreedSeq
     for (let tried = 0; last.outcome !== 'agrees' && tried < TRIES; tried += 1) {
@@ -150,6 +154,19 @@ export class Clearing {
       if (last.figures.seq === shownTo) return last
     }
     return last.outcome === 'agrees' ? last : { ...last, outcome: 'waits' }
+  }
+
+  /**
+   * What this hub was paid is shown whatever the figures say: both may lack a statement of one amount, where one hub was
+   * restored.
+   */
+  async #ownStatements(peer: string, after: number): Promise<ShownProof[]> {
+    const { store, identity } = this.#context
+    const all = (await store.clearedAfter(after)).map(bytes => ({ kind: 'statement' as const, bytes }))
+    return all.filter(({ bytes }) => {
+      const { creditor, debtor } = ClearingStatement.decode(bytes).body
+      return creditor === identity.aid && debtor === peer
+    })
   }
 
   /** What was signed after a transfer, in order; and what was before, the latest first, where that did not help. */
@@ -174,6 +191,7 @@ export class Clearing {
     const { store } = this.#context
     const figures = await store.peerFigures(peer.aid)
     const owed = await this.#parts.calls.clear(peer, { due: figures.due, proof })
+    faultPoint('hub.clearing.answered')
     const { due, waiting } = figures
     if (owed === due || owed - due === accepted) return { outcome: 'agrees', owed, figures }
     const after = await store.peerFigures(peer.aid)

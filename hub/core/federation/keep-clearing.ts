@@ -11,7 +11,7 @@ import type { Peer } from './peers.ts'
 import type { PublishedDebts } from './published-debts.ts'
 
 const MINUTE_MS = 60_000
-const LOOK_EVERY_MS = 5000
+const LOOK_EVERY_MS = 2000
 const AGAIN_MS_MIN = 10_000
 const AGAIN_MS_MAX = 10 * MINUTE_MS
 /** Two rounds that the other hub or a difference asks for are so far apart. */

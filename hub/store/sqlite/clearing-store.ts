@@ -25,6 +25,8 @@ export const clearingQueries = {
   transfersBefore: `${TRANSFERS} AND e.transfer < ?2 ORDER BY e.transfer DESC LIMIT ?3`,
   statements:
     "SELECT receipt FROM ledger_transfer WHERE reference = ? AND reason = 'cleared' AND receipt IS NOT NULL",
+  statementsAfter:
+    "SELECT receipt FROM ledger_transfer WHERE reason = 'cleared' AND seq > ? AND receipt IS NOT NULL ORDER BY seq",
   moves:
     'SELECT e.transfer AS seq, e.delta, t.at_ms FROM ledger_entry AS e JOIN ledger_transfer AS t ON t.seq = e.transfer' +
     " WHERE e.account = (SELECT number FROM ledger_account WHERE kind = 'peer' AND name = ?1)" +
@@ -164,6 +166,8 @@ export function clearingOver(reader: Database, writer: WriterClient): ClearingSt
         next: rows.length < limit ? undefined : rows.at(-1)?.seq,
       }
     },
+    clearedAfter: async seq =>
+      reader.all<{ receipt: Uint8Array }>(clearingQueries.statementsAfter, seq).map(({ receipt }) => receipt),
     clearedUnder: async reference =>
       reader
         .all<{ receipt: Uint8Array }>(clearingQueries.statements, reference)

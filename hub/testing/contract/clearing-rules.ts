@@ -121,6 +121,8 @@ export const clearingRules: readonly Rule[] = [
     expect(back.transfers).toMatchObject([all[2], all[1]])
     expect(await store.clearedUnder('transfer')).toEqual([bytes(40, 7)])
     expect(await store.clearedUnder('another')).toEqual([])
+    expect(await store.clearedAfter(before - 1)).toEqual([bytes(40, 7)])
+    expect(await store.clearedAfter(before)).toEqual([])
     expect(await store.peerTransfers({ peer: 'another', after: 0, limit: 3 })).toEqual({
       transfers: [],
       next: undefined,

@@ -18,3 +18,4 @@ CREATE TABLE ledger_clearing (
   claim      INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX ledger_cleared ON ledger_transfer (reference) WHERE reason = 'cleared';
+CREATE INDEX ledger_cleared_later ON ledger_transfer (reason) WHERE reason = 'cleared';

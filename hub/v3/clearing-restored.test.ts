@@ -1,0 +1,229 @@
+/** Clearing with a hub that was restored from a backup (credits: between hubs): what it lost comes back as it was signed. */
+import { copyFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { encodeKel } from '../../protocol/identity/kel.ts'
+import { networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
+import { CLOCK_SETTING } from '../core/clocks.ts'
+import { rotateIdentity } from '../core/identity.ts'
+import { raiseRestored } from '../store/sqlite/inspect.ts'
+import { random, registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
+import { ask, balanceOf, grant, order, payment } from '../testing/payments.ts'
+
+let payers: TestHub
+let payees: TestHub
+let alice: TestAgent
+let bob: TestAgent
+beforeEach(async () => {
+  payers = await startTestHub({ limits: { trialCredits: 0 } })
+  payees = await startTestHub({ limits: { trialCredits: 0 } })
+  alice = await registeredAgent(payers)
+  bob = await registeredAgent(payees)
+  await meet()
+  await grant(payers, alice.aid, 100)
+})
+afterEach(async () => {
+  await payers.close()
+  await payees.close()
+})
+
+/** Each lists the other at its present address, and lets it owe something. */
+async function meet(): Promise<void> {
+  for (const [at, other] of [
+    [payers, payees],
+    [payees, payers],
+  ] as const) {
+    await at.running.hub.keptClearing.stop()
+    const kel = toBase64url(encodeKel(other.running.hub.context.identity.kel.events))
+    await at.running.order({ command: 'peers', add: { url: other.url, kel } })
+    await at.running.order({ command: 'peers', limit: { aid: other.aid, credits: 1000 } })
+  }
+}
+
+const rows = (hub: TestHub) => join(hub.directory, 'hub.db')
+const saved = (hub: TestHub) => join(hub.directory, 'saved.db')
+async function save(hub: TestHub): Promise<void> {
+  await hub.restart(() => copyFileSync(rows(hub), saved(hub)))
+  await meet()
+}
+async function putBack(hub: TestHub): Promise<void> {
+  await hub.restart(() => {
+    for (const beside of ['-wal', '-shm']) rmSync(rows(hub) + beside, { force: true })
+    copyFileSync(saved(hub), rows(hub))
+    raiseRestored(rows(hub), { nowMs: hub.clock.now(), release: 'test', clockSetting: CLOCK_SETTING })
+  })
+  await meet()
+}
+
+const round = async (hub: TestHub) => {
+  const { clearing, context } = hub.running.hub
+  const [peer] = context.peers.all
+  return peer === undefined ? 'no peer' : await clearing.round(peer)
+}
+/** As both do by themselves, until they agree. */
+async function clear(): Promise<void> {
+  for (let time = 0; time < 2; time += 1) for (const hub of [payers, payees]) await round(hub)
+  expect([await round(payers), await round(payees)]).toEqual(['agrees', 'agrees'])
+  expect(await books()).toEqual([true, true])
+}
+const books = () => Promise.all([payers, payees].map(hub => hub.running.hub.context.store.booksAgree()))
+const owed = async () => {
+  const figures = (at: TestHub, other: TestHub) => at.running.hub.context.store.peerFigures(other.aid)
+  return [(await figures(payers, payees)).due, 0 - (await figures(payees, payers)).due]
+}
+const held = async (agent: TestAgent, hub: TestHub) =>
+  (await hub.running.hub.context.store.holdings(agent.aid, hub.clock.now())).balance
+const credits = async () => [await held(alice, payers), await held(bob, payees)]
+const pay = async (amount: number) => {
+  const paid = payment(alice, bob, amount)
+  expect((await ask(payees, 'x402Settle', paid.request)).json['success']).toBe(true)
+  return paid
+}
+
+describe('the hub of the payer was restored', () => {
+  test('and takes the payment back from its own receipt', async () => {
+    await pay(10)
+    await save(payers)
+    await pay(30)
+    await clear()
+    await putBack(payers)
+    expect(await owed()).toEqual([10, 40])
+    await clear()
+    expect([await owed(), await credits()]).toEqual([
+      [40, 40],
+      [60, 40],
+    ])
+  })
+
+  test('and its payer has spent the credits since: what is missing is issued, and said in the chain', async () => {
+    await save(payers)
+    await pay(30)
+    await putBack(payers)
+    const carol = await registeredAgent(payers)
+    payers.clock.advance(60_000)
+    expect((await ask(payers, 'x402Settle', payment(alice, carol, 90).request)).json['success']).toBe(true)
+    await clear()
+    expect([await owed(), await credits()]).toEqual([
+      [30, 30],
+      [0, 30],
+    ])
+    const { issued } = await payers.running.hub.context.store.creditTotals()
+    expect(issued).toBe(120)
+    const { entries } = await payers.running.hub.publication.records(0, 99)
+    expect(entries.at(-1)?.change).toEqual({ aid: alice.aid, amount: 20, reason: 'restored' })
+  })
+
+  test('and does not know its payer any more', async () => {
+    await save(payers)
+    const dora = await registeredAgent(payers)
+    await grant(payers, dora.aid, 50)
+    const paid = payment(dora, bob, 20)
+    expect((await ask(payees, 'x402Settle', paid.request)).json['success']).toBe(true)
+    await putBack(payers)
+    await clear()
+    expect([await owed(), await held(dora, payers), await held(bob, payees)]).toEqual([[20, 20], 0, 20])
+  })
+
+  test('and has the hold still open that was ended before', async () => {
+    const paid = payment(alice, bob, 30, { holdSeconds: 3600 })
+    await ask(payees, 'x402Settle', paid.request)
+    await save(payers)
+    expect((await ask(payees, 'x402Capture', order(bob, paid, 12))).json['success']).toBe(true)
+    await putBack(payers)
+    await clear()
+    expect([await owed(), await credits()]).toEqual([
+      [12, 12],
+      [88, 12],
+    ])
+    expect((await payers.running.hub.context.store.openHold(new Uint8Array(36))) ?? 'none').toBe('none')
+  })
+
+  test('and lost a statement that it had booked', async () => {
+    await pay(30)
+    await save(payers)
+    const paid = { aid: payers.aid, amount: 25, reference: 'transfer' }
+    await payees.running.order({ command: 'peers', paid })
+    await clear()
+    expect(await owed()).toEqual([5, 5])
+    await putBack(payers)
+    expect(await owed()).toEqual([30, 5])
+    await clear()
+    expect(await owed()).toEqual([5, 5])
+  })
+
+  test('and settles no authorization from before the restore', async () => {
+    await save(payers)
+    const before = payment(alice, bob, 10)
+    await putBack(payers)
+    const { json } = await ask(payees, 'x402Settle', before.request)
+    expect([json['success'], json['errorReason']]).toEqual([false, 'expired'])
+    await pay(5)
+  })
+})
+
+describe('the hub of the payee was restored', () => {
+  test('and books again what the other hub has signed, also from before both agreed', async () => {
+    await pay(10)
+    await save(payees)
+    const paid = await pay(30)
+    await clear()
+    await putBack(payees)
+    expect(await owed()).toEqual([40, 10])
+    await clear()
+    expect([await owed(), await credits()]).toEqual([
+      [40, 40],
+      [60, 40],
+    ])
+    const again = await ask(payees, 'x402Settle', paid.request)
+    expect(again.json).toMatchObject({ success: true, amount: '30' })
+    expect(await credits()).toEqual([60, 40])
+  })
+
+  test('and has lost its own statement, which comes back from the debtor', async () => {
+    await pay(30)
+    await save(payees)
+    await payees.running.order({
+      command: 'peers',
+      paid: { aid: payers.aid, amount: 25, reference: 'transfer' },
+    })
+    await clear()
+    await putBack(payees)
+    expect(await owed()).toEqual([5, 30])
+    await clear()
+    expect(await owed()).toEqual([5, 5])
+  })
+
+  test('and gives no running number twice, nor loses a payment of the same amount', async () => {
+    await pay(30)
+    await save(payees)
+    const paid = { aid: payers.aid, amount: 5, reference: 'one' }
+    const first = await payees.running.order({ command: 'peers', paid })
+    await round(payees)
+    await putBack(payees)
+    const second = await payees.running.order({ command: 'peers', paid: { ...paid, reference: 'two' } })
+    expect(Number(second['number'])).toBeGreaterThan(Number(first['number']))
+    await clear()
+    expect(await owed()).toEqual([20, 20])
+  })
+})
+
+test('a hub that lost nothing takes no receipt under a key that it has retired', async () => {
+  const { identity } = payers.running.hub.context
+  const { seed, seq } = identity
+  const settledAt = payers.clock.now() - 60_000
+  await payers.restart(() => void rotateIdentity(payers.directory, identity, payers.clock.now, random))
+  await meet()
+  const receipt = SettlementReceipt.sign(seed, {
+    ...{ v: 1, transaction: new Uint8Array(36), kind: 0, payer: alice.aid, payee: bob.aid, amount: 50 },
+    ...{ network: networkOf(payers.aid), settledAt, hub: payers.aid, hubKelSeq: seq },
+    ...{ supplyHead: [0, new Uint8Array(36)], peer: payees.aid },
+  })
+  const { clearing, context } = payers.running.hub
+  const [peer] = context.peers.all
+  if (peer === undefined) throw new Error('no peer')
+  const bytes = SettlementReceipt.encode(receipt)
+  expect(await clearing.answer(peer, 0, [{ kind: 'receipt', bytes }])).toBe(0)
+  expect(payers.alerts.at(-1)?.facts).toMatchObject({ why: 'key state' })
+  expect((await balanceOf(alice)).balance).toBe(100)
+})
