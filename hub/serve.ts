@@ -379,6 +379,8 @@ function showFigures(
     isSupplyHalted: async () => (await standstill({ store })) !== undefined,
     clockBehindMs: () => clock.behindMs,
     peers: () => peers.all.map(({ aid }) => peers.contact(aid)),
+    arePeersStopped: () =>
+      Promise.all(peers.all.map(async ({ aid }) => (await store.clearing(aid)).stoppedMs !== undefined)),
     freeBytes: () => freeBytes(config.dataDir),
   })
 }

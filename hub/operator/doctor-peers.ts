@@ -1,23 +1,70 @@
 /** The doctor on the hubs that this one lists: whether each answers, is who it was, has the time, and lists this hub. */
+import { join } from 'node:path'
 import { connectionFault, tlsFault } from '../../protocol/encoding/errors.ts'
 import { type Finding, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import type { Peer } from '../core/federation/peers.ts'
 import { CLOCK_WINDOW_MS } from '../core/limits.ts'
+import { engine } from '../engine.ts'
 import { openPeers, PeersRefused } from '../peers/list.ts'
 import { lookAtPeer, type PeerLook } from '../peers/peer-status.ts'
+import type { ClearingState } from '../store/clearing-port.ts'
 
 const CHECK = 'peers'
 const MS_PER_SECOND = 1000
 
-/** One finding a peer; none where none is listed. */
-export async function checkPeers(directory: string, aid: string | undefined): Promise<Finding[]> {
+/** One finding a peer, and those of what both say that one owes the other; none where none is listed. */
+export async function checkPeers(
+  directory: string,
+  aid: string | undefined,
+  alone: boolean,
+): Promise<Finding[]> {
   try {
-    return await Promise.all(openPeers(directory).peers.all.map(peer => checkPeer(peer, aid)))
+    const listed = openPeers(directory).peers.all
+    const answers = await Promise.all(listed.map(peer => checkPeer(peer, aid)))
+    return [...answers, ...(await checkClearing(directory, listed, alone))]
   } catch (error) {
     if (!(error instanceof PeersRefused)) throw error
     return [wrong(CHECK, error.found, error.next)]
   }
+}
+
+/** What keeps payments from crossing, and what a peer published too little of. */
+async function checkClearing(directory: string, peers: readonly Peer[], alone: boolean): Promise<Finding[]> {
+  if (peers.length === 0) return []
+  try {
+    const path = join(directory, engine.files.rows)
+    const states = await engine.inspectClearing(
+      path,
+      { alone },
+      peers.map(({ aid }) => aid),
+    )
+    return states.flatMap((state, at) => clearingFindings(peers[at] as Peer, state))
+  } catch {
+    // what is wrong with the store is told of as such
+    return []
+  }
+}
+
+function clearingFindings({ aid, url }: Peer, { stoppedMs, due, owed, epoch }: ClearingState): Finding[] {
+  const findings: Finding[] = []
+  if (stoppedMs !== undefined)
+    findings.push(
+      wrong(
+        CHECK,
+        `no new payment crosses to ${url}: this hub owes it ${due} credits by its own books, and ${owed} by those of the peer (below 0: is owed)`,
+        `compare both with its operator, then: svc-hub peers reopen ${aid}`,
+      ),
+    )
+  if (epoch !== undefined && epoch.published < epoch.claim)
+    findings.push(
+      wrong(
+        CHECK,
+        `${url} published on day ${epoch.day} that it owes its peers ${epoch.published} credits in all, and it owes this hub ${epoch.claim}`,
+        `ask its operator why; until that is clear: svc-hub peers limit ${aid} 0`,
+      ),
+    )
+  return findings
 }
 
 async function checkPeer(peer: Peer, aid: string | undefined): Promise<Finding> {

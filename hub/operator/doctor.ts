@@ -126,7 +126,7 @@ async function examineHub(config: Config, given: GivenAddresses, isKnown: boolea
         ? await checkNetwork(config, running, { aid, clockBehind, last })
         : []),
       ...(running === undefined ? [] : checkGiven(given, running)),
-      ...(await checkPeers(dataDir, aid)),
+      ...(await checkPeers(dataDir, aid, alone)),
     ]
   } finally {
     lock?.release()

@@ -150,6 +150,7 @@ test('a peer is counted by its place in the list, and the operator reads how it 
   const { text } = await read(hub, '/metrics')
   expect(text).toContain('svc_hub_peer_faulty{peer="1"} 1\n')
   expect(text).toContain('svc_hub_peer_calls_waiting{peer="1"} 0\n')
+  expect(text).toContain('svc_hub_peer_stopped{peer="1"} 0\n')
   expect(text).not.toContain('svc_hub_peer_answered_seconds{peer="1"}')
   for (const name of [away.aid, peer.hub.aid, '127.0.0.1']) expect(text).not.toContain(name)
   const { result } = (await orderRunningHub(directory, { command: 'peers' })) as { result: unknown }

@@ -33,6 +33,8 @@ export type Sources = {
   clockBehindMs: () => number
   /** How each peer answered, in the order of the operator's list. */
   peers: () => PeerContact[]
+  /** Whether no new payment crosses to each of them. */
+  arePeersStopped: () => Promise<boolean[]>
   freeBytes: () => Promise<number>
 }
 
@@ -184,7 +186,18 @@ export class Metrics {
   }
 
   /** A peer is named by its place in the list, from 1. */
-  #watchPeers({ peers, now }: Sources): void {
+  #watchPeers({ peers, arePeersStopped, now }: Sources): void {
+    new Gauge({
+      name: 'svc_hub_peer_stopped',
+      help: '1 while no payment crosses to a peer, because both say different things of what one owes',
+      labelNames: ['peer'],
+      registers: [this.#registry],
+      async collect() {
+        this.reset()
+        for (const [at, isStopped] of (await arePeersStopped()).entries())
+          this.set({ peer: String(at + 1) }, isStopped ? 1 : 0)
+      },
+    })
     const gauge = (name: string, help: string, of: (contact: PeerContact) => number | undefined): void => {
       new Gauge({
         name: `svc_hub_peer_${name}`,

@@ -3,6 +3,7 @@
  * and, while no store of this process has them open, to look at them, copy them and make a copy safe to serve from.
  */
 import type { Timers } from '../../protocol/timers.ts'
+import type { ClearingState } from './clearing-port.ts'
 import type { LedgerSnapshot, LedgerStore } from './ledger-port.ts'
 import { type GroupCommitted, type Store, type StoreBroken, StoreRefused } from './port.ts'
 import type { WatchedChains, WitnessStore } from './witness-port.ts'
@@ -66,6 +67,12 @@ export interface StoreEngine {
     options: { alone: boolean },
     read: (reads: SupplyReads) => Promise<T>,
   ): Promise<T | undefined>
+  /** Reads what was cleared with each of these peers; nothing under a schema that has none of it. */
+  inspectClearing(
+    path: string,
+    options: { alone: boolean },
+    peers: readonly string[],
+  ): Promise<ClearingState[]>
   /** Copies the rows at `path`, as they stand at one moment, into a new file; whoever writes goes on meanwhile. */
   copy(path: string, target: string, options: { alone: boolean }): Promise<void>
   /** Makes rows of the past safe to serve from: every floor rises to `nowMs`, no message id is given twice. */

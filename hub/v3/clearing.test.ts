@@ -9,10 +9,13 @@ import {
   SettlementReceipt,
   transactionOf,
 } from '../../protocol/proof/payment.ts'
+import { DAY_MS } from '../core/limits.ts'
 import { Refusal } from '../core/refusal.ts'
+import { epochOfNothing } from '../core/supply/epochs.ts'
+import { checkPeers } from '../operator/doctor-peers.ts'
 import { SignedPeerCalls } from '../peers/calls.ts'
 import { type Reply, random, registeredAgent, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
-import { ask, balanceOf, grant, order, type Paid, type Paying, payment } from '../testing/payments.ts'
+import { ask, balanceOf, grant, order, type Paid, type Paying, pass, payment } from '../testing/payments.ts'
 
 const LIMIT = 1000
 
@@ -416,5 +419,80 @@ describe('a debt that was paid outside', () => {
     // the creditor takes its own back, which another test begins with
     await shown(payees, 'statement', ClearingStatement.encode(first))
     expect(await owed()).toEqual([before - 5, before - 5])
+  })
+})
+
+describe('an operator sees', () => {
+  const listed = async (at: TestHub) => {
+    const { peers } = (await at.running.order({ command: 'peers' })) as { peers: Record<string, unknown>[] }
+    return peers[0] as Record<string, unknown>
+  }
+  const doctor = async () =>
+    (await checkPeers(payees.directory, payees.aid, false)).map(({ state, found }) => `${state}: ${found}`)
+
+  test('that both agree, and since when', async () => {
+    await settle(pay(10))
+    await round(payees)
+    const due = await dueAt(payees)
+    expect((await listed(payees))['clearing']).toMatchObject({ state: 'agrees', due, owed: due })
+  })
+
+  test('that they differ, and after the third look that nothing crosses, until they reopen', async () => {
+    const { store } = payees.running.hub.context
+    const state = await store.clearing(payers.aid)
+    const seen = { ...state, atMs: payees.clock.now(), due: -7, owed: -4, rounds: 1 }
+    await store.putClearing(seen)
+    expect((await listed(payees))['clearing']).toMatchObject({ state: 'differs', due: -7, owed: -4 })
+    await store.putClearing({ ...seen, rounds: 3, stoppedMs: payees.clock.now() })
+    expect((await listed(payees))['clearing']).toMatchObject({ state: 'stopped', due: -7, owed: -4 })
+    expect((await doctor()).at(-1)).toBe(
+      `wrong: no new payment crosses to ${payers.url}: this hub owes it -7 credits by its own books, and -4 by those of the peer (below 0: is owed)`,
+    )
+    await reopen(payees)
+    expect((await listed(payees))['clearing']).toMatchObject({ state: 'differs', accepted: 3 })
+    await store.putClearing({ ...state, stoppedMs: undefined })
+  })
+
+  test('a peer that published less than it owes', async () => {
+    await settle(pay(10))
+    const { publishedDebts, context } = payees.running.hub
+    const check = () => publishedDebts.check(peerAt(payees))
+    await context.store.putClearing({ ...(await stateAt(payees)), epoch: undefined })
+    await check()
+    expect((await stateAt(payees)).epoch).toMatchObject({ claim: 0 })
+    expect((await listed(payees))['published']).toBeUndefined()
+    // an epoch of a day that is over since, in which the peer already owed as much
+    for (const hub of [payers, payees]) pass(hub, 2 * DAY_MS)
+    await settle(payment(alice, bob, 1))
+    await payers.running.hub.books.turn()
+    const { supply } = payers.running.hub
+    payees.alerts.length = 0
+    await check()
+    const shownEpoch = (await stateAt(payees)).epoch
+    expect(shownEpoch?.published).toBeGreaterThanOrEqual(shownEpoch?.claim ?? 0)
+    expect(payees.alerts).toEqual([])
+    await supply.appendEpoch(async () => ({
+      epoch: { ...epochOfNothing((shownEpoch?.day ?? 0) + 1).epoch },
+      pieces: [],
+    }))
+    for (const hub of [payers, payees]) pass(hub, DAY_MS)
+    await check()
+    expect(payees.alerts.at(-1)).toMatchObject({
+      event: 'a peer published that it owes less than it owes this hub',
+    })
+    expect((await listed(payees))['published']).toMatchObject({ due_to_peers: 0 })
+    expect((await doctor()).at(-1)).toMatch(
+      /^wrong: .* published on day \d+ that it owes its peers 0 credits/,
+    )
+  })
+
+  test('an epoch that the peer has not signed', async () => {
+    const record = await new SignedPeerCalls(payees.running.hub.context).epoch({
+      ...peerAt(payees),
+      url: payees.url,
+    })
+    vi.spyOn(SignedPeerCalls.prototype, 'epoch').mockResolvedValueOnce(record)
+    await payees.running.hub.publishedDebts.check(peerAt(payees))
+    expect(payees.alerts.at(-1)).toMatchObject({ event: 'a peer shows an epoch that does not hold' })
   })
 })

@@ -50,7 +50,7 @@ type StateRow = {
   claim: number | null
 }
 
-function readState(db: Database, peer: string): ClearingState {
+export function readClearing(db: Database, peer: string): ClearingState {
   const row = db.one<StateRow>(clearingQueries.state, peer)
   const { day = null, published, claim } = row ?? {}
   return {
@@ -150,7 +150,7 @@ export function postTogether(db: Database, postings: readonly Posting[]): PostRe
 
 export function clearingOver(reader: Database, writer: WriterClient): ClearingStore {
   return {
-    clearing: async peer => readState(reader, peer),
+    clearing: async peer => readClearing(reader, peer),
     async putClearing(state) {
       await writer.write('putClearing', state)
     },

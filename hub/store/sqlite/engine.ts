@@ -1,7 +1,7 @@
 /** SQLite as the engine of a data directory: each operation ends in what it promises or in an error of the port. */
 import type { StoreEngine } from '../engine-port.ts'
 import { copyLive, inWords } from './database.ts'
-import { inspectDatabase, inspectSupply, raiseRestored } from './inspect.ts'
+import { inspectClearing, inspectDatabase, inspectSupply, raiseRestored } from './inspect.ts'
 import { readMigrations } from './migrate.ts'
 import { DATABASE_FILE, openStore, RESERVE_FILE } from './open.ts'
 import { snapshotAt } from './snapshot.ts'
@@ -26,6 +26,7 @@ export const sqliteEngine: StoreEngine = {
   snapshot: path => told(() => snapshotAt(path)),
   inspect: (path, options) => told(() => inspectDatabase(path, options)),
   inspectSupply: (path, options, read) => told(() => inspectSupply(path, options, read)),
+  inspectClearing: (path, options, peers) => told(() => inspectClearing(path, options, peers)),
   copy: (path, target, { alone }) => told(() => copyLive(path, target, alone)),
   raiseRestored: (path, given) => told(() => raiseRestored(path, given)),
   watchedChains: directory => told(() => ChainsFile.open(directory)),

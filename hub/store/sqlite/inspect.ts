@@ -1,9 +1,11 @@
 /** Looking at a database that no store of this process has open, and making one that was restored safe to serve from. */
 
 import { booksAgree } from '../books.ts'
+import type { ClearingState } from '../clearing-port.ts'
 import type { Inspection, SupplyReads } from '../engine-port.ts'
 import { AWAITED_SETTING, RESTORED_SETTING } from '../ledger-port.ts'
 import { putSetting, raiseFloors } from './account-writes.ts'
+import { readClearing } from './clearing-store.ts'
 import { type Database, integrityFaults, openAlone, openReader, openWriter } from './database.ts'
 import { readSnapshot, readSupplyHead, readSupplyRecords } from './ledger-reads.ts'
 import { skipIds } from './mail-writes.ts'
@@ -15,6 +17,8 @@ import { namedWitnesses, witnessReads } from './witness-store.ts'
 const LEDGER_SCHEMA = 7
 /** From this schema on its supply chain may have witnesses. */
 const WITNESS_SCHEMA = 8
+/** From this schema on it may have peers whose debts are cleared. */
+const CLEARING_SCHEMA = 15
 /** Ids that the lost days of a hub may have given out lie below the next one by at least so much. */
 const IDS_SKIPPED = 4_294_967_296
 
@@ -58,6 +62,20 @@ export async function inspectSupply<T>(
       setting: async name =>
         db.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', name)?.value,
     })
+  } finally {
+    db.close()
+  }
+}
+
+/** Reads what was cleared with peers; nothing under an older schema. */
+export function inspectClearing(
+  path: string,
+  { alone }: { alone: boolean },
+  peers: readonly string[],
+): ClearingState[] {
+  const db = alone ? openAlone(path) : openReader(path)
+  try {
+    return schemaNumber(db) < CLEARING_SCHEMA ? [] : peers.map(peer => readClearing(db, peer))
   } finally {
     db.close()
   }
