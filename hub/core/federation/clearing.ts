@@ -22,6 +22,8 @@ const TRIES = 3
 const PAGE = 100
 /** Proofs of one round from before both last agreed: a peer may have been put back to a time before. */
 const EARLIER_MAX = 10_000
+/** A peer that shows much that does not hold is told of once a minute. */
+const TOLD_EVERY_MS = 60_000
 /** Of the calls of one peer, as far as this hub's own limit tells. */
 const RATE_SHARE = 0.25
 
@@ -39,6 +41,8 @@ export class Clearing {
   readonly #taking = new Map<string, Promise<unknown>>()
   #onDiffers: (peer: string) => void = () => undefined
   #isOver = false
+  /** When the operator was last told of what, monotonic. */
+  readonly #toldMs = new Map<string, number>()
 
   constructor(context: HubContext, parts: ClearingParts) {
     this.#context = context
@@ -84,11 +88,16 @@ export class Clearing {
       await this.#parts.proofs.take(peer, proof)
     } catch (error) {
       if (!(error instanceof Doubtful) && !(error instanceof PaymentRefused)) throw error
-      this.#context.alert(`a peer shows a ${proof.kind} that is not booked`, {
-        peer: peer.url,
-        why: error.message,
-      })
+      this.#tell(peer, `a peer shows a ${proof.kind} that is not booked`, error.message)
     }
+  }
+
+  #tell(peer: Peer, event: string, why: string): void {
+    const { timers, alert } = this.#context
+    const key = `${peer.aid} ${event} ${why}`
+    if (timers.monotonic() - (this.#toldMs.get(key) ?? Number.NEGATIVE_INFINITY) < TOLD_EVERY_MS) return
+    this.#toldMs.set(key, timers.monotonic())
+    alert(event, { peer: peer.url, why })
   }
 
   /** Whether a peer and this hub ever had to do with credits of each other. */
