@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
+import { ChainRecord } from '../../protocol/proof/evidence.ts'
 import { networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { rotateIdentity } from '../core/identity.ts'
+import { returnSupply } from '../core/supply/returned.ts'
 import { raiseRestored } from '../store/sqlite/inspect.ts'
 import { random, registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
 import { ask, balanceOf, grant, order, payment } from '../testing/payments.ts'
@@ -150,6 +152,33 @@ describe('the hub of the payer was restored', () => {
     expect(await owed()).toEqual([30, 5])
     await clear()
     expect(await owed()).toEqual([5, 5])
+  })
+
+  test('and a witness gave its chain back, with the record of that statement: it counts once', async () => {
+    await pay(30)
+    await save(payers)
+    const paid = { aid: payers.aid, amount: 25, reference: 'transfer' }
+    await payees.running.order({ command: 'peers', paid })
+    await clear()
+    const head = payers.running.hub.supply.head
+    const [newest] = await payers.running.hub.context.store.supplyRecords(head.seq, 1)
+    if (newest === undefined) throw new Error('no record')
+    await putBack(payers)
+    const { context, supply } = payers.running.hub
+    const record = ChainRecord.decode(newest.record)
+    await returnSupply(context, supply.head, [{ record, bytes: newest.record }])
+    await payers.restart()
+    await meet()
+    expect(await owed()).toEqual([5, 5])
+    await clear()
+    const [peer] = payers.running.hub.context.peers.all
+    const [bytes] = await payees.running.hub.context.store.clearedUnder('transfer')
+    if (peer === undefined || bytes === undefined) throw new Error('nothing to show')
+    for (let time = 0; time < 2; time += 1)
+      await payers.running.hub.clearing.answer(peer, 0, [{ kind: 'statement', bytes }])
+    expect(await owed()).toEqual([5, 5])
+    const { retired } = await payers.running.hub.context.store.creditTotals()
+    expect(retired).toBe(25)
   })
 
   test('and settles no authorization from before the restore', async () => {
