@@ -71,7 +71,7 @@ export class Clearing {
     const figures = await this.#context.store.peerFigures(peer.aid)
     const owed = 0 - figures.due
     const { accepted } = await this.#context.store.clearing(peer.aid)
-    if (owed !== due && due - owed !== accepted) this.#onDiffers(peer.aid)
+    if (owed !== due && owed - due !== accepted) this.#onDiffers(peer.aid)
     return owed
   }
 

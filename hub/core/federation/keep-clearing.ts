@@ -35,7 +35,7 @@ export class KeptClearing {
     const timer = context.timers.every(LOOK_EVERY_MS, () => this.#look())
     timer.unref()
     this.#stop = () => context.timers.clear(timer)
-    parts.clearing.onDiffers(peer => this.#soon(peer))
+    parts.clearing.onDiffers(peer => void this.#afterDifference(peer))
   }
 
   async stop(): Promise<void> {
@@ -47,6 +47,17 @@ export class KeptClearing {
   /** Clears with a peer at the next look. */
   now(peer: string): void {
     this.#turnOf(peer).dueMs = 0
+  }
+
+  /** Where nothing crosses any more, both know already: else each would make the other one look again for ever. */
+  async #afterDifference(peer: string): Promise<void> {
+    const { store, peers, alert } = this.#context
+    try {
+      const { stoppedMs } = await store.clearing(peer)
+      if (stoppedMs === undefined && peers.find(peer) !== undefined) this.#soon(peer)
+    } catch (error) {
+      alert('debts of a peer could not be cleared', { peer, why: wordsOf(error) })
+    }
   }
 
   #soon(peer: string): void {
