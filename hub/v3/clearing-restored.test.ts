@@ -8,10 +8,11 @@ import { ChainRecord } from '../../protocol/proof/evidence.ts'
 import { networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { rotateIdentity } from '../core/identity.ts'
+import { HOUR_MS } from '../core/limits.ts'
 import { returnSupply } from '../core/supply/returned.ts'
 import { raiseRestored } from '../store/sqlite/inspect.ts'
 import { random, registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
-import { ask, balanceOf, grant, order, payment } from '../testing/payments.ts'
+import { ask, balanceOf, grant, order, pass, payment } from '../testing/payments.ts'
 
 let payers: TestHub
 let payees: TestHub
@@ -139,6 +140,40 @@ describe('the hub of the payer was restored', () => {
       [88, 12],
     ])
     expect((await payers.running.hub.context.store.openHold(new Uint8Array(36))) ?? 'none').toBe('none')
+  })
+
+  test('and has lost a hold: it opens it again from its own receipt, and its payee takes it', async () => {
+    await save(payers)
+    const paid = payment(alice, bob, 30, { holdSeconds: 3600 })
+    await ask(payees, 'x402Settle', paid.request)
+    await putBack(payers)
+    const capture = () => ask(payees, 'x402Capture', order(bob, paid, 12))
+    expect((await capture()).json['errorReason']).toBe('settlement_pending')
+    expect(await held(alice, payers)).toBe(70)
+    expect((await capture()).json['success']).toBe(true)
+    expect([await owed(), await credits()]).toEqual([
+      [12, 12],
+      [88, 12],
+    ])
+    expect(await books()).toEqual([true, true])
+  })
+
+  test('and has lost a hold that is over: its payer keeps what it has, and the other hub is told', async () => {
+    await save(payers)
+    const paid = payment(alice, bob, 30, { holdSeconds: 60 })
+    await ask(payees, 'x402Settle', paid.request)
+    await putBack(payers)
+    for (const hub of [payers, payees]) pass(hub, 2 * HOUR_MS)
+    expect((await ask(payees, 'x402Capture', order(bob, paid, 12))).json['errorReason']).toBe(
+      'settlement_pending',
+    )
+    const again = await ask(payees, 'x402Capture', order(bob, paid, 12))
+    expect(again.json['errorReason']).toBe('hold_ended')
+    expect([await owed(), await credits()]).toEqual([
+      [0, 0],
+      [100, 0],
+    ])
+    expect((await payees.running.hub.context.store.peerCredit(payers.aid)).open).toBe(0)
   })
 
   test('and lost a statement that it had booked', async () => {

@@ -34,24 +34,48 @@ export async function postOwn(
   { credits, supply }: { credits: Credits; supply: SupplyChain },
   own: Own,
 ): Promise<void> {
-  const { payer, amount, transaction, kind } = own.body
+  const { payer, amount, kind } = own.body
   if (kind === settlementKinds.captured && (await takeHeld(context, own))) return
   await credits.holds.lapseAll(payer)
-  const posting: Posting = {
-    id: own.id,
-    reason: 'payment',
-    moves: [{ from: agentAccount(payer), to: peerAccount(own.peer.aid), amount }],
-    ...sharedOf(context, own),
-    ...present({ about: kind === settlementKinds.captured ? transaction : undefined }),
-  }
+  const posting = kind === settlementKinds.held ? holdOf(context, own) : paymentOf(context, own)
   for (let tried = 1; ; tried += 1) {
     const { balance } = await context.store.holdings(payer, context.now())
+    // it would only be given back
+    if (amount > balance && isOver(own, credits.holds.clock.now())) throw new Doubtful('the hold is over')
     const outcome = await postWhole(context, supply, { posting, payer, short: amount - balance })
     if (outcome === 'posted' || outcome === 'held') return
     if (outcome === 'halted') throw new Doubtful('the supply chain stands still')
     if (outcome !== 'insufficient' || tried === TRIES) throw new Doubtful(`the ledger: ${outcome}`)
   }
 }
+
+function paymentOf(context: Context, own: Own): Posting {
+  const { payer, amount, transaction, kind } = own.body
+  return {
+    id: own.id,
+    reason: 'payment',
+    moves: [{ from: agentAccount(payer), to: peerAccount(own.peer.aid), amount }],
+    ...sharedOf(context, own),
+    ...present({ about: kind === settlementKinds.captured ? transaction : undefined }),
+  }
+}
+
+/** Is opened again, until the time that was signed; one that is over lapses at once, with a receipt that says so. */
+function holdOf(context: Context, own: Own): Posting {
+  const { payer, payee, amount, transaction, holdUntil = 0 } = own.body
+  return {
+    id: own.id,
+    reason: 'hold',
+    moves: [{ from: agentAccount(payer), to: heldAccount(transaction), amount }],
+    ...sharedOf(context, own),
+    parties: { payer: agentAccount(payer), payee: agentAccount(payee) },
+    holdUntilMs: holdUntil,
+    holdPeer: peerAccount(own.peer.aid),
+  }
+}
+
+const isOver = ({ body }: Own, nowMs: number): boolean =>
+  body.kind === settlementKinds.held && (body.holdUntil ?? 0) <= nowMs
 
 /** Ends the hold that is still open here as it was ended before; false where there is none. */
 async function takeHeld(context: Context, own: Own): Promise<boolean> {

@@ -256,12 +256,26 @@ export class PeerPayments {
     const answer = await this.#called(row, peer, asked)
     if (!('refused' in answer)) return answer
     // what it holds ends by its signature alone
-    if (row.state === 'held')
+    if (row.state === 'held') {
+      await this.#remind(row, peer)
       throw new PaymentPending(row.transaction, 'it refused to say how the hold ended')
+    }
     await this.#context.store.dropPeerPayment(row.transaction)
     const { refused } = answer
     const code = isPaymentReason(refused) && refused !== 'settlement_pending' ? refused : 'invalid_payload'
     throw new PaymentRefused(code, 'the hub of the payer says so')
+  }
+
+  /** A peer that was restored may have lost the hold: it takes its own receipt back, and is asked again. */
+  async #remind({ peerReceipt, transaction }: PeerPayment, peer: Peer): Promise<void> {
+    if (peerReceipt === undefined) return
+    const { due } = await this.#context.store.peerFigures(peer.aid)
+    try {
+      await this.#parts.calls.clear(peer, { due, proof: { kind: 'receipt', bytes: peerReceipt } })
+    } catch (error) {
+      if (error instanceof Refusal) throw new PaymentPending(transaction, AGAIN)
+      throw error
+    }
   }
 
   async #called(

@@ -23,7 +23,7 @@ import { postCleared, postOwn } from './lost-and-shown.ts'
 import type { PeerPayments } from './peer-payments.ts'
 import type { Peer } from './peers.ts'
 
-const { paid, captured } = settlementKinds
+const { paid, held, captured } = settlementKinds
 /** A key that was followed by another may have signed so long after. */
 const RETIRED_GRACE_MS = 5 * 60_000
 
@@ -51,12 +51,8 @@ export class ShownProofs {
   }
 
   async #takeReceipt(peer: Peer, receipt: SettlementReceipt, bytes: Uint8Array): Promise<void> {
-    const { transaction, kind, hub, peer: other, network } = receipt.body
-    const { aid } = this.#context.identity
-    if (kind !== paid && kind !== captured) throw new Doubtful('kind')
-    if (network !== networkOf(hub)) throw new Doubtful('network')
-    const isOwn = hub === aid && other === peer.aid
-    if (!isOwn && !(hub === peer.aid && other === aid)) throw new Doubtful('hub')
+    const { transaction, kind } = receipt.body
+    const isOwn = isOfFirst(receipt, this.#context.identity.aid, peer.aid)
     const id = kind === captured ? endId(transaction) : transaction
     const { store } = this.#context
     const posted = await store.transfer(id)
@@ -162,6 +158,17 @@ export class ShownProofs {
     if (atMs >= retiredAtMs(identity.kel, seq) + RETIRED_GRACE_MS || atMs >= restoredMs)
       throw new Doubtful('key state')
   }
+}
+
+/** Whether the first of two hubs owes this to the other; throws where it is no debt between them. */
+function isOfFirst({ body }: SettlementReceipt, first: string, second: string): boolean {
+  const { kind, hub, peer, network } = body
+  if (network !== networkOf(hub)) throw new Doubtful('network')
+  const isIt = hub === first && peer === second
+  if (!isIt && !(hub === second && peer === first)) throw new Doubtful('hub')
+  // a hold moves nothing between them, and is shown to the one that lost it
+  if (kind !== paid && kind !== captured && !(isIt && kind === held)) throw new Doubtful('kind')
+  return isIt
 }
 
 const retiredAtMs = (log: VerifiedKel, seq: number): number => log.events[seq + 1]?.body.ts ?? 0
