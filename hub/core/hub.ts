@@ -52,6 +52,7 @@ export type Hub = {
   credits: Credits
   peerPayments: PeerPayments
   clearing: Clearing
+  shownProofs: ShownProofs
   keptClearing: KeptClearing
   paidDebts: PaidDebts
   publishedDebts: PublishedDebts
@@ -172,6 +173,7 @@ function openPayments(context: HubContext, { agents, calls, federation, supply, 
   return {
     peerPayments: payments,
     clearing,
+    shownProofs: proofs,
     keptClearing: kept,
     paidDebts: new PaidDebts(context, supply),
     publishedDebts: published,

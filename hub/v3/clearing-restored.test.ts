@@ -5,14 +5,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
 import { ChainRecord } from '../../protocol/proof/evidence.ts'
-import { networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
+import { networkOf, SettlementReceipt, transactionOf } from '../../protocol/proof/payment.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { rotateIdentity } from '../core/identity.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import { returnSupply } from '../core/supply/returned.ts'
 import { raiseRestored } from '../store/sqlite/inspect.ts'
 import { random, registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
-import { ask, balanceOf, grant, order, pass, payment } from '../testing/payments.ts'
+import { ask, balanceOf, grant, order, pass, payment, receiptOf } from '../testing/payments.ts'
 
 let payers: TestHub
 let payees: TestHub
@@ -223,6 +223,58 @@ describe('the hub of the payer was restored', () => {
     const { json } = await ask(payees, 'x402Settle', before.request)
     expect([json['success'], json['errorReason']]).toEqual([false, 'expired'])
     await pay(5)
+  })
+})
+
+describe('an agent shows a restored hub what it signed', () => {
+  /** Settles, with the receipt that the hub gave before. */
+  const show = (request: Record<string, unknown>, receipt: SettlementReceipt) => {
+    const { paymentPayload } = request as { paymentPayload: Record<string, unknown> }
+    const bytes = toBase64url(SettlementReceipt.encode(receipt))
+    const extensions = { 'svc.settlement.receipt': bytes }
+    return ask(payers, 'x402Settle', { ...request, paymentPayload: { ...paymentPayload, extensions } })
+  }
+
+  test('of a payment: it is made as it was, once', async () => {
+    const carol = await registeredAgent(payers)
+    await save(payers)
+    const paid = payment(alice, carol, 30)
+    const first = await ask(payers, 'x402Settle', paid.request)
+    await putBack(payers)
+    expect((await ask(payers, 'x402Settle', paid.request)).json['errorReason']).toBe('expired')
+    for (let time = 0; time < 2; time += 1)
+      expect((await show(paid.request, receiptOf(first))).json).toEqual(first.json)
+    expect([await held(alice, payers), await held(carol, payers)]).toEqual([70, 30])
+    expect(await books()).toEqual([true, true])
+  })
+
+  test('of a hold: it is open again, and its payee takes it', async () => {
+    const carol = await registeredAgent(payers)
+    await save(payers)
+    const paid = payment(alice, carol, 30, { holdSeconds: 3600 })
+    const first = await ask(payers, 'x402Settle', paid.request)
+    await putBack(payers)
+    expect((await show(paid.request, receiptOf(first))).json['success']).toBe(true)
+    expect((await ask(payers, 'x402Capture', order(carol, paid, 12))).json['success']).toBe(true)
+    expect([await held(alice, payers), await held(carol, payers)]).toEqual([88, 12])
+  })
+
+  test('and nothing else: not that of another payment, of another key, or of another hub', async () => {
+    const carol = await registeredAgent(payers)
+    const made = receiptOf(await ask(payers, 'x402Settle', payment(alice, carol, 10).request))
+    await save(payers)
+    const paid = payment(alice, carol, 30)
+    await putBack(payers)
+    const { transaction } = receiptOf(await ask(payers, 'x402Settle', payment(alice, carol, 5).request)).body
+    const body = { ...made.body, amount: 30, transaction: transactionOf(paid.authorization) }
+    for (const forged of [
+      made,
+      SettlementReceipt.sign(random(32), body),
+      SettlementReceipt.sign(payees.running.hub.context.identity.seed, { ...body, hub: payees.aid }),
+      SettlementReceipt.sign(payers.running.hub.context.identity.seed, { ...body, transaction }),
+    ])
+      expect((await show(paid.request, forged)).json['errorReason']).toBe('expired')
+    expect(await held(alice, payers)).toBe(85)
   })
 })
 

@@ -68,14 +68,27 @@ export function paymentHandlers(hub: Hub): Part<Names | 'fedSettle'> {
 }
 
 /** Makes a payment in the credits of this hub, or in those of a peer. */
-async function settle({ credits, peerPayments }: Hub, body: GivenRequest) {
+async function settle({ credits, peerPayments, shownProofs }: Hub, body: GivenRequest) {
   const request = requestOf(body)
   const other = await peerPayments.hubOf(request)
+  const receipt = shownReceipt(body)
+  if (other === undefined && receipt !== undefined) await shownProofs.takeBack(request.authorization, receipt)
   if (other === undefined)
     return await withEnd(body, await credits.settle(request), id => credits.holds.ended(id))
   await credits.checkOpen()
   const { settled, peerReceipt } = await peerPayments.settle(request, other)
   return await withEnd(body, settled, id => peerPayments.ended(id), peerReceipt)
+}
+
+/** What this hub signed of the payment before, where an agent shows it. */
+function shownReceipt({ paymentPayload }: GivenRequest): Uint8Array | undefined {
+  const given = paymentPayload.extensions?.[RECEIPT_EXTENSION]
+  if (typeof given !== 'string') return undefined
+  try {
+    return fromBase64url(given)
+  } catch {
+    return undefined
+  }
 }
 
 /** Ends a hold of this hub, or one that a peer holds for an agent of this hub. */

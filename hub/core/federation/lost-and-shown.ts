@@ -1,8 +1,8 @@
 /** What is posted of a proof that a hub gave and does not have any more, or that a peer gave of a paid debt. */
 import { present } from '../../../protocol/encoding/present.ts'
 import type { ClearingBody } from '../../../protocol/proof/clearing.ts'
-import { settlementKinds } from '../../../protocol/proof/payment.ts'
-import type { NewSupplyRecord, Posting, PostResult } from '../../store/ledger-port.ts'
+import { Authorization, settlementKinds } from '../../../protocol/proof/payment.ts'
+import type { AccountName, NewSupplyRecord, Posting, PostResult } from '../../store/ledger-port.ts'
 import type { HubContext } from '../context.ts'
 import type { Credits } from '../ledger/credits.ts'
 import {
@@ -21,7 +21,14 @@ import { Doubtful } from './doubtful.ts'
 import type { Peer } from './peers.ts'
 
 type Context = Pick<HubContext, 'identity' | 'store' | 'now'>
-type Own = { peer: Peer; id: Uint8Array; body: Settled['body']; bytes: Uint8Array }
+/** `peer`: to which it owed the amount then, where the payee is not of this hub · `authorization`: where it came along. */
+type Own = {
+  peer: Peer | undefined
+  id: Uint8Array
+  body: Settled['body']
+  bytes: Uint8Array
+  authorization?: Authorization | undefined
+}
 
 /** Payments of the payer may change meanwhile what it has. */
 const TRIES = 3
@@ -49,14 +56,19 @@ export async function postOwn(
   }
 }
 
+/** Who got it from this hub. */
+const receiverOf = ({ peer, body }: Own): AccountName =>
+  peer === undefined ? agentAccount(body.payee) : peerAccount(peer.aid)
+
 function paymentOf(context: Context, own: Own): Posting {
   const { payer, amount, transaction, kind } = own.body
+  const refundOf = own.authorization?.body.refundOf
   return {
     id: own.id,
-    reason: 'payment',
-    moves: [{ from: agentAccount(payer), to: peerAccount(own.peer.aid), amount }],
+    reason: refundOf === undefined ? 'payment' : 'refund',
+    moves: [{ from: agentAccount(payer), to: receiverOf(own), amount }],
     ...sharedOf(context, own),
-    ...present({ about: kind === settlementKinds.captured ? transaction : undefined }),
+    ...present({ about: kind === settlementKinds.captured ? transaction : refundOf }),
   }
 }
 
@@ -70,7 +82,7 @@ function holdOf(context: Context, own: Own): Posting {
     ...sharedOf(context, own),
     parties: { payer: agentAccount(payer), payee: agentAccount(payee) },
     holdUntilMs: holdUntil,
-    holdPeer: peerAccount(own.peer.aid),
+    holdPeer: own.peer && peerAccount(own.peer.aid),
   }
 }
 
@@ -85,7 +97,7 @@ async function takeHeld(context: Context, own: Own): Promise<boolean> {
   if (amount > hold.amount) throw new Doubtful('amount')
   const from = heldAccount(transaction)
   const moves = [
-    { from, to: peerAccount(own.peer.aid), amount },
+    { from, to: receiverOf(own), amount },
     { from, to: agentAccount(hold.payer), amount: hold.amount - amount },
   ].filter(move => move.amount > 0)
   const { outcome } = await context.store.post({
@@ -98,11 +110,12 @@ async function takeHeld(context: Context, own: Own): Promise<boolean> {
 
 function sharedOf(
   { now }: Context,
-  { body, bytes }: Own,
-): Pick<Posting, 'atMs' | 'amount' | 'receipt' | 'parties'> {
+  { body, bytes, authorization }: Own,
+): Pick<Posting, 'atMs' | 'amount' | 'receipt' | 'authorization' | 'parties'> {
   const { payer, payee, amount } = body
   const parties = payer === payee ? undefined : { payer: agentAccount(payer), payee: agentAccount(payee) }
-  return { atMs: now(), amount, receipt: bytes, parties }
+  const signed = authorization && Authorization.encode(authorization)
+  return { atMs: now(), amount, receipt: bytes, authorization: signed, parties }
 }
 
 type Whole = { posting: Posting; payer: string; short: number }

@@ -7,7 +7,13 @@ import { equal, Malformed, toHex } from '../../../protocol/encoding/bytes.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import { keyAt, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import { ClearingStatement, clearingHolds } from '../../../protocol/proof/clearing.ts'
-import { networkOf, SettlementReceipt, settlementKinds } from '../../../protocol/proof/payment.ts'
+import {
+  Authorization,
+  networkOf,
+  SettlementReceipt,
+  settlementKinds,
+} from '../../../protocol/proof/payment.ts'
+import { settlementFault } from '../../../protocol/proof/settlement.ts'
 import { RESTORED_SETTING } from '../../store/ledger-port.ts'
 import type { HubContext } from '../context.ts'
 import type { Credits } from '../ledger/credits.ts'
@@ -48,6 +54,31 @@ export class ShownProofs {
     await this.#parts.credits.checkOpen()
     if (kind === 'statement') await this.#takeStatement(peer, decoded(ClearingStatement, bytes), bytes)
     else await this.#takeReceipt(peer, decoded(SettlementReceipt, bytes), bytes)
+  }
+
+  /**
+   * A payment between two agents of this hub, which this hub signed and lost by a restore: an agent shows the receipt with
+   * the authorization that it is about. One that does not hold changes nothing.
+   */
+  async takeBack(authorizationBytes: Uint8Array, receiptBytes: Uint8Array): Promise<void> {
+    const { identity, store } = this.#context
+    try {
+      const authorization = Authorization.decode(authorizationBytes)
+      const receipt = SettlementReceipt.decode(receiptBytes)
+      const { transaction, hubKelSeq, settledAt } = receipt.body
+      if ((await store.transfer(transaction)) !== undefined) return
+      await this.#parts.credits.checkOpen()
+      const asked = { authorization, hub: identity.kel, kinds: [paid, held], askedBefore: () => true }
+      const fault = settlementFault(receipt, asked)
+      if (fault !== undefined) throw new Doubtful(fault)
+      await this.#checkOwn(hubKelSeq, settledAt, key => SettlementReceipt.verify(key, receipt))
+      await postOwn(this.#context, this.#parts, {
+        ...{ peer: undefined, id: transaction, body: receipt.body, bytes: receiptBytes },
+        authorization,
+      })
+    } catch (error) {
+      if (!(error instanceof Doubtful) && !(error instanceof Malformed)) throw error
+    }
   }
 
   async #takeReceipt(peer: Peer, receipt: SettlementReceipt, bytes: Uint8Array): Promise<void> {
