@@ -37,6 +37,8 @@ export interface PeerReviewStore {
   takePeerReviews(given: TakePeerReviews): Promise<{ left: number }>
   /** How far a peer was read; 0 at first. */
   peerReviewsRead(hub: string): Promise<number>
+  /** Forgets all reviews that a peer told, and how far it was read. */
+  forgetPeerReviews(hub: string): Promise<void>
   /**
    * Reviews of an agent that these hubs attest, by hub. One interaction counts once: for this hub where it has a review
    * of its own, else for the hub that told first.

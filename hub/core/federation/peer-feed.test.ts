@@ -66,6 +66,7 @@ function begin(max = 100): void {
     judge,
     readTo: (hub: string) => store.peerReviewsRead(hub),
     take: (given: TakePeerReviews) => store.takePeerReviews(given),
+    forget: (hub: string) => store.forgetPeerReviews(hub),
   } as const
   feeds = new PeerFeed(context, kind, max)
   feeds.start()
@@ -116,9 +117,11 @@ describe('a peer', () => {
     expect(asked.map(({ after }) => after)).toEqual([0, 3, 6])
     expect([await counted(ONE), await read()]).toEqual([[7], 7])
     await pass(15 * SECOND_MS)
-    tells(ONE, told(9))
+    lists.get(ONE)?.push(told(9))
     await pass(15 * SECOND_MS)
-    expect([await counted(ONE), await read(), asked.length]).toEqual([[8], 9, 5])
+    // once it showed that it still has the last
+    expect(asked.map(({ after }) => after)).toEqual([0, 3, 6, 7, 6, 7])
+    expect([await counted(ONE), await read()]).toEqual([[8], 9])
   })
 
   test('that has nothing new costs no write, at a start or later', async () => {
@@ -248,6 +251,27 @@ describe('what a peer tells', () => {
     expect(await read()).toBe(2 * asked.length)
   })
 
+  test('without end, all of it withdrawals, is read one page in 15 seconds', async () => {
+    answer = async (_, after) => ({ told: [{ fedSeq: after + 1, withdrawn: 'bob' }], more: true })
+    await pass(60 * SECOND_MS)
+    expect(asked.length).toBeLessThanOrEqual(5)
+    expect(await read()).toBe(asked.length)
+  })
+
+  test('in turns with withdrawals is read quickly for 2,000 pages a day, then one page in 15 seconds', async () => {
+    let quick = 0
+    Object.assign(timers, { monotonic: () => timers.now() + quick })
+    answer = async (_, after) => {
+      quick += 20
+      return { told: [told(after + 1, 1), { fedSeq: after + 2, withdrawn: 'bob' }], more: true }
+    }
+    await pass(120 * SECOND_MS)
+    expect(asked.length).toBeGreaterThanOrEqual(2000)
+    const before = asked.length
+    await pass(120 * SECOND_MS)
+    expect(asked.length - before).toBeLessThanOrEqual(9)
+  })
+
   test('beyond what is kept of one peer is left, told once, and what it withdraws still goes', async () => {
     await feeds.stop()
     begin(2)
@@ -283,5 +307,50 @@ describe('what a peer tells', () => {
     tells(ONE, told(4, 1), told(5, 2))
     await pass(15 * SECOND_MS)
     expect(await counted(ONE)).toEqual([2])
+  })
+})
+
+describe('a peer whose numbers went back', () => {
+  const FAR = Number.MAX_SAFE_INTEGER
+  const pages = () => asked.splice(0).map(({ after }) => after)
+
+  test('after a jump to the last number that there is is read from the start, and its reviews count once', async () => {
+    tells(ONE, told(1), told(FAR, 2))
+    await pass(5 * SECOND_MS)
+    expect([await counted(ONE), await read()]).toEqual([[2], FAR])
+    tells(ONE, told(1), told(2, 3))
+    await pass(20 * SECOND_MS)
+    expect([await counted(ONE), await read()]).toEqual([[2], 2])
+    expect(alerts.map(({ event }) => event)).toEqual(['a peer counts its reviews anew'])
+  })
+
+  test('as a copy of its files does is read from the start, and what it lost counts no more', async () => {
+    tells(ONE, ...[1, 2, 3, 4].map(n => told(n)))
+    await pass(5 * SECOND_MS)
+    tells(ONE, told(1), told(2, 9))
+    answer = () => Promise.reject(new Refusal('homeUnreachable'))
+    await pass(15 * SECOND_MS)
+    answer = async (peer, after) => pageOf(peer.aid, after)
+    await pass(60 * SECOND_MS)
+    expect([await counted(ONE), await read()]).toEqual([[2], 2])
+  })
+
+  test('is read from the start once an hour at most', async () => {
+    answer = async (_, after) => ({ told: after === 0 ? [told(5)] : [], more: false })
+    await pass(3600 * SECOND_MS)
+    expect(pages().filter(after => after === 0)).toHaveLength(2)
+    await pass(3600 * SECOND_MS)
+    expect(pages().filter(after => after === 0)).toHaveLength(1)
+  })
+
+  test('and which went on above shows what it told last once in five minutes, and loses nothing', async () => {
+    tells(ONE, told(1), told(2))
+    await pass(5 * SECOND_MS)
+    tells(ONE, told(1), told(7))
+    await pass(15 * SECOND_MS)
+    pages()
+    await pass(600 * SECOND_MS)
+    expect(pages().filter(after => after === 6)).toHaveLength(2)
+    expect([await counted(ONE), await read(), alerts]).toEqual([[3], 7, []])
   })
 })

@@ -19,6 +19,11 @@ const AWAY_MS_MAX = 10 * MINUTE_MS
 const READING_MS_MAX = 2000
 /** So much of one peer is kept. */
 const OF_PEER_MAX = 100_000
+/** As many pages as all of it needs follow each other at once, then one in {@link READ_EVERY_MS} until the day is over. */
+const HURRIED_PAGES_MAX = 2000
+/** So often a peer shows that it still has what it told last. */
+const PROVED_EVERY_MS = 5 * MINUTE_MS
+const ANEW_EVERY_MS = 60 * MINUTE_MS
 
 /** What peers tell, as `Told` and, once it was judged, as `Kept`. */
 export type FeedKind<Told extends { fedSeq: number }, Kept> = {
@@ -30,13 +35,26 @@ export type FeedKind<Told extends { fedSeq: number }, Kept> = {
   /** How far a peer was read. */
   readTo(hub: string): Promise<number>
   take(given: { hub: string; items: Kept[]; fedSeq: number; max: number }): Promise<{ left: number }>
+  /** Forgets all of a peer, and how far it was read. */
+  forget(hub: string): Promise<void>
 }
 
-/** What is known of a peer beside the store. `told`: when the operator heard of what, monotonic. */
-type Feed = { dueMs: number; awayMs: number; dropped: number; told: Map<string, number> }
+/** What is known of a peer beside the store; times are monotonic. */
+type Feed = {
+  dueMs: number
+  awayMs: number
+  dropped: number
+  /** When the operator heard of what. */
+  told: Map<string, number>
+  /** Pages of the day that began then. */
+  pages: number
+  daySinceMs: number
+  /** When it has to show again that it has what it told last. */
+  proofMs: number
+}
 type Judged<Kept> = { items: Kept[]; fedSeq: number; why: string | undefined; stopped: Refusal | undefined }
 
-export class PeerFeed<Told extends { fedSeq: number }, Kept> {
+export class PeerFeed<Told extends { fedSeq: number }, Kept extends object> {
   readonly #context: HubContext
   readonly #kind: FeedKind<Told, Kept>
   readonly #max: number
@@ -79,7 +97,7 @@ export class PeerFeed<Told extends { fedSeq: number }, Kept> {
   }
 
   #feedOf(aid: string): Feed {
-    const feed = this.#feeds.get(aid) ?? { dueMs: 0, awayMs: 0, dropped: 0, told: new Map() }
+    const feed = this.#feeds.get(aid) ?? newFeed()
     this.#feeds.set(aid, feed)
     return feed
   }
@@ -101,18 +119,28 @@ export class PeerFeed<Told extends { fedSeq: number }, Kept> {
     }
   }
 
-  /** Page by page for a while; whether the peer has more to tell. A page of which nothing holds is the last for now. */
+  /** Page by page for a while; whether the peer has more to tell. A page that brings nothing is the last for now. */
   async #read(peer: Peer, feed: Feed): Promise<boolean> {
     const { timers, peers } = this.#context
     const startedMs = timers.monotonic()
     for (;;) {
-      const { more, held } = await this.#readPage(peer, feed)
-      if (!more || !held || this.#ended.signal.aborted || peers.find(peer.aid) === undefined) return false
+      const { more, brings } = await this.#readPage(peer, feed)
+      const goesOn = more && brings && this.#mayHurry(feed)
+      if (!goesOn || this.#ended.signal.aborted || peers.find(peer.aid) === undefined) return false
       if (timers.monotonic() - startedMs >= READING_MS_MAX) return true
     }
   }
 
-  async #readPage(peer: Peer, feed: Feed): Promise<{ more: boolean; held: boolean }> {
+  /** What a peer tells and withdraws in turns has no end either. */
+  #mayHurry(feed: Feed): boolean {
+    const nowMs = this.#context.timers.monotonic()
+    if (nowMs - feed.daySinceMs >= DAY_MS) Object.assign(feed, { pages: 0, daySinceMs: nowMs })
+    feed.pages += 1
+    return feed.pages < HURRIED_PAGES_MAX
+  }
+
+  /** `brings`: it has something to keep, beside what it withdraws. */
+  async #readPage(peer: Peer, feed: Feed): Promise<{ more: boolean; brings: boolean }> {
     const { peers } = this.#context
     const { what } = this.#kind
     const after = await this.#kind.readTo(peer.aid)
@@ -120,6 +148,11 @@ export class PeerFeed<Told extends { fedSeq: number }, Kept> {
     if (!isInOrder(page, after)) {
       this.#tell(peer, feed, `a peer tells its ${what} out of order`, 'its answer was not used')
       throw new Refusal('homeUnreachable')
+    }
+    if (page.told.length === 0) {
+      const isAnew = await this.#countsAnew(peer, feed, after)
+      if (isAnew) await this.#startAnew(peer, feed)
+      return { more: isAnew, brings: isAnew }
     }
     const { items, fedSeq, why, stopped } = await this.#judge(peer, page.told, after)
     if (fedSeq > after && peers.find(peer.aid) !== undefined) {
@@ -131,7 +164,26 @@ export class PeerFeed<Told extends { fedSeq: number }, Kept> {
       this.#tell(peer, feed, `a peer tells ${what} that do not hold`, why, { dropped: feed.dropped })
     }
     if (stopped !== undefined) throw stopped
-    return { more: page.more, held: items.length > 0 }
+    return { more: page.more, brings: items.some(item => !('withdrawn' in item)) }
+  }
+
+  /**
+   * A number is never given twice, and what was told last is there until something else is told. So a peer that has
+   * neither the last number nor a later one lost its numbers, or once told one that it never had.
+   */
+  async #countsAnew(peer: Peer, feed: Feed, after: number): Promise<boolean> {
+    const nowMs = this.#context.timers.monotonic()
+    if (after === 0 || nowMs < feed.proofMs) return false
+    const { told } = await this.#kind.page(peer, after - 1, this.#ended.signal)
+    feed.proofMs = nowMs + PROVED_EVERY_MS
+    return told.length === 0 && this.#context.peers.find(peer.aid) !== undefined
+  }
+
+  async #startAnew(peer: Peer, feed: Feed): Promise<void> {
+    const { what } = this.#kind
+    feed.proofMs += ANEW_EVERY_MS
+    this.#tell(peer, feed, `a peer counts its ${what} anew`, 'all of them are read again')
+    await this.#kind.forget(peer.aid)
   }
 
   /** Those that hold, up to the first that cannot be judged now. */
@@ -160,6 +212,16 @@ export class PeerFeed<Told extends { fedSeq: number }, Kept> {
     this.#context.alert(event, { peer: peer.url, why, ...facts })
   }
 }
+
+const newFeed = (): Feed => ({
+  dueMs: 0,
+  awayMs: 0,
+  dropped: 0,
+  told: new Map(),
+  pages: 0,
+  daySinceMs: Number.NEGATIVE_INFINITY,
+  proofMs: 0,
+})
 
 /** Numbers rise from the last one that was read; a page that says that there is more has something. */
 function isInOrder({ told, more }: FeedPage<{ fedSeq: number }>, after: number): boolean {

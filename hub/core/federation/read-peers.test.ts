@@ -19,9 +19,9 @@ beforeEach(async () => {
   core = await openCore(0)
   timers = new TestTimers(0)
   asked = []
-  const nothing = (what: string) => async (peer: Peer) => {
+  const nothingNew = (what: string) => async (peer: Peer, after: number) => {
     asked.push(`${what} ${peer.aid}`)
-    return { told: [], more: false }
+    return { told: after === 2 ? [{ fedSeq: 3, withdrawn: 'eve' }] : [], more: false }
   }
   stop = readPeers(
     { ...core.context, timers, now: timers.now },
@@ -29,7 +29,7 @@ beforeEach(async () => {
       agents: new Agents(core.context),
       keyLogs: new KeyLogs(core.context),
       federation: {} as Federation,
-      calls: { reviews: nothing('reviews'), cards: nothing('cards') } as unknown as PeerCalls,
+      calls: { reviews: nothingNew('reviews'), cards: nothingNew('cards') } as unknown as PeerCalls,
     },
   )
 })

@@ -29,6 +29,7 @@ export function readPeers(
     judge: (told, by) => reviewCheck.judge(told, by),
     readTo: hub => store.peerReviewsRead(hub),
     take: given => store.takePeerReviews(given),
+    forget: hub => store.forgetPeerReviews(hub),
   })
   const cards = new PeerFeed(context, {
     what: 'cards',
@@ -37,6 +38,7 @@ export function readPeers(
     judge: (told, by) => cardCheck.judge(told, by),
     readTo: hub => store.peerCardsRead(hub),
     take: given => store.takePeerCards(given),
+    forget: hub => store.forgetPeerCards(hub),
   })
   reviews.start()
   cards.start()

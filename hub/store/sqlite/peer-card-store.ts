@@ -9,7 +9,11 @@ export const cardQueries = {
   agent: 'SELECT kel, keys FROM agent WHERE aid = ?',
   kept: 'SELECT 1 FROM peer_card WHERE hub = ? AND aid = ?',
   read: 'SELECT fed_seq, cards FROM peer_cards_read WHERE hub = ?',
+  some: 'SELECT aid FROM peer_card WHERE hub = ? LIMIT ?',
 } as const
+
+/** Other writes have their turn in between. */
+const FORGOTTEN_AT_ONCE = 1000
 
 /** An agent was written: peers are told where it is known to them, and changed; or that it is told no more. */
 export function retellCard(
@@ -82,12 +86,17 @@ export function takePeerCards(db: Database, { hub, items, fedSeq, max }: TakePee
 
 const aidOf = (item: PeerCard): string => ('aid' in item ? item.aid : item.withdrawn)
 
-export function forgetPeerCards(db: Database, hub: string): true {
-  const cards = db.all<{ aid: string }>('SELECT aid FROM peer_card WHERE hub = ?', hub)
-  db.run('DELETE FROM peer_card WHERE hub = ?', hub)
-  db.run('DELETE FROM peer_cards_read WHERE hub = ?', hub)
-  for (const { aid } of cards) followCard(db, { aid, hub, kel: undefined })
-  return true
+/** Some at a time; whether that was all. A peer of which some are left is read from the start. */
+export function forgetPeerCards(db: Database, hub: string): boolean {
+  const cards = db.all<{ aid: string }>(cardQueries.some, hub, FORGOTTEN_AT_ONCE)
+  for (const { aid } of cards) {
+    db.run('DELETE FROM peer_card WHERE hub = ? AND aid = ?', hub, aid)
+    followCard(db, { aid, hub, kel: undefined })
+  }
+  const isAll = cards.length < FORGOTTEN_AT_ONCE
+  if (isAll) db.run('DELETE FROM peer_cards_read WHERE hub = ?', hub)
+  else db.run('UPDATE peer_cards_read SET fed_seq = 0, cards = cards - ? WHERE hub = ?', cards.length, hub)
+  return isAll
 }
 
 const isKept = (db: Database, hub: string, aid: string): boolean =>
@@ -108,7 +117,7 @@ export function peerCardsOver(reader: Database, writer: WriterClient): PeerCardS
     takePeerCards: given => writer.write('takePeerCards', given),
     peerCardsRead: async hub => readOf(reader, hub).fed_seq,
     async forgetPeerCards(hub) {
-      await writer.write('forgetPeerCards', hub)
+      while (!(await writer.write('forgetPeerCards', hub)));
     },
     peersWithCards: async () =>
       reader.all<{ hub: string }>('SELECT hub FROM peer_cards_read').map(({ hub }) => hub),

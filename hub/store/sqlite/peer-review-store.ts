@@ -15,6 +15,9 @@ export const peerReviewQueries = {
     ' GROUP BY hub',
 } as const
 
+/** Other writes have their turn in between. */
+const FORGOTTEN_AT_ONCE = 1000
+
 type Read = { fed_seq: number; reviews: number }
 
 const readOf = (db: Database, hub: string): Read =>
@@ -40,6 +43,19 @@ export function takePeerReviews(
     reviews,
   )
   return { left }
+}
+
+/** Some at a time; whether that was all. A peer of which some are left is read from the start. */
+export function forgetPeerReviews(db: Database, hub: string): boolean {
+  const forgotten = db.run(
+    'DELETE FROM peer_review WHERE n IN (SELECT n FROM peer_review WHERE hub = ? LIMIT ?)',
+    hub,
+    FORGOTTEN_AT_ONCE,
+  )
+  const isAll = forgotten < FORGOTTEN_AT_ONCE
+  if (isAll) db.run('DELETE FROM peer_reviews_read WHERE hub = ?', hub)
+  else db.run('UPDATE peer_reviews_read SET fed_seq = 0, reviews = reviews - ? WHERE hub = ?', forgotten, hub)
+  return isAll
 }
 
 type Reviewed = Exclude<PeerReview, { withdrawn: string }>
@@ -73,6 +89,9 @@ export function peerReviewsOver(reader: Database, writer: WriterClient): PeerRev
     toldReviews: async query => readTold(reader, query),
     takePeerReviews: given => writer.write('takePeerReviews', given),
     peerReviewsRead: async hub => readOf(reader, hub).fed_seq,
+    async forgetPeerReviews(hub) {
+      while (!(await writer.write('forgetPeerReviews', hub)));
+    },
     peerReputation: async (provider, hubs) => readPeerReputation(reader, provider, hubs),
   }
 }

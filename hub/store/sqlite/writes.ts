@@ -17,7 +17,7 @@ import {
   openPeerPayment,
   orderPeerPayment,
 } from './peer-payment-store.ts'
-import { takePeerReviews } from './peer-review-store.ts'
+import { forgetPeerReviews, takePeerReviews } from './peer-review-store.ts'
 import { addReview } from './review-store.ts'
 import { keepAhead, keepStatement, putWitness, removeWitness } from './witness-store.ts'
 
@@ -34,6 +34,7 @@ export const writes = {
   takePeerCards,
   forgetPeerCards,
   takePeerReviews,
+  forgetPeerReviews,
   openPeerPayment,
   answerPeerPayment,
   orderPeerPayment,

@@ -177,12 +177,12 @@ export const peerCardRules: readonly Rule[] = [
     expect(await reads()).toEqual([told])
   }),
 
-  rule('forgets the cards of a peer, and reads it from the start', async world => {
+  rule('forgets the cards of a peer, however many, and reads it from the start', async world => {
     const { store } = world
-    for (const hub of [PEER, 'other'])
-      await store.takePeerCards({ hub, items: [card('bob')], fedSeq: 5, max: 9 })
+    const many = Array.from({ length: 1001 }, (_, n) => card(`agent-${n}`))
+    for (const hub of [PEER, 'other']) await store.takePeerCards({ hub, items: many, fedSeq: 5, max: 2000 })
     await store.forgetPeerCards(PEER)
     expect([await store.peersWithCards(), await store.peerCardsRead(PEER)]).toEqual([['other'], 0])
-    expect([await store.peerAgents([PEER]), await store.peerAgents(['other'])]).toEqual([0, 1])
+    expect([await store.peerAgents([PEER]), await store.peerAgents(['other'])]).toEqual([0, 1001])
   }),
 ]

@@ -225,4 +225,16 @@ export const peerReviewRules: readonly Rule[] = [
       ])
     },
   ),
+
+  rule('forgets the reviews of a peer, however many, and reads it from the start', async world => {
+    const { store } = world
+    const many = items(...Array.from({ length: 1001 }, (_, n) => [`agent-${n}`, 1] as [string, number]))
+    for (const hub of [PEER, OTHER]) await store.takePeerReviews({ hub, items: many, fedSeq: 5, max: 2000 })
+    await store.forgetPeerReviews(PEER)
+    expect([await store.peerReviewsRead(PEER), await store.peerReviewsRead(OTHER)]).toEqual([0, 5])
+    for (const n of [0, 500, 1000])
+      expect(await store.peerReputation(`agent-${n}`, [PEER, OTHER])).toMatchObject([{ hub: OTHER }])
+    await store.takePeerReviews({ hub: PEER, items: items(['eve', 1]), fedSeq: 1, max: 1 })
+    expect(await store.peerReputation('eve', [PEER])).toMatchObject([{ reviews: 1 }])
+  }),
 ]
