@@ -107,7 +107,7 @@ test('what is said after the hub was away waits for what it may have lost of its
 
 test('a hub that still holds everything lets what follows go at once', async () => {
   const id = await said('one')
-  doubtAtHub(alice.ctx.store, world.clock.ms)
+  doubtAtHub(alice.ctx.store, world.clock.ms, null)
   const three = alice.say(id, 'two').key
   await alice.send()
   expect(alice.entry(three)).toMatchObject({ state: 'queued', attempts: 0 })

@@ -97,7 +97,7 @@ export class Relay {
     if (!this.#parts.hub.noteContact(error, keptOut)) return
     // it may come back from a backup
     const { store, wakers } = this.#parts
-    store.attempt(() => doubtAtHub(store, this.#machine.now()))
+    store.attempt(() => doubtAtHub(store, this.#machine.now(), null))
     wakers.rounds.wake()
   }
 

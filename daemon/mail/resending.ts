@@ -87,7 +87,7 @@ export class Resending {
     const lost = entry.interaction === null ? [entry] : entriesAtHub(this.#store, entry.interaction)
     for (const one of lost) this.sendAnew(one)
     // what it holds of other tasks is doubtful too, and nothing that is said there overtakes it
-    doubtAtHub(this.#store, this.#machine.now() + DOUBTED_ASKED_MS)
+    doubtAtHub(this.#store, this.#machine.now() + DOUBTED_ASKED_MS, entry.viaHub)
   }
 
   /** Whether the hub gives the last envelope to nobody any more. */

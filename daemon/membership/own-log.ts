@@ -48,7 +48,7 @@ export class OwnLog {
     const own = keys.set?.body.setSeq ?? 0
     if (isBehind) {
       forgetRegistered(store, hub.url)
-      doubtAtHub(store, this.#machine.now())
+      doubtAtHub(store, this.#machine.now(), null)
     }
     if (!isBehind && set !== undefined && set.body.setSeq !== own) keys.unconfirm()
     if (dueSet(store) === undefined && (set === undefined || set.body.setSeq <= own)) noteCaughtUp(store)

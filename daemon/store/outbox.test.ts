@@ -3,6 +3,7 @@ import { kinds } from '../../protocol/mail/payload.ts'
 import { agent, seeded } from '../../protocol/testing/agents.ts'
 import { openStoreAt, type Store } from './open.ts'
 import {
+  doubtAtHub,
   dueEntries,
   entriesToAskAbout,
   hurryEntries,
@@ -79,6 +80,16 @@ describe('a message in the outbox', () => {
     expect(times).toEqual([NOW, NOW + 5, NOW + 5])
     expect(hurryEntries(store, peer, NOW)).toBe(false)
   })
+})
+
+test('a hub that may have lost what it held puts what lies at another one in no doubt', () => {
+  const [own, far, other] = [sent(NOW + 9), sent(NOW + 9, { viaHub: 'far' }), sent(NOW + 9, { viaHub: 'other' })]
+  const doubted = () => [own, far, other].map(message => outboxEntry(store, message)?.doubted)
+  doubtAtHub(store, NOW, 'far')
+  expect(doubted()).toEqual([0, 1, 0])
+  doubtAtHub(store, NOW, null)
+  expect(doubted()).toEqual([1, 1, 0])
+  expect(outboxEntry(store, other)?.nextAt).toBe(NOW + 9)
 })
 
 describe('one question', () => {

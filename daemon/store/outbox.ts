@@ -310,9 +310,16 @@ export function sendAgainAt(store: Store, message: number, again: Again): void {
   )
 }
 
-/** The hub may have lost all that it holds: it is asked about that by then, and nothing overtakes it. */
-export function doubtAtHub(store: Store, by: number): void {
-  store.run("UPDATE outbox SET doubted = 1, next_at = min(next_at, ?) WHERE state = 'at_hub'", Math.ceil(by))
+/**
+ * A hub may have lost all that it holds: it is asked about that by then, and nothing overtakes it. `viaHub`: another hub;
+ * null: the own one, which holds nothing of what it handed on.
+ */
+export function doubtAtHub(store: Store, by: number, viaHub: string | null): void {
+  store.run(
+    "UPDATE outbox SET doubted = 1, next_at = min(next_at, ?) WHERE state = 'at_hub' AND via_hub IS ?",
+    Math.ceil(by),
+    viaHub,
+  )
 }
 
 /** The hub says that it holds this. */
