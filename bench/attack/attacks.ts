@@ -11,6 +11,8 @@ import { KEL_EVENTS_MAX } from '../../protocol/identity/kel.ts'
 import { encodeAccess } from '../../protocol/mail/access.ts'
 import { ENVELOPE_TYPE } from '../../protocol/wire3/headers.ts'
 import { type HubProcess, load, prepareSends, rawRequest } from '../lib/hub-load.ts'
+import { type Attack, base, base64, type Orders } from './orders.ts'
+import { peerAttacks } from './peer-attacks.ts'
 
 const MIB = 1024 * 1024
 /** Together 256 MiB, in any order; then small ones, for the gaps that others leave. */
@@ -22,28 +24,6 @@ const CONNECTIONS_SETTLE_MS = 6000
 export const ATTACKER = '203.0.113.7'
 const LONG_LOG_EVENTS = Math.min(941, KEL_EVENTS_MAX)
 
-/** What the attacking process is given; requests are whole, in base64. */
-export type Orders = {
-  url: string
-  /** Address of the loopback network from which sockets are opened. */
-  from: string
-  sockets: number
-  /** Written to each socket, one after the other and from the start again, or once where `once` is set. */
-  requests: string[]
-  once: boolean
-  /** Answers are read, or left lying. */
-  reads: boolean
-  seconds: number
-}
-
-export type Attack = {
-  name: string
-  what: string
-  /** How long the attack takes to reach its full force. */
-  settleMs?: number
-  orders(hub: HubProcess, seconds: number): Promise<Orders>
-}
-
 /** Headers of a first contact, of no session that there is. */
 const anyCredential = {
   'Content-Type': ENVELOPE_TYPE,
@@ -53,17 +33,6 @@ const anyCredential = {
   'X-Svc-TS': String(Date.now()),
 }
 const forwarded = { 'X-Forwarded-For': ATTACKER }
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
-const base = (hub: HubProcess, seconds: number): Orders => ({
-  url: hub.url,
-  from: '127.0.0.1',
-  sockets: 64,
-  requests: [],
-  once: false,
-  reads: true,
-  seconds,
-})
-
 /** Heads only: the body that they declare never comes. */
 function head(hub: HubProcess, path: string, headers: Record<string, string>, length: number): string {
   const lines = Object.entries({
@@ -183,6 +152,7 @@ export const attacks: readonly Attack[] = [
       return { ...base(hub, seconds), sockets: 16, requests }
     },
   },
+  ...peerAttacks,
 ]
 
 /** Mail in the mailbox of an agent, so that its polls have large answers. */

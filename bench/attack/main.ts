@@ -4,6 +4,9 @@
  * runs the attacks on a machine and its owner as well.
  */
 import { spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { present } from '../../protocol/encoding/present.ts'
 import {
@@ -13,8 +16,9 @@ import {
   registerAgents,
   startHubProcess,
 } from '../lib/hub-load.ts'
-import { type Attack, attacks, type Orders, startIdleListener } from './attacks.ts'
+import { attacks, startIdleListener } from './attacks.ts'
 import { attackMachine } from './machine.ts'
+import type { Attack, Orders } from './orders.ts'
 
 const CLIENTS = 8
 const PREPARED_A_SECOND = 4000
@@ -91,7 +95,9 @@ function attackWith(orders: Orders) {
 }
 
 async function measured(attack: Attack): Promise<Outcome> {
-  const hub = await startHubProcess({ built: true, ...present({ program }) })
+  const directory = mkdtempSync(join(tmpdir(), 'svc-hub-attack-'))
+  await attack.fill?.(directory)
+  const hub = await startHubProcess({ built: true, directory, ...present({ program }) })
   try {
     const recipients = await registerAgents(hub, 16)
     const sends = () => prepareSends(hub, recipients, PREPARED_A_SECOND * seconds, 1024)

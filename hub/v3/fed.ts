@@ -23,9 +23,10 @@ export function fedHandlers(hub: Hub): Part<Names> {
     },
     fedForward: incoming => forward(hub, incoming),
     async fedBucket({ signer, body }) {
-      await hub.federation.count(signer)
       const afterH = body.cursor === undefined ? undefined : fromBase64url(body.cursor)
-      const found = await hub.directory.federated({ prefix: body.prefix, bits: body.bits, afterH })
+      const asked = { prefix: body.prefix, bits: body.bits, afterH }
+      const read = () => hub.directory.federated(asked)
+      const found = await hub.federation.answer(signer, read, ({ entries }) => bytesOf(entries))
       return {
         max_bits: found.bitsMax,
         entries: found.entries.map(({ h, box }) => ({ h: toBase64url(h), box: toBase64url(box) })),
@@ -48,17 +49,23 @@ export function fedHandlers(hub: Hub): Part<Names> {
       return { peer: signer.aid, owed: await hub.clearing.answer(signer, body.due, shownProofs(body)) }
     },
     async fedReviews({ signer, query }) {
-      await hub.federation.count(signer)
-      const { told, more } = await hub.reviews.told(signer.aid, Number(query.cursor ?? 0))
+      const read = () => hub.reviews.told(signer.aid, Number(query.cursor ?? 0))
+      const { told, more } = await hub.federation.answer(signer, read, page => bytesOf(page.told))
       return { reviews: told.map(shownReview), ...present({ next: more ? told.at(-1)?.fedSeq : undefined }) }
     },
     async fedCards({ signer, query }) {
-      await hub.federation.count(signer)
-      const { told, more } = await hub.directory.told(Number(query.cursor ?? 0))
+      const read = () => hub.directory.told(Number(query.cursor ?? 0))
+      const { told, more } = await hub.federation.answer(signer, read, page => bytesOf(page.told))
       return { cards: told.map(shownCard), ...present({ next: more ? told.at(-1)?.fedSeq : undefined }) }
     },
   }
 }
+
+/** All bytes that stand in these rows. */
+const bytesOf = (rows: readonly object[]): number =>
+  rows.reduce((sum, row) => sum + Object.values(row).reduce((bytes, one) => bytes + lengthOf(one), 0), 0)
+
+const lengthOf = (value: unknown): number => (value instanceof Uint8Array ? value.length : 0)
 
 /** Histories of peers as they are shown, which is to whoever asks. */
 const shownKels = new WeakMap<VerifiedKel, string>()

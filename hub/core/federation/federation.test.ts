@@ -49,6 +49,34 @@ const page = (hashes: Uint8Array[], more: Partial<PeerBucket> = {}): PeerBucket 
 const whole: BucketAsked = { prefix: '', bits: 0, afterH: undefined }
 const unreachable = () => Promise.reject(new Refusal('homeUnreachable'))
 
+describe('what a peer is answered with', () => {
+  const MIB = 1024 * 1024
+  const told = (bytes: number) =>
+    federation.answer(
+      peerHere(),
+      async () => 'a page',
+      () => bytes,
+    )
+  const peerHere = () => core.context.peers.find(peer.aid) as Peer
+
+  test('counts by its size: of large pages a peer gets few, and small ones cost a request', async () => {
+    const { burst } = core.context.limits.peerRate
+    const pages = Math.floor(burst / (MIB / (32 * 1024)))
+    for (let n = 0; n < pages; n++) expect(await told(MIB)).toBe('a page')
+    expect(await told(MIB)).toBe('a page')
+    expect(await refusedWith(() => told(1))).toBe('sourceRate')
+    // mail is still taken
+    await federation.count(peerHere())
+  })
+
+  test('is read for nobody who asks too often', async () => {
+    const { burst } = core.context.limits.peerRate
+    for (let n = 0; n < burst; n++) await federation.count(peerHere())
+    const read = async () => Promise.reject(new Error('read'))
+    expect(await refusedWith(() => federation.answer(peerHere(), read, () => 0))).toBe('sourceRate')
+  })
+})
+
 describe('a bucket', () => {
   test('holds what peers list, and is whole where each of them answered', async () => {
     answers.bucket = async () => page([h(1), h(2)])

@@ -10,6 +10,8 @@ import { mergePages } from './merged-bucket.ts'
 import { PeerBuckets } from './peer-buckets.ts'
 import type { Peer } from './peers.ts'
 
+/** So much of an answer to a peer counts as much as a request. */
+const BYTES_OF_A_REQUEST = 32 * 1024
 /** A signature under a key that nobody knows makes this hub ask, and not more often. */
 const ASKED_EVERY_MS = 10_000
 
@@ -19,6 +21,9 @@ export class Federation {
   readonly #context: HubContext
   readonly #parts: FederationParts
   readonly #rates: Buckets
+  readonly #answers: Buckets
+  /** What each peer was answered with and is not counted yet. */
+  readonly #owed = new Map<string, number>()
   readonly #buckets: PeerBuckets
   /** When each peer was last asked for a newer key. */
   readonly #asked = new Map<string, number>()
@@ -28,12 +33,30 @@ export class Federation {
     this.#parts = parts
     this.#buckets = new PeerBuckets(context, parts.calls)
     this.#rates = context.memory.rates.of('peers', context.limits.peerRate)
+    this.#answers = context.memory.rates.of('answers to peers', context.limits.peerRate)
   }
 
   /** Counts a request of a peer, and refuses one too many. */
   async count({ aid }: Peer): Promise<void> {
     const waitMs = await this.#rates.take(aid, this.#context.now())
     if (waitMs > 0) throw new Refusal('sourceRate', { retryAfterMs: waitMs })
+  }
+
+  /**
+   * What a peer asked for, read for it and counted by its size, apart from its requests: whoever reads page after page
+   * still hands mail on. A page counts with the next one.
+   */
+  async answer<T>(peer: Peer, read: () => Promise<T>, bytesOf: (page: T) => number): Promise<T> {
+    await this.count(peer)
+    const { now, limits } = this.#context
+    const owed = this.#owed.get(peer.aid) ?? 0
+    const waitMs = owed === 0 ? 0 : await this.#answers.take(peer.aid, now(), Math.ceil(owed))
+    if (waitMs > 0) throw new Refusal('sourceRate', { retryAfterMs: waitMs })
+    this.#owed.delete(peer.aid)
+    const page = await read()
+    const sum = (this.#owed.get(peer.aid) ?? 0) + bytesOf(page) / BYTES_OF_A_REQUEST
+    this.#owed.set(peer.aid, Math.min(sum, limits.peerRate.burst))
+    return page
   }
 
   /** The peer under the key of this place in its history, which is asked for where it is not known yet. */

@@ -14,6 +14,7 @@ export type RateName =
   | 'buckets'
   | 'status queries'
   | 'peers'
+  | 'answers to peers'
   | 'peer payments'
   | 'clearing'
   | 'revocations'
