@@ -1,4 +1,7 @@
 /** Requests of peer hubs: who may make them, and what their signatures cover (hub API §4.6, §5.1). */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
@@ -121,6 +124,27 @@ describe('mail that a peer hands on', () => {
     const given = { headers: { [headers.access]: '' } }
     expectRefusal(await ask('fedForward', given), 'access_invalid')
   })
+})
+
+test('a question of a peer, or its mail, goes no further: two hubs that list each other ask nothing in a circle', async () => {
+  const asked: (string | undefined)[] = []
+  const server = createServer(({ url }, response) => {
+    asked.push(url)
+    response.writeHead(404).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const { peers } = hub.running.hub.context
+  const third = new TestAgent(hub)
+  peers.replace([...peers.all, { aid: third.aid, url: `http://127.0.0.1:${port}`, log: third.log }])
+  const elsewhere = new TestAgent(hub)
+  elsewhere.rotate({ home: third.aid })
+  envelope = sealedForStranger(elsewhere)
+  expectRefusal(await ask('fedForward', { headers: { [headers.home]: third.aid } }), 'unknown_destination')
+  for (const name of ['fedBucket', 'fedStatus'] as const) expect((await ask(name)).status).toBe(200)
+  // what this hub reads by itself is no answer
+  expect(asked.filter(url => !/reviews|cards/.test(url ?? ''))).toEqual([])
+  server.close()
 })
 
 test('the key histories of peers are public', async () => {
