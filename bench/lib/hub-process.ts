@@ -18,6 +18,7 @@ const running = await startHub({
       mailboxBytesMax: 2 ** 40,
       sessionQuota: 1_000_000,
       bucketRate: { perSecond: 1_000_000, burst: 1_000_000 },
+      peerRate: { perSecond: 1_000_000, burst: 1_000_000 },
     },
   },
   log: { info: quiet, warn: quiet, error: quiet },

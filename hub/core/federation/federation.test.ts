@@ -4,6 +4,7 @@ import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
 import { incept, type KeyEvent, rotate, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import { agent } from '../../../protocol/testing/agents.ts'
 import { TestTimers } from '../../../protocol/testing/timers.ts'
+import { nextTurn } from '../../../protocol/timers.ts'
 import { agentOf, openCore, refusedWith, type TestCore } from '../../testing/core.ts'
 import { random } from '../../testing/hub.ts'
 import { type BucketAsked, Directory } from '../directory.ts'
@@ -192,22 +193,64 @@ describe('a peer that goes on and on', () => {
   })
 })
 
-test('a peer that lets askers wait for nothing is not asked again for ten seconds, and then once more', async () => {
-  const timers = new TestTimers()
-  const context = { ...core.context, timers }
-  let asked = 0
-  const slow: PeerCalls['bucket'] = async () => {
-    asked += 1
+describe('a peer that lets askers wait for nothing', () => {
+  let timers: TestTimers
+  let asked: number
+  let buckets: PeerBuckets
+  let isAway: boolean
+  beforeEach(() => {
+    timers = new TestTimers(NOW_MS)
+    ;[asked, isAway] = [0, true]
+    const calls: PeerCalls['bucket'] = async () => {
+      asked += 1
+      const { promise, resolve } = Promise.withResolvers<void>()
+      timers.after(isAway ? 2000 : 10, resolve)
+      await promise
+      if (isAway) throw new Refusal('homeUnreachable')
+      return page([h(1)])
+    }
+    buckets = new PeerBuckets({ ...core.context, timers, now: timers.now }, { bucket: calls })
+  })
+  const listed = () => core.context.peers.all[0] as Peer
+  const look = () => buckets.page(listed(), whole)
+  /** What is known of a look-up at once. */
+  const atOnce = async () => await Promise.race([look(), nextTurn().then(() => 'waits')])
+
+  test('is waited for once, by those who asked in the first second', async () => {
+    expect(await atOnce()).toBe('waits')
+    await timers.pass(900)
+    expect(await atOnce()).toBe('waits')
+    await timers.pass(100)
+    expect(await atOnce()).toBeUndefined()
     await timers.pass(2000)
-    throw new Refusal('homeUnreachable')
-  }
-  const buckets = new PeerBuckets(context, { bucket: slow })
-  const [listed] = context.peers.all as [Peer]
-  for (let n = 0; n < 5; n++) expect(await buckets.page(listed, whole)).toBeUndefined()
-  expect(asked).toBe(1)
-  await timers.pass(10_000)
-  await buckets.page(listed, whole)
-  expect(asked).toBe(2)
+    for (let n = 0; n < 5; n++) expect(await atOnce()).toBeUndefined()
+    expect(asked).toBe(2)
+  })
+
+  test('is tried every ten seconds while nobody waits, and asked again once it has answered', async () => {
+    void look()
+    await timers.pass(2000)
+    await timers.pass(10_000)
+    expect([await atOnce(), asked]).toEqual([undefined, 2])
+    await timers.pass(10_000)
+    isAway = false
+    expect([await atOnce(), asked]).toEqual([undefined, 3])
+    await timers.pass(10)
+    const again = look()
+    await timers.pass(10)
+    expect((await again)?.entries).toHaveLength(1)
+  })
+
+  test('is asked again as soon as it has answered anything else', async () => {
+    void look()
+    await timers.pass(3000)
+    isAway = false
+    expect(await atOnce()).toBeUndefined()
+    core.context.peers.contact(peer.aid).answeredMs = timers.now()
+    const again = look()
+    await timers.pass(10)
+    expect((await again)?.entries).toHaveLength(1)
+  })
 })
 
 test('a peer that refuses at once is asked each time', async () => {

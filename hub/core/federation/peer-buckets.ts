@@ -14,9 +14,12 @@ import type { Peer } from './peers.ts'
 
 /** Nobody waits longer for what a peer lists. */
 const BUCKET_WAIT_MS = 2000
-/** A peer that let somebody wait for nothing is not asked again so soon. */
+/**
+ * While a question to a peer has waited for so long, no other one begins to wait; and one that let somebody wait so long for
+ * nothing lets nobody wait again before it has answered.
+ */
 const LET_WAIT_MS = BUCKET_WAIT_MS / 2
-const PAUSE_MS = 10_000
+const TRIED_EVERY_MS = 10_000
 const ENTRIES_OF_PEER_MAX = 4096
 const HASH_BYTES = 32
 /** A node reads 64 pages of a bucket. */
@@ -25,6 +28,8 @@ const PAGES_MAX = 56
 const PAGES_MIN = 4
 const AGENTS_OF_PAGE = 32
 
+/** `asked`: when each question that waits was asked · `triedMs`: when it was last asked although it is silent; monotonic. */
+type Standing = { asked: Set<{ ms: number }>; silentSince: number | undefined; triedMs: number }
 type Span = { after: Uint8Array; first: Uint8Array; last: Uint8Array }
 
 export class PeerBuckets {
@@ -32,8 +37,7 @@ export class PeerBuckets {
   readonly #calls: Pick<PeerCalls, 'bucket'>
   /** How many bits each peer serves, as it said last. */
   readonly #bits = new Map<string, number>()
-  /** Until when a peer is not asked, monotonic. */
-  readonly #pausedTo = new Map<string, number>()
+  readonly #standings = new Map<string, Standing>()
   /** When the operator last heard of a bucket that is too long, monotonic. */
   readonly #told = new Map<string, number>()
 
@@ -58,12 +62,44 @@ export class PeerBuckets {
     return pages <= PAGES_MIN || (await this.#isPlausible(peer, bits, pages)) ? read : undefined
   }
 
+  /** Of a peer that is silent only whether it still is: nobody waits for that. */
   async #answer(peer: Peer, query: BucketAsked): Promise<PeerBucket | undefined> {
-    const { timers } = this.#context
-    const askedMs = timers.monotonic()
-    if (askedMs < (this.#pausedTo.get(peer.aid) ?? 0)) return undefined
+    const nowMs = this.#context.timers.monotonic()
+    const standing = this.#standingOf(peer.aid)
+    const [oldest] = standing.asked
+    if (oldest !== undefined && nowMs - oldest.ms >= LET_WAIT_MS) return undefined
+    if (!this.#isSilent(peer, standing)) return await this.#ask(peer, query, standing)
+    if (nowMs - standing.triedMs >= TRIED_EVERY_MS)
+      this.#ask(peer, query, standing).catch((error: unknown) =>
+        this.#context.alert('a peer could not be asked', { peer: peer.url, error: String(error) }),
+      )
+    return undefined
+  }
+
+  #standingOf(aid: string): Standing {
+    const standing = this.#standings.get(aid) ?? {
+      asked: new Set(),
+      silentSince: undefined,
+      triedMs: Number.NEGATIVE_INFINITY,
+    }
+    this.#standings.set(aid, standing)
+    return standing
+  }
+
+  /** An answer to anything else ends it. */
+  #isSilent({ aid }: Peer, { silentSince }: Standing): boolean {
+    const { answeredMs } = this.#context.peers.contact(aid)
+    return silentSince !== undefined && !(answeredMs !== undefined && answeredMs > silentSince)
+  }
+
+  async #ask(peer: Peer, query: BucketAsked, standing: Standing): Promise<PeerBucket | undefined> {
+    const { timers, now } = this.#context
+    const asked = { ms: timers.monotonic() }
+    standing.asked.add(asked)
+    standing.triedMs = asked.ms
     try {
       const page = await this.#calls.bucket(peer, query, timers.deadline(BUCKET_WAIT_MS))
+      standing.silentSince = undefined
       if (!isInOrder(page, query.afterH)) return undefined
       this.#bits.set(peer.aid, page.bitsMax)
       return page
@@ -72,9 +108,11 @@ export class PeerBuckets {
       // the next question goes by what it serves
       if (error.code === 'bucketTooNarrow' && error.facts.maxBits !== undefined)
         this.#bits.set(peer.aid, error.facts.maxBits)
-      const endedMs = timers.monotonic()
-      if (endedMs - askedMs >= LET_WAIT_MS) this.#pausedTo.set(peer.aid, endedMs + PAUSE_MS)
+      const isSilent = timers.monotonic() - asked.ms >= LET_WAIT_MS
+      standing.silentSince = isSilent ? now() : undefined
       return undefined
+    } finally {
+      standing.asked.delete(asked)
     }
   }
 
