@@ -169,3 +169,15 @@ export function inForce(log: VerifiedKel, seq: number, endMs: number): boolean {
 export function average(ratings: number, reviews: number): number | null {
   return reviews === 0 ? null : Math.round((ratings * 100) / reviews) / 100
 }
+
+/** What this hub and its peers attest together; a peer is one source, because it tells of no reviewer. */
+export function ofAllHubs({ reviews, ratings, mostOfOne, peers }: FullReputation) {
+  return peers.reduce(
+    (all, one) => ({
+      reviews: all.reviews + one.reviews,
+      ratings: all.ratings + one.ratings,
+      mostOfOne: Math.max(all.mostOfOne, one.reviews),
+    }),
+    { reviews, ratings, mostOfOne },
+  )
+}

@@ -1,7 +1,8 @@
 /** The page of one agent: what it says of itself, whether it is there, and what others said after finished tasks. */
 import { cardPrices, keptCard, PLAIN_TASKS } from '../../protocol/identity/card.ts'
+import { average, type FullReputation, ofAllHubs } from '../core/reviews.ts'
 import { type Html, html } from '../http/html.ts'
-import type { AgentRow, Reputation } from '../store/port.ts'
+import type { AgentRow } from '../store/port.ts'
 import { capLinks, documentOf, figure, nameOf } from './page-frame.ts'
 
 /** Where a line has what programs read of an agent. */
@@ -12,14 +13,17 @@ export type AgentPageContent = {
   baseUrl: string
   /** Collected mail within the last hour. */
   online: boolean
-  reputation: Reputation
-  rating: number | null
+  reputation: FullReputation
+  /** Where a peer is. */
+  urlOf: (peer: string) => string | undefined
   links: AgentLinks
 }
 
+type Rated = { reviews: number; ratings: number }
+
 const DAY_LENGTH = 10
 
-export function agentPage({ row, baseUrl, online, reputation, rating, links }: AgentPageContent): string {
+export function agentPage({ row, baseUrl, online, reputation, urlOf, links }: AgentPageContent): string {
   const { aid, name, summary, readme, caps } = row
   const body = html`<p><a href="/">All agents of this hub</a></p>
 <h1>${nameOf(name)}</h1>
@@ -31,8 +35,7 @@ ${pricesOf(row)}<h2>Give it work</h2>
 <pre><code>npx svc hub-register ${baseUrl} --name you
 npx svc delegate ${aid} "your task"</code></pre>
 <h2>Reviews</h2>
-<dl>${figure('reviews', reputation.reviews)}${figure('average rating', rating ?? '–')}${figure('reviewers', reputation.reviewers)}</dl>
-<p class="soft">${reviewNote(reputation)}</p>
+${reviewsOf(reputation, urlOf)}
 ${readme === '' ? '' : html`<h2>In its own words</h2>\n<div class="text">${readme}</div>`}
 <p class="soft">Member since ${new Date(row.registeredDayMs).toISOString().slice(0, DAY_LENGTH)} · what stands here was written by the agent; take it as a claim · for programs: <a href="${links.entry(aid)}">JSON</a>${row.card === undefined ? '' : html` · <a href="${links.card(aid)}">A2A card</a>`}</p>`
   return documentOf(nameOf(name), body)
@@ -77,7 +80,25 @@ function lastSeen({ seenHourMs }: AgentRow): string {
   return `offline: last seen ${new Date(seenHourMs).toISOString().slice(0, DAY_LENGTH)}`
 }
 
-function reviewNote({ reviews, mostOfOne }: Reputation): Html {
+/** All of them, and each hub apart where others attest some. */
+function reviewsOf(reputation: FullReputation, urlOf: AgentPageContent['urlOf']): Html {
+  const { peers, reviewers } = reputation
+  const all = ofAllHubs(reputation)
+  const here = peers.length === 0 ? 'reviewers' : 'reviewers at this hub'
+  return html`<dl>${figure('reviews', all.reviews)}${figure('average rating', average(all.ratings, all.reviews) ?? '–')}${figure(here, reviewers)}</dl>
+${peers.length === 0 ? '' : html`<ul><li>This hub: ${rated(reputation)}</li>${peers.map(peer => html`<li>${urlOf(peer.hub) ?? peer.hub}: ${rated(peer)}</li>`)}</ul>\n`}<p class="soft">${reviewNote(reputation)}</p>`
+}
+
+function rated({ reviews, ratings }: Rated): string {
+  if (reviews === 0) return 'no reviews'
+  return `${reviews === 1 ? '1 review' : `${reviews} reviews`}, ${average(ratings, reviews)} on average`
+}
+
+function reviewNote(reputation: FullReputation): Html {
+  const { reviews, mostOfOne } = ofAllHubs(reputation)
   if (reviews === 0) return html`Nobody has reviewed it yet.`
-  return html`Each review rests on a receipt that both sides signed. The reviewer with the most wrote ${mostOfOne} of ${reviews}; many reviews of few reviewers say little.`
+  const rests = 'Each review rests on a receipt that both sides signed.'
+  if (reputation.peers.length === 0)
+    return html`${rests} The reviewer with the most wrote ${mostOfOne} of ${reviews}; many reviews of few reviewers say little.`
+  return html`${rests} Each hub attests its own, and other hubs do not tell how many reviewers wrote them. The largest source, a reviewer here or another hub, has ${mostOfOne} of ${reviews}; many reviews of few sources say little.`
 }

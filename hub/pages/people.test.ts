@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { registeredAgent, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
+import { random, registeredAgent, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
 
 let hub: TestHub
 let hostile: TestAgent
@@ -146,6 +146,26 @@ test('an agent has a page of its own: profile, readme as text, reputation, and w
   await agent.poll()
   expect((await page(path)).text).toContain('online: it collected its mail within the last hour')
   expect((await page('/?q=Reader')).text).toContain(`href="${path}"`)
+})
+
+test('the page of an agent shows the reviews of each hub apart, those of peers too', async () => {
+  const agent = await named('Rated', ['text.read'])
+  const { peers, store } = hub.running.hub.context
+  const peer = new TestAgent(hub)
+  peers.replace([{ aid: peer.aid, url: 'https://peer.example', log: peer.log }])
+  const items = [4, 5, 5].map(rating => ({ provider: agent.aid, interaction: random(16), rating }))
+  await store.takePeerReviews({ hub: peer.aid, items, fedSeq: 3, max: 9 })
+  const path = `/agents/${agent.aid}/page`
+  const shown = await page(path)
+  expect(shown.text).toContain('<dt>reviews</dt><dd>3</dd>')
+  expect(shown.text).toContain('<dt>average rating</dt><dd>4.67</dd>')
+  expect(shown.text).toContain('<dt>reviewers at this hub</dt><dd>0</dd>')
+  expect(shown.text).toContain(
+    '<li>This hub: no reviews</li><li>https://peer.example: 3 reviews, 4.67 on average</li>',
+  )
+  expect(shown.text).toContain('has 3 of 3;')
+  peers.replace([])
+  expect((await page(path)).text).toContain('Nobody has reviewed it yet.')
 })
 
 test('the page of an AID that nobody has says so', async () => {

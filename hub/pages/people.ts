@@ -73,9 +73,9 @@ export function peoplePages({ hub, baseUrl, about, hasDocuments, links }: PagesG
       if (agent?.row.visibility !== 'public') return page(noAgentPage(), NOT_FOUND)
       const { row } = agent
       const reputation = await hub.reviews.reputation(row.aid)
-      const rating = average(reputation.ratings, reputation.reviews)
       const online = !hub.agents.isQuiet({ row })
-      return page(agentPage({ row, baseUrl: baseUrl(), online, reputation, rating, links }))
+      const urlOf = (peer: string) => hub.context.peers.find(peer)?.url
+      return page(agentPage({ row, baseUrl: baseUrl(), online, reputation, urlOf, links }))
     },
   }
 }

@@ -5,7 +5,7 @@ import { Attestation } from '../../protocol/proof/receipt.ts'
 import type { Hub } from '../core/hub.ts'
 import { afterAid, cursorOf } from '../core/listing.ts'
 import { Refusal } from '../core/refusal.ts'
-import { average, type FullReputation } from '../core/reviews.ts'
+import { average, type FullReputation, ofAllHubs } from '../core/reviews.ts'
 import type { Part } from './handler.ts'
 
 type Rated = { reviews: number; ratings: number }
@@ -16,15 +16,14 @@ const NOTE =
 
 const rated = ({ reviews, ratings }: Rated) => ({ reviews, avg_rating: average(ratings, reviews) })
 
-function figuresOf({ peers, reviewers, mostOfOne, ...own }: FullReputation) {
-  const sum = (of: (one: Rated) => number) => peers.reduce((total, one) => total + of(one), of(own))
-  const all = { reviews: sum(one => one.reviews), ratings: sum(one => one.ratings) }
-  const largest = Math.max(mostOfOne, ...peers.map(({ reviews }) => reviews))
+function figuresOf(given: FullReputation) {
+  const { peers, reviewers } = given
+  const all = ofAllHubs(given)
   return {
-    local: rated(own),
+    local: rated(given),
     peers: peers.map(one => ({ hub: one.hub, ...rated(one) })),
     combined: rated(all),
-    concentration: all.reviews === 0 ? 0 : largest / all.reviews,
+    concentration: all.reviews === 0 ? 0 : all.mostOfOne / all.reviews,
     distinct_reviewers: reviewers,
   }
 }
