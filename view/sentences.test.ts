@@ -63,6 +63,10 @@ describe('a delivery', () => {
     [{ state: 'queued' }, 'waits on this machine'],
     [{ state: 'queued', next_try_at: NOW - 60_000 }, 'waits on this machine; trying now'],
     [{ state: 'at_hub' }, 'at the hub; bob has not confirmed it yet'],
+    [
+      { state: 'at_hub', reason: 'its hub is away' },
+      'at the hub; bob has not confirmed it yet: its hub is away',
+    ],
     [{ state: 'delivered' }, "delivered: bob's node confirmed it"],
     [{ state: 'failed', reason: 'too large' }, 'not delivered: too large'],
     [{ state: 'unknown' }, 'no proof that it arrived'],

@@ -62,7 +62,7 @@ export function sayDelivery(
       if (delivery.held === true) return { says: 'held back on this machine, by you', tone: 'warn' }
       return { says: `waits on this machine${why}${sayNext(delivery, now, way)}`, tone: 'wait' }
     case 'at_hub':
-      return { says: `at the hub; ${peer} has not confirmed it yet`, tone: 'wait' }
+      return { says: `at the hub; ${peer} has not confirmed it yet${why}`, tone: 'wait' }
     case 'delivered':
       return { says: `delivered: ${peer}'s node confirmed it`, tone: 'good' }
     case 'failed':

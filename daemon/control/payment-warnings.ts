@@ -5,7 +5,7 @@ import { pendingRefunds } from '../payments/refunds.ts'
 import { openMoves } from '../store/credit-moves.ts'
 import type { Store } from '../store/open.ts'
 import { openPaymentsOut, waitingPayments } from '../store/open-payments.ts'
-import { signaturesOnTheWay } from '../store/outbox.ts'
+import { signaturesOnTheWay } from '../store/outbox-sizes.ts'
 import { isSilence, type PaymentProblem } from '../store/payments.ts'
 
 /** A hub that did not answer once or twice is nothing to speak of. */

@@ -19,6 +19,7 @@ import { urlOfLeft } from '../store/hubs.ts'
 import { contradictedInteractions } from '../store/interactions.ts'
 import type { DeliveryState } from '../store/messages.ts'
 import type { Store } from '../store/open.ts'
+import { awaitingHubs } from '../store/outbox-sizes.ts'
 import type { ControlAddress } from './address.ts'
 import { ALONE } from './console.ts'
 import { paymentWarnings } from './payment-warnings.ts'
@@ -168,6 +169,23 @@ export function creditsWarning(store: Store, hub: CurrentHub): string | undefine
   return alarm === undefined
     ? undefined
     : `nothing is paid in credits of ${home?.url}: ${alarm}; svc audit-hub --all shows it, and svc audit-hub --accept goes on`
+}
+
+/** Other hubs that do not answer the own one; what waits for them goes on by itself. */
+export function silentHubs(
+  store: Store,
+  homeOf: (peer: string) => string | undefined,
+  nameOf: (peer: string) => string,
+): string[] {
+  const waiting = new Map<string, number>()
+  for (const { peer, hub, messages } of awaitingHubs(store)) {
+    const named = hub ?? homeOf(peer) ?? `of ${nameOf(peer)}`
+    waiting.set(named, (waiting.get(named) ?? 0) + messages)
+  }
+  return [...waiting].map(
+    ([hub, count]) =>
+      `the hub ${hub} does not answer the hub of this node; ${count === 1 ? 'a message waits' : `${count} messages wait`} for it, and nothing is lost: ask its operator where it takes long`,
+  )
 }
 
 /** Hubs that were left, hold something of this node, and do not show it. */

@@ -3,7 +3,7 @@ import type { Fate } from '../carrier/carrier.ts'
 import { LOST_BY_PEER, LOST_BY_REQUESTER, refusedByRecipient } from '../hubs/failures.ts'
 import type { Waker } from '../platform/waker.ts'
 import type { Store } from '../store/open.ts'
-import { endDoubt, isTaskOnItsWay, type OutboxEntry, OVERTOOK } from '../store/outbox.ts'
+import { endDoubt, isTaskOnItsWay, noteSilence, type OutboxEntry, OVERTOOK } from '../store/outbox.ts'
 import type { Verdict } from '../store/seen.ts'
 import type { Threads } from '../store/threads.ts'
 import type { Deliveries } from '../tasks/delivery.ts'
@@ -39,8 +39,9 @@ export class Fates {
     else if (!settling.endIfOverdue(entry)) this.#holdsIt(entry)
   }
 
-  #holdsIt({ message, doubted }: OutboxEntry): void {
+  #holdsIt({ message, doubted, refusedAs }: OutboxEntry): void {
     const { store, outbox } = this.#parts
+    if (refusedAs !== null) noteSilence(store, message)
     if (doubted === 0) return
     endDoubt(store, message)
     store.afterCommit(() => outbox.wake())

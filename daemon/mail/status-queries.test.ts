@@ -2,10 +2,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { decodeAccess } from '../../protocol/mail/access.ts'
 import { CapabilityBody } from '../../protocol/mail/capability.ts'
+import { warningsOf } from '../control/parts.ts'
+import { deliveryView } from '../control/views.ts'
 import { say } from '../tasks/conversation.ts'
 import { textMessage } from '../tasks/messages.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import type { Script } from '../testing/scripted-hub.ts'
+import { refusedWith, type Script } from '../testing/scripted-hub.ts'
 import { mailParts } from './open.ts'
 
 let world: TestWorld
@@ -64,6 +66,75 @@ test('a hub that does not answer holds up no question about what another one has
   const questions = [1, 2, 3].map(() => queries.askWhatIsDue(alice.hub))
   expect(questions.map(one => one !== undefined)).toEqual([true, true, false])
   expect(asked.toSorted()).toEqual(['far', undefined])
+})
+
+describe('what another hub has, about which nobody can be asked', () => {
+  const HOME = 'home-of-carol'
+  let carol: TestNode
+  let key: number
+  beforeEach(async () => {
+    carol = await world.node('carol')
+    alice.hub.answers({ send: async () => ({ rid: 'one', duplicate: false, viaHub: HOME }) })
+    const { id } = alice.delegate(carol)
+    await alice.send()
+    key = alice.messages(id)[0]?.key as number
+  })
+
+  async function ask(answer: NonNullable<Script['deliveryStates']>): Promise<void> {
+    alice.hub.answers({ deliveryStates: answer })
+    world.pass(130_000)
+    await alice.ask()
+  }
+  const refuse = (code: string) => ask(() => Promise.reject(refusedWith(code)))
+  const shown = () => deliveryView(alice.ctx.store, alice.ctx.threads.message(key))
+  const warnings = () => warningsOf(alice.ctx).list().join()
+
+  test('stays there, and thread and status name the hub that does not answer, over a restart too', async () => {
+    for (const round of [1, 2]) {
+      await refuse('home_unreachable')
+      expect([round, shown()]).toMatchObject([round, { state: 'at_hub', reason_own: true }])
+      expect(shown().reason).toContain(`${HOME}, has it and did not answer`)
+      expect(warnings()).toContain(`the hub ${HOME} does not answer the hub of this node; a message waits`)
+    }
+  })
+
+  test('is said to be there where the own hub does not ask that one any more', async () => {
+    await refuse('bad_status_query')
+    expect(shown()).toMatchObject({
+      state: 'at_hub',
+      reason: expect.stringContaining('does not ask that one'),
+    })
+    expect(warnings()).not.toContain(HOME)
+  })
+
+  test('is named no more once that hub has answered', async () => {
+    await refuse('home_unreachable')
+    await ask(async (_, items) => items.map(() => ({ state: 'queued' as const })))
+    expect(shown().state).toBe('at_hub')
+    expect(shown()).not.toHaveProperty('reason')
+    expect(warnings()).not.toContain(HOME)
+  })
+
+  test('is unknown after its deadline, and not lost before', async () => {
+    for (let day = 0; day < 40 && shown().state === 'at_hub'; day++) {
+      await refuse('home_unreachable')
+      world.pass(24 * HOUR_MS)
+    }
+    expect(shown()).toMatchObject({
+      state: 'unknown',
+      reason: expect.stringContaining('not known to have arrived'),
+    })
+  })
+})
+
+test('a message for a hub that does not answer is counted in the status, with that hub', async () => {
+  alice.hub.answers({ send: () => Promise.reject(refusedWith('home_unreachable')) })
+  for (let n = 0; n < 2; n++) alice.delegate(bob)
+  await alice.send()
+  const home = bob.hub.identity.aid
+  expect(warningsOf(alice.ctx).list().join()).toContain(
+    `the hub ${home} does not answer the hub of this node; 2 messages wait`,
+  )
 })
 
 describe('questions about deliveries', () => {

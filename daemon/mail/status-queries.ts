@@ -1,11 +1,13 @@
 /** Asking the hub what became of messages that it has. */
+import { Refused } from '../../protocol/contract/client.ts'
 import { STATUS_ITEMS_MAX } from '../../protocol/contract/limits.ts'
 import type { Carriers } from '../carrier/carrier.ts'
 import { describe } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { Machine } from '../platform/machine.ts'
 import type { Store } from '../store/open.ts'
-import { askAgainAt, entriesToAskAbout, type OutboxEntry } from '../store/outbox.ts'
+import { askAgainAt, entriesToAskAbout, noteSilence, type OutboxEntry } from '../store/outbox.ts'
+import { HOME_UNREACHABLE } from '../store/outbox-sizes.ts'
 import type { Fates } from './fates.ts'
 import { fraction } from './resending.ts'
 import type { Settling } from './settling.ts'
@@ -14,6 +16,14 @@ const STATUS_FIRST_MS = 10_000
 const STATUS_LAST_MS = 120_000
 /** Hubs that are asked side by side, through the own one. */
 const ASKED_MAX = 8
+
+/** Why nobody says what became of a message that another hub has, by the code with which the own one refuses. */
+const SILENT: Readonly<Record<string, (hub: string) => string>> = {
+  [HOME_UNREACHABLE]: hub =>
+    `the hub of the recipient, ${hub}, has it and did not answer when it was asked; the recipient may have collected it`,
+  bad_status_query: hub =>
+    `the hub of the recipient, ${hub}, has it, and this node's hub does not ask that one any more; the recipient may have collected it`,
+}
 
 /** 10 to 120 s apart and jittered, so that a hub cannot pair a pickup with the question about it. */
 export function statusPause(random: Machine['random'], asked: number): number {
@@ -67,7 +77,15 @@ export class StatusQueries {
       }, 'node.confirm')
     } catch (error) {
       log.debug({ reason: describe(error) }, 'status query failed')
-      for (const entry of asked) settling.endIfOverdue(entry)
+      for (const entry of asked) if (!settling.endIfOverdue(entry)) this.#noteSilence(entry, error)
     }
+  }
+
+  /** A hub that is not asked, or does not answer, says nothing of what it has: that stays there. */
+  #noteSilence({ message, viaHub, lastError }: OutboxEntry, error: unknown): void {
+    if (viaHub === null || !(error instanceof Refused)) return
+    const why = SILENT[error.code]?.(viaHub)
+    if (why !== undefined && why !== lastError)
+      noteSilence(this.#parts.store, message, { why, code: error.code })
   }
 }

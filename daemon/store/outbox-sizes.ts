@@ -1,5 +1,9 @@
-/** How many messages are in the outbox. */
+/** How many messages are in the outbox, and of which kinds. */
+import { kinds } from '../../protocol/mail/payload.ts'
 import type { Store } from './open.ts'
+
+/** The code with which a hub refuses for another one that did not answer it. */
+export const HOME_UNREACHABLE = 'home_unreachable'
 
 export function outboxSize(store: Store): number {
   return store.get<{ n: number }>('SELECT count(*) AS n FROM outbox')?.n ?? 0
@@ -18,4 +22,25 @@ export function heldSize(store: Store): number {
 /** Of those, how many lie at a hub, and only their delivery is not known yet. */
 export function atHubSize(store: Store): number {
   return store.get<{ n: number }>("SELECT count(*) AS n FROM outbox WHERE state = 'at_hub'")?.n ?? 0
+}
+
+/** Receipts and counter-signatures on their way: they name a key state. */
+export function signaturesOnTheWay(
+  store: Store,
+): { message: number; interaction: number; kind: typeof kinds.receipt | typeof kinds.counterSignature }[] {
+  return store.all(
+    `SELECT o.message, o.interaction, m.kind FROM outbox AS o JOIN messages AS m ON m.key = o.message
+     WHERE m.kind IN (?, ?) ORDER BY o.message`,
+    kinds.receipt,
+    kinds.counterSignature,
+  )
+}
+
+/** Messages for which a hub is awaited: to whom they go, and the hub that has them, where one has. */
+export function awaitingHubs(store: Store): { peer: string; hub: string | null; messages: number }[] {
+  return store.all(
+    `SELECT peer, iif(state = 'at_hub', via_hub, NULL) AS hub, count(*) AS messages
+     FROM outbox WHERE refused_as = ? GROUP BY 1, 2`,
+    HOME_UNREACHABLE,
+  )
 }

@@ -83,7 +83,11 @@ describe('a message in the outbox', () => {
 })
 
 test('a hub that may have lost what it held puts what lies at another one in no doubt', () => {
-  const [own, far, other] = [sent(NOW + 9), sent(NOW + 9, { viaHub: 'far' }), sent(NOW + 9, { viaHub: 'other' })]
+  const [own, far, other] = [
+    sent(NOW + 9),
+    sent(NOW + 9, { viaHub: 'far' }),
+    sent(NOW + 9, { viaHub: 'other' }),
+  ]
   const doubted = () => [own, far, other].map(message => outboxEntry(store, message)?.doubted)
   doubtAtHub(store, NOW, 'far')
   expect(doubted()).toEqual([0, 1, 0])

@@ -245,18 +245,6 @@ export function entriesToAskAbout(
   )
 }
 
-/** Receipts and counter-signatures on their way: they name a key state. */
-export function signaturesOnTheWay(
-  store: Store,
-): { message: number; interaction: number; kind: typeof kinds.receipt | typeof kinds.counterSignature }[] {
-  return store.all(
-    `SELECT o.message, o.interaction, m.kind FROM outbox AS o JOIN messages AS m ON m.key = o.message
-     WHERE m.kind IN (?, ?) ORDER BY o.message`,
-    kinds.receipt,
-    kinds.counterSignature,
-  )
-}
-
 export type Sealing = Pick<OutboxEntry, 'digests' | 'granted' | 'introduces'>
 
 /** What the envelope holds that leaves next: durable before it leaves. */
@@ -325,6 +313,17 @@ export function doubtAtHub(store: Store, by: number, viaHub: string | null): voi
 /** The hub says that it holds this. */
 export function endDoubt(store: Store, message: number): void {
   store.run('UPDATE outbox SET doubted = 0 WHERE message = ? AND doubted = 1', message)
+}
+
+/** Why nobody says what became of a message at a hub, and the code with which the own one refuses to; none: it is said. */
+export function noteSilence(store: Store, message: number, silence?: { why: string; code: string }): void {
+  store.run(
+    `UPDATE outbox SET last_error = ?1, error_by = iif(?1 IS NULL, NULL, 'node'), refused_as = ?2
+     WHERE message = ?3 AND state = 'at_hub' AND (?2 IS NOT NULL OR refused_as IS NOT NULL)`,
+    silence?.why ?? null,
+    silence?.code ?? null,
+    message,
+  )
 }
 
 /** To be asked about at this time. */

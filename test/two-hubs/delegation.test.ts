@@ -163,6 +163,28 @@ test('while the hub of the recipient is down the thread names it, and the task a
   expect(await shown()).not.toHaveProperty('fault')
 })
 
+test('what the other hub has stays there while that one is silent: thread and status name it, after a restart too', async () => {
+  const second = hubs[1] as Hub
+  await bobs('stop')
+  const { interaction_id: id } = await alices('delegate', 'bob', 'taken before the silence')
+  const thread = () => alices('thread', String(id))
+  const isNamed = (reply: Reply) => JSON.stringify(reply).includes(`${second.aid}, has it and did not answer`)
+  await until(thread, reply => JSON.stringify(reply).includes('"at_hub"'))
+  second.child.kill('SIGSTOP')
+  await until(thread, isNamed)
+  await alices('stop')
+  await here.startNode('alice')
+  const shown = await thread()
+  expect([isNamed(shown), JSON.stringify(shown).includes('"at_hub"')]).toEqual([true, true])
+  expect((await alices('status'))['warnings']).toContainEqual(
+    expect.stringContaining(`the hub ${second.aid} does not answer`),
+  )
+  second.child.kill('SIGCONT')
+  await there.startNode('bob')
+  await until(thread, ({ state }) => state === 'delivered')
+  expect(JSON.stringify((await alices('status'))['warnings'])).not.toContain(second.aid)
+})
+
 test('a hub that takes the other one off its list hands nothing on to it any more, and says who is listed', async () => {
   const [, second] = hubs as [Hub, Hub]
   expect(await here.hub('peers', 'rm', second.aid)).toMatchObject({ peers: [] })
