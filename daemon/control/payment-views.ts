@@ -100,15 +100,20 @@ export class PaymentViews {
         paid_as: paidAs === null ? undefined : threads.byKey(paidAs).id,
         reason: paid?.reason ?? reason ?? undefined,
       }),
-      ...(quote.state === 'open' ? { ...this.#acrossView(interaction), ...this.#doubtView(quote) } : {}),
+      ...(quote.state === 'open' ? this.#openOnly(interaction, quote) : {}),
     }
+  }
+
+  #openOnly(interaction: Interaction, quote: QuoteRow) {
+    return { ...this.#acrossView(interaction), ...this.#doubtView(quote) }
   }
 
   /** Where its payee lives, and whether two hubs would learn of a payment for the first time. */
   #acrossView({ peer }: Interaction): { other_hub?: string; first_across?: true } {
     const other = this.#otherHub.of(peer)
     if (other === undefined) return {}
-    return { other_hub: other, ...(hasPaidAcross(this.#store) ? {} : { first_across: true as const }) }
+    const isFirst = !hasPaidAcross(this.#store)
+    return { other_hub: other, ...present({ first_across: isFirst ? (true as const) : undefined }) }
   }
 
   /** What a price waits for after a restore, and what a lost copy may have paid it with. */

@@ -1,12 +1,14 @@
 /** The hub of the other side of a payment, where that is another one than that of this node. */
 import type { CurrentHub } from '../hubs/current.ts'
-import type { PeerBook } from '../peers/peers.ts'
+
+/** What is known of agents: the home that their key history names. */
+type KnownAgents = { find(aid: string): { log: { home?: string | undefined } } | undefined }
 
 export class OtherHub {
   readonly #hub: CurrentHub
-  readonly #peers: Pick<PeerBook, 'find'>
+  readonly #peers: KnownAgents
 
-  constructor(hub: CurrentHub, peers: Pick<PeerBook, 'find'>) {
+  constructor(hub: CurrentHub, peers: KnownAgents) {
     this.#hub = hub
     this.#peers = peers
   }

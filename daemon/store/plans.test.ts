@@ -10,6 +10,7 @@ const SMALL: Readonly<Record<string, string>> = {
   capabilities_held: 'at most a batch of each correspondent, each for days',
   capabilities_issued: 'at most a batch for each correspondent, each for days',
   contacts: 'kept by hand',
+  credit_moves: 'one row for each hub that was left',
   hub_accounts: 'one row for each hub at which there is an account',
   hubs: 'those at which this identity was registered',
   idempotency: 'of thirty days, one row for each call that named a key',
