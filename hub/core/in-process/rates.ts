@@ -22,8 +22,12 @@ export class RateBuckets {
   /** Takes one or more from the bucket of `key`: 0, or how many milliseconds it takes until there are so many. */
   take(key: string, nowMs: number, count = 1): number {
     const perItemMs = 1000 / this.#rate.perSecond
-    const fullAt = Math.max(this.#fullAt.get(key) ?? 0, nowMs)
-    const waitMs = fullAt + count * perItemMs - nowMs - this.#rate.burst * perItemMs
+    const emptyMs = this.#rate.burst * perItemMs
+    const known = this.#fullAt.get(key) ?? 0
+    // what fills later than an empty one does was used under a clock that has been set back since
+    const fullAt = Math.min(Math.max(known, nowMs), nowMs + emptyMs)
+    if (known > fullAt) this.#fullAt.set(key, fullAt)
+    const waitMs = fullAt + count * perItemMs - nowMs - emptyMs
     if (waitMs > 0) return Math.ceil(waitMs)
     this.#fullAt.delete(key)
     makeRoom(this.#fullAt, this.#keysMax)

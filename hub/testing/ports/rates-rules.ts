@@ -55,6 +55,15 @@ export const ratesRules: readonly Rule<Rates>[] = [
     },
   ],
   [
+    'counts as empty and no worse once the clock was set back',
+    async pair => {
+      const buckets = both(pair)
+      await given(buckets, nine(60_000))
+      expect(await given(buckets, nine(1000))).toBe(0)
+      expect(await given(buckets, nine(1200))).toBe(2)
+    },
+  ],
+  [
     'counts each key and each name for itself',
     async pair => {
       const buckets = both(pair)
