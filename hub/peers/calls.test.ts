@@ -39,7 +39,13 @@ beforeEach(async () => {
   identity = { aid: log.aid, seq: 0, seed, kel: log, kelBytes: encodeKel(log.events) }
   const alert = (_: string, facts: Record<string, unknown>) => void alerts.push(facts)
   peers = new Peers()
-  calls = new SignedPeerCalls({ identity, peers, now: () => now, timers: systemTimers, alert })
+  calls = new SignedPeerCalls({
+    identity,
+    peers,
+    now: () => now,
+    timers: { ...systemTimers, monotonic: () => now },
+    alert,
+  })
 })
 afterEach(() => {
   server.closeAllConnections()
@@ -86,6 +92,16 @@ test('times rise with each call, whatever the clock does', async () => {
   now -= 60_000
   await Promise.all([forward(), forward()])
   expect(times()).toEqual([now + 60_000, now + 60_001, now + 60_002])
+})
+
+test('a clock that was set right after it ran far ahead counts at once: no peer has taken such a time', async () => {
+  answers = [json(401, { reason: 'unauthorized', error: 'x; y' }), queued, queued]
+  const right = now
+  now += 2 * 24 * 3_600_000
+  await forward().catch(() => undefined)
+  now = right
+  await Promise.all([forward(), forward()])
+  expect(times().slice(1)).toEqual([right, right + 1])
 })
 
 test('a peer that has just started is asked once more, above its floor', async () => {

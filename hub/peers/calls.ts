@@ -88,7 +88,7 @@ type Outside = { identity: HubIdentity; peers: Peers; now: () => number; timers:
 export class SignedPeerCalls implements PeerCalls {
   readonly #outside: Outside
   readonly #turns = new Map<string, Turns>()
-  /** When the operator was last told of each peer. */
+  /** When the operator was last told of each peer, monotonic. */
   readonly #toldAt = new Map<string, number>()
   /** The newest time that each peer was shown. */
   readonly #lastTs = new Map<string, number>()
@@ -252,7 +252,9 @@ export class SignedPeerCalls implements PeerCalls {
 
   #sign(row: RouteRow, peer: Peer, digest: Uint8Array): Record<string, string> {
     const { identity, now } = this.#outside
-    const ts = Math.max(now(), (this.#lastTs.get(peer.aid) ?? 0) + 1)
+    const [nowMs, lastMs] = [now(), this.#lastTs.get(peer.aid) ?? 0]
+    // times of a clock that ran far ahead were taken by no peer
+    const ts = lastMs > nowMs + CLOCK_WINDOW_MS ? nowMs : Math.max(nowMs, lastMs + 1)
     this.#lastTs.set(peer.aid, ts)
     const text = signedText({ action: row.action ?? '', aid: identity.aid, hub: peer.aid, ts }, digest)
     return {
@@ -304,9 +306,10 @@ export class SignedPeerCalls implements PeerCalls {
   }
 
   #alert(peer: Peer, why: string): void {
-    const { alert, now } = this.#outside
-    if (now() - (this.#toldAt.get(peer.aid) ?? Number.NEGATIVE_INFINITY) < TOLD_EVERY_MS) return
-    this.#toldAt.set(peer.aid, now())
+    const { alert, timers } = this.#outside
+    const nowMs = timers.monotonic()
+    if (nowMs - (this.#toldAt.get(peer.aid) ?? Number.NEGATIVE_INFINITY) < TOLD_EVERY_MS) return
+    this.#toldAt.set(peer.aid, nowMs)
     alert('a peer gave no usable answer', { peer: peer.url, why })
   }
 }

@@ -284,6 +284,12 @@ describe('while the hub of the payer gives no answer', () => {
     payers.clock.advance(10_000)
     expect((await settle(pay(1))).json['success']).toBe(true)
   })
+
+  test('nor for longer where the clock has been set back since', async () => {
+    const ms = payees.clock.now() + 2 * 24 * HOUR_MS
+    payees.running.hub.context.peers.contact(payers.aid).fault = { ms, why: 'away' }
+    expect((await settle(pay(1))).json['success']).toBe(true)
+  })
 })
 
 test('what the hub of the payer signs of another payment, or for another hub, makes none', async () => {

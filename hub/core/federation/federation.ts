@@ -25,7 +25,7 @@ export class Federation {
   /** What each peer was answered with and is not counted yet. */
   readonly #owed = new Map<string, number>()
   readonly #buckets: PeerBuckets
-  /** When each peer was last asked for a newer key. */
+  /** When each peer was last asked for a newer key, monotonic. */
   readonly #asked = new Map<string, number>()
 
   constructor(context: HubContext, parts: FederationParts) {
@@ -61,10 +61,11 @@ export class Federation {
 
   /** The peer under the key of this place in its history, which is asked for where it is not known yet. */
   async under(peer: Peer, seq: number): Promise<Peer> {
-    const { now, peers, alert } = this.#context
+    const { timers, peers, alert } = this.#context
+    const nowMs = timers.monotonic()
     const askedMs = this.#asked.get(peer.aid) ?? Number.NEGATIVE_INFINITY
-    if (seq <= peer.log.seq || now() - askedMs < ASKED_EVERY_MS) return peer
-    this.#asked.set(peer.aid, now())
+    if (seq <= peer.log.seq || nowMs - askedMs < ASKED_EVERY_MS) return peer
+    this.#asked.set(peer.aid, nowMs)
     const shown = await this.#parts.calls.log(peer).catch(() => undefined)
     if (shown === undefined) return peer
     const verdict = verdictOn(peer, shown)

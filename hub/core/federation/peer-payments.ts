@@ -208,7 +208,8 @@ export class PeerPayments {
   async #checkAway({ aid }: Peer): Promise<void> {
     const { now, peers } = this.#context
     const { fault } = peers.contact(aid)
-    if (fault !== undefined && now() - fault.ms < ORDER_AGAIN_MS)
+    // a clock that was set back since says nothing of how long ago that was
+    if (fault !== undefined && Math.abs(now() - fault.ms) < ORDER_AGAIN_MS)
       throw new PaymentRefused('settlement_pending', AGAIN)
   }
 
