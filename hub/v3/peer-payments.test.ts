@@ -385,6 +385,29 @@ describe('a hold across two hubs', () => {
     expect(await credits()).toEqual([100, 0])
   })
 
+  test('that the other hub lost stays open, and the operator is told once a day', async () => {
+    await held()
+    await held(20)
+    for (const hub of [payers, payees]) pass(hub, 3 * HOUR_MS)
+    payees.alerts.length = 0
+    vi.spyOn(SignedPeerCalls.prototype, 'settle').mockResolvedValue({ refused: 'expired' })
+    for (let time = 0; time < 3; time++) {
+      await askDue()
+      payees.clock.advance(20_000)
+    }
+    expect(payees.alerts.filter(({ event }) => event.includes('how a hold ended'))).toEqual([
+      {
+        event: 'a peer does not say how a hold ended that is over',
+        facts: { peer: payers.url, why: 'expired' },
+      },
+    ])
+    expect((await owed()).open).toBe(50)
+    vi.restoreAllMocks()
+    payers.clock.advance(60_000)
+    await askDue()
+    expect((await owed()).open).toBe(0)
+  })
+
   test('that was taken is given back across the two hubs, up to what was taken', async () => {
     list(payers, payees, LIMIT)
     const paid = await held()

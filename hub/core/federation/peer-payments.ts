@@ -28,6 +28,7 @@ import {
   transactionIn,
 } from '../ledger/terms.ts'
 import { checkTimes } from '../ledger/valid-times.ts'
+import { DAY_MS, HOUR_MS } from '../limits.ts'
 import type { Buckets } from '../ports/rates.ts'
 import { Refusal } from '../refusal.ts'
 import type { PeerCalls, PeerPaymentAnswer } from './calls.ts'
@@ -63,6 +64,8 @@ export class PeerPayments {
   readonly #parts: PeerPaymentParts
   /** Anybody may ask for a payment: what that costs a peer leaves room for the rest that it is asked. */
   readonly #rates: Buckets
+  /** When the operator last heard that a peer does not say how a hold ended, monotonic. */
+  readonly #told = new Map<string, number>()
   /** Questions under way, each about one payment. */
   readonly #asking = new Map<string, Promise<PeerPayment>>()
 
@@ -258,6 +261,7 @@ export class PeerPayments {
     if (!('refused' in answer)) return answer
     // what it holds ends by its signature alone
     if (row.state === 'held') {
+      this.#tellOfLost(row, peer, answer.refused)
       await this.#remind(row, peer)
       throw new PaymentPending(row.transaction, 'it refused to say how the hold ended')
     }
@@ -277,6 +281,17 @@ export class PeerPayments {
       if (error instanceof Refusal) throw new PaymentPending(transaction, AGAIN)
       throw error
     }
+  }
+
+  /** For an hour it was shown its own receipt, and refuses still: nobody but the operators of both can end that. */
+  #tellOfLost({ authorization }: PeerPayment, { aid, url }: Peer, why: string): void {
+    const { now, timers, alert } = this.#context
+    const { holdUntil = 0 } = Authorization.decode(authorization).body
+    const nowMs = timers.monotonic()
+    if (now() < holdUntil + HOUR_MS || nowMs - (this.#told.get(aid) ?? Number.NEGATIVE_INFINITY) < DAY_MS)
+      return
+    this.#told.set(aid, nowMs)
+    alert('a peer does not say how a hold ended that is over', { peer: url, why })
   }
 
   async #called(
