@@ -61,6 +61,18 @@ export class TestTimers implements Timers {
     this.#elapsedMs = endMs
   }
 
+  /** Lets so long pass as over a sleep of the machine: each timer that came meanwhile comes once, at its end. */
+  async skip(ms: number): Promise<void> {
+    await settle()
+    this.leap(ms)
+    await this.pass(0)
+  }
+
+  /** Lets so long pass, and no timer come before the next {@link pass}. */
+  leap(ms: number): void {
+    this.#elapsedMs += ms
+  }
+
   #add(ms: number, everyMs: number | undefined, work: () => void): Timer {
     const timer: Standing = { atMs: this.#elapsedMs + Math.max(ms, 0), everyMs, work, unref: () => timer }
     this.#set.push(timer)

@@ -1,0 +1,40 @@
+/** Every pair of something that waits between hubs and something that happens: a test of its own, with one check. */
+import { describe, expect, test } from 'vitest'
+import { HOUR_MS } from '../../../hub/core/limits.ts'
+import { faults, stuck, unanswered } from './check.ts'
+import { type Column, columns, IMPOSSIBLE } from './columns.ts'
+import type { Row } from './rows.ts'
+import { PeersWorld } from './world.ts'
+
+const TURNS_TO_CALM = 2
+/** Longer than holds last, with the hours that a clock is doubted. */
+const HOURS_AFTER = 6
+const TURNS_AFTER = 3
+
+export function testCells(rows: readonly Row[], chosen: readonly Column[] = columns): void {
+  for (const row of rows) {
+    const { cannot = {} } = row
+    const strange = Object.keys(cannot).find(name => columns.every(column => column.name !== name))
+    if (strange !== undefined) throw new Error(`no column is called: ${strange}`)
+    const cells = chosen.map(column => {
+      const why = cannot[column.name]
+      return { column, why, is: why === undefined ? column.name : `${column.name}: can't happen, ${why}` }
+    })
+    describe(`while ${row.name} waits`, () => {
+      test.each(cells)('$is', async ({ column, why }) => {
+        await using world = await PeersWorld.open()
+        await column.before?.(world)
+        const waiting = await row.begin(world)
+        const outcome = await column.happen(waiting)
+        expect(outcome).toBe(why === undefined ? undefined : IMPOSSIBLE)
+        for (let turn = 0; turn < TURNS_TO_CALM; turn++) await world.turn()
+        expect((await faults(world)).join('\n')).toBe('')
+        await world.pass(HOURS_AFTER * HOUR_MS)
+        for (let turn = 0; turn < TURNS_AFTER; turn++) await world.turn()
+        expect(unanswered(world).join('\n')).toBe('')
+        await world.pass(world.lateMs)
+        expect([...(await faults(world)), ...(await stuck(world))].join('\n')).toBe('')
+      })
+    })
+  }
+}
