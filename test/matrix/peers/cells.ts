@@ -29,6 +29,7 @@ export function testCells(rows: readonly Row[], chosen: readonly Column[] = colu
         expect(outcome).toBe(why === undefined ? undefined : IMPOSSIBLE)
         for (let turn = 0; turn < TURNS_TO_CALM; turn++) await world.turn()
         expect((await faults(world)).join('\n')).toBe('')
+        expect(world.harmed.join('\n')).toBe('')
         await world.pass(HOURS_AFTER * HOUR_MS)
         for (let turn = 0; turn < TURNS_AFTER; turn++) await world.turn()
         expect(unanswered(world).join('\n')).toBe('')

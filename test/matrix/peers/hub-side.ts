@@ -68,6 +68,10 @@ export class HubSide implements Side {
     return this.running.hub
   }
 
+  now(): number {
+    return this.#timers.now()
+  }
+
   get kel(): VerifiedKel {
     return this.hub.context.identity.kel
   }

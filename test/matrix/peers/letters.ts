@@ -58,7 +58,7 @@ export class Letter {
     const { status, json } = await sendEnvelope(this.#from.target, this.envelope, session, {
       [headers.home]: this.#to.aid,
     })
-    if (status === 200) this.told = { rid: String(json['rid']), atMs: this.#from.target.clock.now() }
+    if (status === 200) this.told = { rid: String(json['rid']), atMs: this.#from.now() }
     else this.why = String(json['reason'])
   }
 

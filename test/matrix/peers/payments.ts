@@ -42,7 +42,7 @@ export class Across {
     this.payer = payer
     this.payee = payee
     this.amount = amount
-    this.startedMs = payees.target.clock.now()
+    this.startedMs = payees.now()
     this.paid = payment(payer, payee, amount, more)
   }
 
@@ -78,7 +78,7 @@ export class Across {
   }
 
   #note(reply: Reply): void {
-    const atMs = this.payees.target.clock.now()
+    const atMs = this.payees.now()
     const { status, json } = reply
     if (status !== 200) this.why = String(json['reason'])
     else if (json['success'] === true) this.told.push({ body: receiptOf(reply).body, atMs })

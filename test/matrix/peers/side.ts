@@ -14,6 +14,8 @@ export type Side = {
   /** As agents see it, whose clocks are right. */
   readonly target: Target
   readonly kel: VerifiedKel
+  /** The time as it is. */
+  now(): number
   readonly store: Pick<Store, 'transfer' | 'peerPayment' | 'peerCredit' | 'booksAgree'>
   readonly restores: readonly Restore[]
   /** Whether its operator was told something in these words. */

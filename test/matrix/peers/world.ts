@@ -10,6 +10,7 @@ import { HubSide } from './hub-side.ts'
 import { insist } from './insist.ts'
 import type { Correspondents, Letter } from './letters.ts'
 import { PeerLine } from './line.ts'
+import { faultsOfNeighbours } from './neighbours.ts'
 import type { Across } from './payments.ts'
 import type { Reading } from './reading.ts'
 
@@ -31,7 +32,7 @@ export type Agents = Correspondents
 export type Name = 'east' | 'west'
 const names: readonly Name[] = ['east', 'west']
 
-type Kept = { folder: string; atMs: number; agents: Agents }
+type Kept = { folder: string; atMs: number; agents: Agents; neighbours: Record<Name, Correspondents> }
 /** Lines live as long as the process: what hubs list stays true in each world. */
 const lines = { 'east west': new PeerLine(), 'west east': new PeerLine() }
 
@@ -49,6 +50,9 @@ export class PeersWorld implements AsyncDisposable {
   /** What agents had when the world began. */
   readonly had = new Map<TestAgent, number>()
   agents!: Agents
+  readonly #neighbours = new Map<HubSide, Correspondents>()
+  /** What a fault between hubs did to agents who need one hub alone. */
+  readonly harmed: string[] = []
   readonly #saved = new Map<HubSide, () => Promise<void>>()
   /** By how much a clock was wrong: so much later everything is done. */
   lateMs = 0
@@ -62,7 +66,7 @@ export class PeersWorld implements AsyncDisposable {
   /** A world that goes on from the first one of this process. */
   static async open(): Promise<PeersWorld> {
     begun ??= begin()
-    const { folder, atMs, agents } = await begun
+    const { folder, atMs, agents, neighbours } = await begun
     const world = new PeersWorld(atMs)
     for (const name of names) {
       const target = join(world.folder, name)
@@ -76,8 +80,11 @@ export class PeersWorld implements AsyncDisposable {
       bob: again(agents.bob, world.west.target),
       capability: agents.capability,
     }
-    world.had.set(world.agents.alice, GRANTED)
-    world.had.set(world.agents.bob, 0)
+    for (const name of names) world.#neighbours.set(world[name], againAll(neighbours[name], world[name]))
+    for (const { alice, bob } of [world.agents, ...world.#neighbours.values()]) {
+      world.had.set(alice, GRANTED)
+      world.had.set(bob, 0)
+    }
     return world
   }
 
@@ -194,10 +201,19 @@ export class PeersWorld implements AsyncDisposable {
 
   /** Clients ask once for what they have no answer to; hubs do what is due. */
   async turn(): Promise<void> {
-    await this.through([...this.letters, ...this.payments].map(one => insist(() => one.ask())))
+    const asked = [...this.letters, ...this.payments].map(one => insist(() => one.ask()))
+    if (Object.values(lines).some(({ fault }) => fault !== undefined)) await this.#askNeighbours()
+    await this.through(asked)
     await this.timers.skip(20_000)
     await this.through([])
     await this.#written()
+  }
+
+  /** While somebody waits for a peer, others at the same hub do not. */
+  async #askNeighbours(): Promise<void> {
+    for (const [hub, both] of this.#neighbours)
+      if (hub.isUp && hub.kills === 0)
+        this.harmed.push(...(await insist(() => faultsOfNeighbours(both, this.had))))
   }
 
   /** What hubs began by themselves is on the disk. */
@@ -239,14 +255,32 @@ async function begin(): Promise<Kept> {
   const { east, west, timers } = world
   const alice = await registered(east)
   const bob = await registered(west)
-  const id = Buffer.from(random(16)).toString('hex')
-  await east.running.order({ command: 'grant', aid: alice.aid, amount: GRANTED, reason: 'a test', id })
+  await grant(east, alice)
   for (const hub of world.hubs) await world.list(hub)
-  const agents = { alice, bob, capability: bob.capability({ usesPerDay: 100, expMs: bob.endOfDay(20) }) }
+  const agents = correspondents(alice, bob)
+  const neighbours = { east: await near(east), west: await near(west) }
   for (const hub of world.hubs) await world.stopHub(hub)
   for (const name of names) if (!existsSync(join(world.folder, name, RESERVE))) throw new Error('no reserve')
   process.once('exit', () => rmSync(world.folder, { recursive: true, force: true }))
-  return { folder: world.folder, atMs: timers.now(), agents }
+  return { folder: world.folder, atMs: timers.now(), agents, neighbours }
+}
+
+async function grant(hub: HubSide, { aid }: TestAgent): Promise<void> {
+  const id = Buffer.from(random(16)).toString('hex')
+  await hub.running.order({ command: 'grant', aid, amount: GRANTED, reason: 'a test', id })
+}
+
+const correspondents = (alice: TestAgent, bob: TestAgent): Correspondents => ({
+  alice,
+  bob,
+  capability: bob.capability({ usesPerDay: 100, expMs: bob.endOfDay(20) }),
+})
+
+/** Two agents of one hub. */
+async function near(hub: HubSide): Promise<Correspondents> {
+  const [one, other] = [await registered(hub), await registered(hub)]
+  await grant(hub, one)
+  return correspondents(one, other)
 }
 
 async function registered(hub: HubSide): Promise<TestAgent> {
@@ -256,6 +290,12 @@ async function registered(hub: HubSide): Promise<TestAgent> {
   if (status !== 200) throw new Error(`not registered: ${JSON.stringify(json)}`)
   return agent
 }
+
+const againAll = ({ alice, bob, capability }: Correspondents, hub: HubSide): Correspondents => ({
+  alice: again(alice, hub.target),
+  bob: again(bob, hub.target),
+  capability,
+})
 
 /** The same agent in another world. */
 function again(agent: TestAgent, target: Target): TestAgent {
