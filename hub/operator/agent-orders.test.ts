@@ -306,3 +306,16 @@ test('each order that changes something leaves a line in the log, and none that 
     { event: 'order', facts: { command: 'admission', mode: 'open' } },
   ])
 })
+
+test('so does each about a peer: that it is listed, what it may owe, and that it is taken off', async () => {
+  const { aid, kel } = new TestAgent(hub)
+  const seen = hub.alerts.length
+  await order({ command: 'peers' })
+  const orders = [
+    { command: 'peers', add: { url: 'https://peer.example', kel } },
+    { command: 'peers', limit: { aid, credits: 7 } },
+    { command: 'peers', remove: aid },
+  ] as const
+  for (const one of orders) await order(one)
+  expect(hub.alerts.slice(seen)).toEqual(orders.map(facts => ({ event: 'order', facts })))
+})

@@ -99,7 +99,7 @@ function isChange(order: Order): boolean {
     case 'clock':
       return order.accept === true
     case 'peers':
-      return (order.add ?? order.remove ?? order.paid ?? order.reopen) !== undefined
+      return (order.add ?? order.limit ?? order.remove ?? order.paid ?? order.reopen) !== undefined
     case 'witness':
       return (order.add ?? order.remove) !== undefined
     default:
