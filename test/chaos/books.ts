@@ -2,7 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { faultsOfBooks, faultsOfSum } from './checker.ts'
 import type { Account, Restore, Task, View } from './history.ts'
-import { Asked, type ChaosWorld, GRANTED, type HubName, hubNames, type NodeName, nodeNames } from './world.ts'
+import { Asked } from './processes.ts'
+import { type ChaosWorld, GRANTED, type HubName, hubNames, type NodeName, nodeNames } from './world.ts'
 
 export type Redeemed = { node: NodeName; network: string; amount: number }
 type Ground = {
@@ -33,7 +34,11 @@ const LOOK_MS = 500
 const isNode = ({ who }: Restore): boolean => (nodeNames as readonly string[]).includes(who)
 
 /** What a side shows of a task; undefined where it does not have it. */
-export async function viewOf(world: ChaosWorld, who: string, id: string): Promise<View | undefined> {
+export async function viewOf(
+  world: Pick<ChaosWorld, 'ask'>,
+  who: string,
+  id: string,
+): Promise<View | undefined> {
   try {
     const body = { interaction_id: id, max_chars: 1_000_000 }
     return (await world.ask(who, 'POST', '/thread', body)) as unknown as View

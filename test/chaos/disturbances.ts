@@ -3,7 +3,8 @@ import { rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Dice } from './dice.ts'
 import type { Restore } from './history.ts'
-import { Asked, type ChaosWorld, hubNames, type NodeName, nodeNames } from './world.ts'
+import { Asked } from './processes.ts'
+import { type ChaosWorld, hubNames, type NodeName, nodeNames } from './world.ts'
 
 export type Ground = { world: ChaosWorld; dice: Dice; n: number; restores: Restore[]; faults: string[] }
 export type Disturbance = { name: string; weight: number; run(ground: Ground): Promise<string> }

@@ -10,7 +10,7 @@ const FILE_BYTES = 200_000
 const REFUND = 4
 const answerTo = ({ task }: Script) => `answer to task ${task.n}`
 
-async function talk(script: Script): Promise<void> {
+export async function talk(script: Script): Promise<void> {
   const { from, to, n } = script.task
   await script.delegate({ task: script.text })
   await script.arrived()
@@ -28,7 +28,7 @@ async function answeredByAgent(script: Script): Promise<void> {
   await script.finish()
 }
 
-async function call(script: Script): Promise<void> {
+export async function call(script: Script): Promise<void> {
   const content = Buffer.from(`content ${script.task.n}`).toString('base64')
   await script.delegate({ capability: 'cas.put', args: { content } })
   await script.receipts()
@@ -101,7 +101,7 @@ async function declined(script: Script): Promise<void> {
   await script.settled('declined', 0, 'returned')
 }
 
-async function withFile(script: Script): Promise<void> {
+export async function withFile(script: Script): Promise<void> {
   const path = join(script.world.folder, `file-${script.task.n}.bin`)
   writeFileSync(path, Buffer.alloc(FILE_BYTES, script.task.n % 251))
   await script.delegate({ task: script.text, attach: [path] })

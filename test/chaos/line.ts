@@ -8,6 +8,7 @@ export class Line {
   readonly #server: Server
   #sockets = new Set<Socket>()
   #state: 'whole' | 'cut' | 'deaf' = 'whole'
+  #lateMs = 0
 
   constructor(port: number) {
     this.#port = port
@@ -33,7 +34,8 @@ export class Line {
     far.on('data', bytes => {
       // the hub did what it was asked, and nobody hears of it
       if (this.#state === 'deaf') near.destroy()
-      else near.write(bytes)
+      else if (this.#lateMs === 0) near.write(bytes)
+      else setTimeout(() => near.write(bytes), this.#lateMs)
     })
     for (const socket of [near, far]) {
       this.#sockets.add(socket)
@@ -52,8 +54,14 @@ export class Line {
     this.#state = 'deaf'
   }
 
+  /** What comes back is so late. */
+  slow(ms: number): void {
+    this.#lateMs = ms
+  }
+
   mend(): void {
     this.#state = 'whole'
+    this.#lateMs = 0
   }
 
   close(): void {

@@ -7,8 +7,9 @@ import { type Dice, dice } from './dice.ts'
 import { draw } from './disturbances.ts'
 import type { Restore, Scene, Standing, Task, View } from './history.ts'
 import { kinds } from './kinds.ts'
+import { Asked } from './processes.ts'
 import { NotPaid, PATIENCE_MS, Script } from './script.ts'
-import { Asked, ChaosWorld, nodeNames } from './world.ts'
+import { ChaosWorld, nodeNames } from './world.ts'
 
 const WORK_LEAST = 2
 const WORK_MOST = 4

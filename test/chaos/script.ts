@@ -1,7 +1,7 @@
 /** One piece of work and the hands of its people: each call is repeated until it is answered, each step waits for the one before. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Name, Outcome, Payment, Task, Turn, View } from './history.ts'
-import { Asked, type ChaosWorld, type NodeName, type Reply } from './world.ts'
+import { Asked, type Reply } from './processes.ts'
 
 const LOOK_MS = 250
 /** What a piece of work may take with everything that happens meanwhile. */
@@ -13,12 +13,19 @@ export class DidNotHappen extends Error {}
 /** The node said why it does not pay what was asked for; its people read it and delegate anew. */
 export class NotPaid extends Error {}
 
+/** Where people work. */
+export type Ground = {
+  readonly folder: string
+  ask(who: Name, method: string, path: string, body?: unknown, patienceMs?: number): Promise<Reply>
+  aid(who: Name): string
+}
+
 export class Script {
-  readonly world: ChaosWorld
+  readonly world: Ground
   readonly task: Task
   readonly #end = Date.now() + PATIENCE_MS
 
-  constructor(world: ChaosWorld, n: number, kind: string, from: NodeName, to: NodeName) {
+  constructor(world: Ground, n: number, kind: string, from: Name, to: Name) {
     this.world = world
     this.task = {
       n,
@@ -73,7 +80,7 @@ export class Script {
   async delegate(what: object): Promise<string> {
     this.task.waitedFor = 'the delegation'
     const { from, to } = this.task
-    const order = { to: this.world.aid(to as NodeName), idempotency_key: this.#key('order'), ...what }
+    const order = { to: this.world.aid(to), idempotency_key: this.#key('order'), ...what }
     const atMs = Date.now()
     const id = (await this.ask(from, '/delegate', order))['interaction_id'] as string
     this.task.id = id
