@@ -1,0 +1,212 @@
+/** Rounds of work between three hubs and of disturbances, each compared with what was told of it. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { viewOf } from '../chaos/books.ts'
+import { faultsOf } from '../chaos/checker.ts'
+import { type Dice, dice } from '../chaos/dice.ts'
+import type { Restore, Standing, Task, View } from '../chaos/history.ts'
+import { Asked } from '../chaos/processes.ts'
+import { Script } from '../chaos/script.ts'
+import { faults, type Scene } from '../matrix/peers/check.ts'
+import { Letter } from '../matrix/peers/letters.ts'
+import { Across } from '../matrix/peers/payments.ts'
+import { wasPutBack } from '../matrix/peers/side.ts'
+import { draw } from './disturbances.ts'
+import { deeds, tasks } from './kinds.ts'
+import { hubNames, nodeNames, PeersChaos } from './world.ts'
+
+const LOOK_MS = 300
+const ROUND_MS = 15_000
+const PATIENCE_MS = 180_000
+const DEEDS_MOST = 6
+const BESIDE_MAX = 24
+/** Two hubs are not read in the same moment. */
+const READS_MAX = 4
+/** A hub asks by itself four minutes after a payment or a hold is over, and then again. */
+const ENDS_MS = 8 * 60_000
+
+type Counts = Map<string, number>
+const count = (counts: Counts, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1)
+const shown = (counts: Counts) => [...counts].map(([name, times]) => `${name} ${times}`).join(', ')
+
+export class PeerRounds {
+  readonly world = new PeersChaos()
+  readonly seed: number
+  readonly faults: string[] = []
+  readonly #restores: Restore[] = []
+  readonly #running = new Set<Promise<void>>()
+  readonly #work: Counts = new Map()
+  readonly #happened: Counts = new Map()
+  readonly #payments: Across[] = []
+  #letters: Letter[] = []
+  #lines: string[] = []
+  #n = 0
+
+  constructor(seed: number) {
+    this.seed = seed
+  }
+
+  open(): Promise<void> {
+    return this.world.open()
+  }
+
+  #fault(n: number, fault: string): void {
+    const line = `seed ${this.seed} round ${n} [${this.#lines.slice(-6).join('; ')}]: ${fault}`
+    this.faults.push(line)
+    console.log(`FAULT ${new Date().toISOString()} ${line}`)
+  }
+
+  async round(n: number): Promise<void> {
+    const luck = dice(this.seed * 1_000_003 + n)
+    for (let some = luck.between(2, DEEDS_MOST); some > 0 && this.#running.size < BESIDE_MAX; some--)
+      this.#begin(n, luck)
+    if (this.#running.size < BESIDE_MAX) this.#beginTask(n, luck)
+    await this.#disturb(n, luck)
+    const end = Date.now() + ROUND_MS
+    while (this.#running.size > 0 && Date.now() < end) await pause(LOOK_MS)
+    for (const ended of this.world.ended.splice(0)) this.#fault(n, ended)
+    if (this.#running.size === 0) await this.#compare(n)
+  }
+
+  #track(work: Promise<void>): void {
+    this.#running.add(work)
+    void work.finally(() => this.#running.delete(work))
+  }
+
+  #begin(n: number, luck: Dice): void {
+    const deed = luck.pick(deeds.flatMap(one => Array.from({ length: one.weight }, () => one)))
+    const from = luck.pick(hubNames)
+    const to = luck.pick(hubNames.filter(one => one !== from))
+    count(this.#work, deed.kind)
+    const one = deed.make({ world: this.world, n: ++this.#n, from, to })
+    one.name = `${one.name} (${deed.kind}, ${from} to ${to})`
+    if (one instanceof Letter) this.#letters.push(one)
+    else this.#payments.push(one)
+    this.#track(pause(luck.between(0, 2000)).then(() => this.#see(n, one, deed.kind.includes('left alone'))))
+  }
+
+  /** Asks until it is answered, or once where nobody asks again. */
+  async #see(n: number, one: Letter | Across, isLeft: boolean): Promise<void> {
+    const startedMs = Date.now()
+    const isDone = () => (one instanceof Letter ? one.told !== undefined : one.isOver)
+    for (let times = 0; !isDone(); times++) {
+      if (isLeft && times > 0 && one instanceof Across) one.isForgotten = true
+      // a hub that dies gives no answer
+      else await one.ask().catch(() => undefined)
+      const wasTouched = this.world.hubs.some(hub => wasPutBack(hub, startedMs))
+      if (Date.now() - startedMs > PATIENCE_MS) {
+        if (one instanceof Across) one.isForgotten = true
+        if (!wasTouched) this.#fault(n, `${one.name} has no answer (${one.why})`)
+        return
+      }
+      if (!isDone()) await pause(LOOK_MS)
+    }
+    if (one instanceof Across && one.refused !== undefined) count(this.#work, `refused: ${one.refused.code}`)
+  }
+
+  #beginTask(n: number, luck: Dice): void {
+    const kind = luck.pick(tasks)
+    const from = luck.pick(nodeNames)
+    const to = luck.pick(nodeNames.filter(one => one.split('-')[0] !== from.split('-')[0]))
+    count(this.#work, kind.name)
+    const script = new Script(this.world, ++this.#n, kind.name, from, to)
+    this.#track(this.#carryOut(n, script, kind.run))
+  }
+
+  async #carryOut(n: number, script: Script, run: (script: Script) => Promise<void>): Promise<void> {
+    const { task } = script
+    try {
+      await run(script)
+      task.isFinished = true
+    } catch (error) {
+      const refused = error instanceof Asked ? JSON.stringify(error.reply) : String(error)
+      task.waitedFor = `${task.waitedFor} ${refused}`
+    }
+    if (task.id === '')
+      return this.#fault(n, `task ${task.n} (${task.kind}) was not taken: ${task.waitedFor}`)
+    for (const fault of await this.#faultsOfTask(task)) this.#fault(n, fault)
+  }
+
+  async #faultsOfTask(task: Task): Promise<string[]> {
+    const sides = [task.from, task.to]
+    const views = new Map<string, Map<string, View | undefined>>()
+    const standing = new Map<string, Standing>()
+    for (const who of sides) {
+      views.set(who, new Map([[task.id, await viewOf(this.world, who, task.id)]]))
+      standing.set(who, (await this.world.ask(who, 'GET', '/status')) as unknown as Standing)
+    }
+    return faultsOf({
+      tasks: [task],
+      views,
+      restores: this.#restores,
+      standing,
+      hubs: new Map(),
+      nowMs: Date.now(),
+    })
+  }
+
+  async #disturb(n: number, luck: Dice): Promise<void> {
+    const { world } = this
+    const restores = this.#restores
+    await Promise.all(
+      draw(luck).map(async ({ name, run }, at) => {
+        count(this.#happened, name)
+        const own = { world, n, restores, dice: dice(this.seed * 7919 + n * 31 + at) }
+        const who = await run(own).catch((error: unknown) => {
+          this.#fault(n, `${name} could not be done: ${String(error)}`)
+          return '?'
+        })
+        this.#lines.push(`${n} ${name} ${who}`)
+      }),
+    )
+  }
+
+  get #scene(): Scene {
+    const { hubs, had } = this.world
+    return { hubs, had, letters: this.#letters, payments: this.#payments, readings: [] }
+  }
+
+  /** At rest: mail is there once, and the books of all hubs are what payments explain. */
+  async #compare(n: number): Promise<void> {
+    let found: string[] = []
+    for (let reads = 1; reads <= READS_MAX; reads++) {
+      found = await faults(this.#scene).catch((error: unknown) => [String(error)])
+      if (found.length === 0) break
+      await pause(1000)
+    }
+    for (const fault of found) this.#fault(n, fault)
+    await this.#takeMail()
+  }
+
+  /** What was compared is collected, so that mailboxes do not fill up. */
+  async #takeMail(): Promise<void> {
+    this.#letters = []
+    for (const name of hubNames) {
+      const agent = this.world.agent(name)
+      for (;;) {
+        const polled = await agent.poll({ limit: 100 }).catch(() => undefined)
+        if (polled === undefined || polled.messages.length === 0) break
+        await agent.call('relayAck', { items: polled.messages.map(({ id }) => ({ id })) })
+      }
+    }
+  }
+
+  /** Waits for all that still goes on, and for what hubs ask by themselves. */
+  async end(): Promise<void> {
+    await Promise.all(this.#running)
+    const end = Date.now() + ENDS_MS
+    const isOpen = async () => {
+      const rows = await Promise.all(this.#payments.map(one => one.payees.store.peerPayment(one.transaction)))
+      return rows.some((row, at) => {
+        const { payers, startedMs } = this.#payments[at] as Across
+        return row !== undefined && row.state !== 'ended' && !wasPutBack(payers, startedMs)
+      })
+    }
+    while ((await isOpen()) && Date.now() < end) await pause(2000)
+    await this.#compare(0)
+    if (await isOpen()) this.#fault(0, 'payments are open for ever')
+  }
+
+  summary(n: number): string {
+    return `${n} rounds: ${this.#n} pieces of work, ${this.#running.size} under way, ${this.faults.length} faults; ${shown(this.#work)}; ${shown(this.#happened)}`
+  }
+}
