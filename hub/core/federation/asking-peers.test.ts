@@ -7,6 +7,7 @@ import type { PeerPayment } from '../../store/peer-payment-port.ts'
 import { openCore, type TestCore } from '../../testing/core.ts'
 import { random, TestAgent } from '../../testing/hub.ts'
 import { PaymentPending } from '../ledger/refused.ts'
+import { DAY_MS } from '../limits.ts'
 import { keepAsking } from './asking-peers.ts'
 import type { PeerPayments } from './peer-payments.ts'
 
@@ -83,6 +84,35 @@ test('a payment is asked about once its time has come, and again after longer an
   // a quarter of the time waited, ten minutes at most
   expect(asked.length - soon).toBeLessThan(20)
   expect(asked.length - soon).toBeGreaterThan(5)
+})
+
+test('what a clock that ran ahead put off is asked about once it is set right, and after a start', async () => {
+  fails = new PaymentPending(random(36), 'away')
+  let aheadMs = 30 * DAY_MS
+  const payments = { askAgain: async ({ amount }: PeerPayment) => void asked.push(amount) }
+  const begin = () =>
+    keepAsking(
+      { ...core.context, timers, now: () => timers.now() + aheadMs },
+      payments as unknown as PeerPayments,
+    )
+  await stop()
+  stop = begin()
+  await open(1, 2 * NOT_AFTER_MS)
+  await pass(10)
+  expect(asked).toEqual([1])
+  aheadMs = 0
+  await pass(2 * (NOT_AFTER_MS / 1000))
+  expect(asked).toEqual([1])
+  await pass(3 * (NOT_AFTER_MS / 1000))
+  expect(asked.length).toBeGreaterThan(1)
+  await stop()
+  asked = []
+  const [row] = await core.context.store.duePeerPayments(Number.MAX_SAFE_INTEGER, 1)
+  if (row === undefined) throw new Error('nothing is open')
+  await core.context.store.askPeerPaymentAt({ transaction: row.transaction, askAtMs: 30 * DAY_MS })
+  stop = begin()
+  await pass(10)
+  expect(asked).toEqual([1])
 })
 
 test('a failure of this hub is told, and the others are asked about all the same', async () => {

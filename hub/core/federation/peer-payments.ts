@@ -38,7 +38,7 @@ import type { Peer } from './peers.ts'
 
 const { paid, held, captured, returned } = settlementKinds
 /** By then the peer can answer nothing but what it did, or that the time is over. */
-const AFTER_END_MS = 4 * 60_000
+export const AFTER_END_MS = 4 * 60_000
 /** An order that got no answer is given again. */
 const ORDER_AGAIN_MS = 10_000
 /** Payments of one peer that may be open. */
