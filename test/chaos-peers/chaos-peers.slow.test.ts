@@ -8,7 +8,7 @@ import { seed, sliced } from '../../protocol/testing/slow.ts'
 import { PeerRounds } from './rounds.ts'
 
 const MINUTES = Number(process.env['CHAOS_MINUTES'] ?? sliced(30, 1))
-const ROUNDS = Number(process.env['CHAOS_ROUNDS'] ?? Number.POSITIVE_INFINITY)
+const ROUNDS = Number(process.env['CHAOS_ROUNDS'] ?? sliced(Number.POSITIVE_INFINITY, 3))
 const SAID_EVERY = 10
 const END_MS = 30 * 60_000
 

@@ -1,5 +1,6 @@
 /** Rounds of work between three hubs and of disturbances, each compared with what was told of it. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { sliced } from '../../protocol/testing/slow.ts'
 import { viewOf } from '../chaos/books.ts'
 import { faultsOf } from '../chaos/checker.ts'
 import { type Dice, dice } from '../chaos/dice.ts'
@@ -22,7 +23,7 @@ const BESIDE_MAX = 24
 /** Two hubs are not read in the same moment. */
 const READS_MAX = 4
 /** A hub asks by itself four minutes after a payment or a hold is over, and then again. */
-const ENDS_MS = 8 * 60_000
+const ENDS_MS = sliced(8 * 60_000, 0)
 
 type Counts = Map<string, number>
 const count = (counts: Counts, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1)
@@ -203,7 +204,7 @@ export class PeerRounds {
     }
     while ((await isOpen()) && Date.now() < end) await pause(2000)
     await this.#compare(0)
-    if (await isOpen()) this.#fault(0, 'payments are open for ever')
+    if (ENDS_MS > 0 && (await isOpen())) this.#fault(0, 'payments are open for ever')
   }
 
   summary(n: number): string {

@@ -76,7 +76,6 @@ const lines: Column[] = [
 
 async function skewed({ world }: Waiting, hub: HubSide, ms: number): Promise<void> {
   hub.skewMs = ms
-  world.lateMs = Math.max(0, ms)
   await world.turn()
   hub.skewMs = 0
   await world.turn()

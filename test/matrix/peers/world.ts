@@ -54,8 +54,6 @@ export class PeersWorld implements AsyncDisposable {
   /** What a fault between hubs did to agents who need one hub alone. */
   readonly harmed: string[] = []
   readonly #saved = new Map<HubSide, () => Promise<void>>()
-  /** By how much a clock was wrong: so much later everything is done. */
-  lateMs = 0
 
   private constructor(startMs: number) {
     this.timers = new TestTimers(startMs)
