@@ -78,7 +78,7 @@ const disturbances: readonly Disturbance[] = [
   { name: 'line cut', weight: 4, run: ground => onLine(ground, 6000, line => line.cut()) },
   { name: 'answers lost', weight: 4, run: ground => onLine(ground, 4000, line => line.deafen()) },
   { name: 'slow line', weight: 3, run: ground => onLine(ground, 8000, line => line.slow(2500)) },
-  { name: 'hub restored', weight: 1, run: putBack },
+  { name: 'hub restored', weight: 2, run: putBack },
   { name: 'key of a hub rotated', weight: 1, run: rotate },
   { name: 'peer unlisted', weight: 1, run: unlist },
 ]

@@ -45,7 +45,7 @@ const cases: [is: string, row: string, change: (waiting: Waiting) => unknown, sa
       await money.find(({ name }) => name === 'a hold')?.begin(world)
       await world.turn()
       await restore()
-      world.reachable(world.east)
+      await world.reachable(world.east)
       world.east.restores.length = 0
       expect(world.payments).toHaveLength(after + 1)
     },

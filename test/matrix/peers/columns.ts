@@ -69,7 +69,7 @@ const lines: Column[] = [
     async happen({ world, here, there }) {
       world.line(here).target = here.url
       await world.turn()
-      world.reachable(there)
+      await world.reachable(there)
     },
   },
 ]
@@ -109,7 +109,7 @@ async function putBack({ world }: Waiting, hub: HubSide, meanwhile: boolean): Pr
   const restore = await hub.backUp(world.folder)
   if (meanwhile) await world.turn()
   await restore()
-  world.reachable(hub)
+  await world.reachable(hub)
 }
 
 const either = (of: 'here' | 'there', who: string): Column[] => [
@@ -173,7 +173,7 @@ const both: Column[] = [
       const restores = [await here.backUp(world.folder), await there.backUp(world.folder)]
       await world.turn()
       for (const restore of restores) await restore()
-      for (const hub of [here, there]) world.reachable(hub)
+      for (const hub of [here, there]) await world.reachable(hub)
     },
   },
 ]

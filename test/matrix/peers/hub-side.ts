@@ -24,8 +24,6 @@ const limits: Limits = {
   // time is skipped while answers are on their way
   bodyGraceMs: 30 * DAY_MS,
 }
-/** After a start every signing time must lie above start + 2 s. */
-const PAST_START_FLOOR_MS = 3000
 /** One thread checks the signatures of all hubs of this process: they come and go too often for one each. */
 const verifier = new Verifier(1000)
 /** No answer depends on these alone. */
@@ -130,7 +128,6 @@ export class HubSide implements Side {
       onBroken: () => undefined,
     })
     this.hub.context.verifier.verify = (...check) => verifier.verify(...check)
-    await this.#timers.skip(PAST_START_FLOOR_MS)
   }
 
   async stop(): Promise<void> {
@@ -147,11 +144,6 @@ export class HubSide implements Side {
       if (turn % TURNS_OF_STOP === 0) await this.#timers.skip(STOP_STEP_MS)
     }
     await closed
-  }
-
-  async restart(): Promise<void> {
-    await this.stop()
-    await this.start()
   }
 
   /** Dies at its next commit: from then on nothing is kept and nothing leaves it, until it is started again. */

@@ -22,6 +22,8 @@ const HOUR_MS = 3_600_000
 const STEP_MS = HOUR_MS / 2
 /** No call to a peer lasts longer. */
 const CALL_MS = 11_000
+/** After a start every signing time must lie above start + 2 s. */
+const PAST_START_FLOOR_MS = 3000
 const WAITS_MAX = 12
 const QUIET_MS_MAX = 20_000
 /** Other threads have their turn as well. */
@@ -96,7 +98,8 @@ export class PeersWorld implements AsyncDisposable {
 
   async #start(): Promise<void> {
     for (const line of Object.values(lines)) line.renew()
-    await Promise.all(this.hubs.map(hub => this.startHub(hub)))
+    await Promise.all(this.hubs.map(hub => hub.start()))
+    await this.reachable(...this.hubs)
   }
 
   get hubs(): [HubSide, HubSide] {
@@ -114,7 +117,7 @@ export class PeersWorld implements AsyncDisposable {
 
   async startHub(hub: HubSide): Promise<void> {
     await hub.start()
-    this.reachable(hub)
+    await this.reachable(hub)
   }
 
   async stopHub(hub: HubSide): Promise<void> {
@@ -122,9 +125,10 @@ export class PeersWorld implements AsyncDisposable {
     await hub.stop()
   }
 
-  /** The way to a hub ends where that listens now. */
-  reachable(hub: HubSide): void {
-    this.line(this.other(hub)).target = hub.url
+  /** The ways to hubs that have started end where they listen now, and their first seconds are over. */
+  async reachable(...hubs: HubSide[]): Promise<void> {
+    for (const hub of hubs) this.line(this.other(hub)).target = hub.url
+    await this.timers.skip(PAST_START_FLOOR_MS)
   }
 
   /** A hub lists the other one, as its operator orders it, and lets it owe something. */
@@ -163,7 +167,7 @@ export class PeersWorld implements AsyncDisposable {
 
   async putBack(hub: HubSide): Promise<void> {
     await this.#saved.get(hub)?.()
-    this.reachable(hub)
+    await this.reachable(hub)
   }
 
   /** Whether hubs still ask each other something, but for what a line keeps. */
