@@ -9,7 +9,7 @@ import { PeersWorld } from './world.ts'
 const TURNS_TO_CALM = 2
 /** Longer than holds last, with the hours that a clock is doubted. */
 const HOURS_AFTER = 6
-const TURNS_AFTER = 3
+const TURNS_AFTER = 2
 
 export function testCells(rows: readonly Row[], chosen: readonly Column[] = columns): void {
   for (const row of rows) {

@@ -36,7 +36,8 @@ async function late(waiting: Waiting, what: 'requests' | 'answers'): Promise<voi
   await waiting.world.turn()
 }
 
-const lines: Column[] = [
+/** What happens to the line between the hubs. */
+export const lines: Column[] = [
   {
     name: 'requests to the peer are lost',
     happen: waiting => meanwhile(waiting, waiting.here, requestsLost),
@@ -225,8 +226,6 @@ const hostile: Column[] = [
   },
 ]
 
-/** What a hub does to one that asks it. */
-export const ofPeer: readonly Column[] = [...lines, ...hostile]
 export const kills: readonly Column[] = [...either('here', 'the hub'), ...either('there', 'the peer')].filter(
   ({ name }) => name.includes('killed'),
 )
