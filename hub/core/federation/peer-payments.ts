@@ -7,7 +7,6 @@ import { toHex } from '../../../protocol/encoding/bytes.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import {
   Authorization,
-  type HoldOrder,
   hubOfNetwork,
   SettlementReceipt,
   settlementKinds,
@@ -15,7 +14,7 @@ import {
 import type { AskedPayment, PeerPayment } from '../../store/peer-payment-port.ts'
 import type { Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
-import { checkOrder, decodedOrder, type Holds, sameEnd } from '../ledger/holds.ts'
+import { checkOrder, decodedOrder, type Holds } from '../ledger/holds.ts'
 import { agentAccount, endId, peerAccount } from '../ledger/names.ts'
 import { checkPosted, isPaymentReason, PaymentPending, PaymentRefused } from '../ledger/refused.ts'
 import { type Settled, type Settlements, settledOf } from '../ledger/settlements.ts'
@@ -31,6 +30,7 @@ import { checkTimes } from '../ledger/valid-times.ts'
 import { DAY_MS, HOUR_MS } from '../limits.ts'
 import type { Buckets } from '../ports/rates.ts'
 import { Refusal } from '../refusal.ts'
+import { AGAIN, acrossOf, askedOf, endOf, openOf, type SettledAcross } from './asked-payments.ts'
 import type { PeerCalls, PeerPaymentAnswer } from './calls.ts'
 import { Doubtful } from './doubtful.ts'
 import type { PeerReceipts } from './peer-receipts.ts'
@@ -43,13 +43,8 @@ export const AFTER_END_MS = 4 * 60_000
 const ORDER_AGAIN_MS = 10_000
 /** Payments of one peer that may be open. */
 const OPEN_MAX = 10_000
-const MS_PER_SECOND = 1000
 /** Of the calls of one peer, as far as this hub's own limit tells. */
 const RATE_SHARE = 0.25
-const AGAIN = 'ask again in ten seconds'
-
-/** A payment across two hubs, as each of them signed it. */
-export type SettledAcross = { settled: Settled; peerReceipt: Uint8Array }
 
 export type PeerPaymentParts = {
   agents: Agents
@@ -375,40 +370,4 @@ export class PeerPayments {
       parties: payer === payTo ? undefined : { payer: agentAccount(payer), payee },
     }
   }
-}
-
-function askedOf({ authorization, transaction }: Payment, peer: Peer, request: PaymentRequest): AskedPayment {
-  const { payTo, amount, holdUntil, notAfter } = authorization.body
-  return {
-    transaction,
-    peer: peer.aid,
-    payee: payTo,
-    amount,
-    authorization: request.authorization,
-    holdSeconds: holdUntil === undefined ? undefined : (holdUntil - notAfter) / MS_PER_SECOND,
-  }
-}
-
-const openOf = (asked: AskedPayment): PeerPayment => ({
-  ...asked,
-  state: 'asked',
-  receipt: undefined,
-  peerReceipt: undefined,
-  endReceipt: undefined,
-  peerEndReceipt: undefined,
-  order: undefined,
-  askAtMs: undefined,
-})
-
-function acrossOf({ transaction, receipt, peerReceipt }: PeerPayment): SettledAcross {
-  const settled = settledOf({ receipt })
-  if (settled === undefined || peerReceipt === undefined) throw new PaymentPending(transaction, AGAIN)
-  return { settled, peerReceipt }
-}
-
-/** How a hold has ended, where that is what was ordered. */
-function endOf({ transaction, endReceipt, peerEndReceipt }: PeerPayment, order: HoldOrder): SettledAcross {
-  const end = settledOf({ receipt: endReceipt })
-  if (end === undefined || peerEndReceipt === undefined) throw new PaymentPending(transaction, AGAIN)
-  return { settled: sameEnd(end, order.body.amount), peerReceipt: peerEndReceipt }
 }
