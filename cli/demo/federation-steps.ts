@@ -11,6 +11,9 @@ const [ALICES, BOBS, STRANGERS] = FOLDERS
 /** A new account of another hub may review after three days. */
 const NO_PROBATION = { SVC_HUB_LIMITS: '{"probation_hours":0}' }
 const LATE = 'Count the words of this line: better late than never.'
+const PAID = 'Count the words of this line: two hubs make one payment together.'
+const [PRICE, LIMIT] = [5, 50]
+const PAID_WAIT_MS = 20_000
 /** A hub that gave no answer is asked again after ten seconds, and a hub takes a moment to start. */
 const BACK_WAIT_MS = 60_000
 /** A hub asks its peers for reviews every minute. */
@@ -109,6 +112,51 @@ const forwarded: Step = {
   },
 }
 
+const across: Step = {
+  name: 'across',
+  title: "alice pays bob in the credits of her hub, which owes bob's",
+  async run(world, _facts, spoiled) {
+    const [alices, bobs] = [hubOf(world, ALICES).aid, hubOf(world, BOBS).aid]
+    // without this bob asks for credits of his own hub, of which alice has none
+    if (!spoiled) await world.hubAt(BOBS, 'peers', 'limit', alices, String(LIMIT))
+    const balance = async (name: 'alice' | 'bob') => Number((await world.svc(name, 'balance'))['balance'])
+    const before = { alice: await balance('alice'), bob: await balance('bob') }
+    await world.svc('bob', 'price', 'set', 'task', String(PRICE))
+    const { interaction_id: asked } = await world.svc('alice', 'delegate', 'bob', PAID)
+    const price = await untilPaid(world, 'alice', String(asked), 'open')
+    same('the credits that bob asks for', price['network'], `hub:${alices}`)
+    same('what alice is told once', price['first_across'], true)
+    const { interaction_id: id } = await world.svc('alice', 'approve', String(asked))
+    await untilPaid(world, 'bob', String(id), 'held')
+    await world.svc('bob', 'message', String(id), 'seven')
+    await untilPaid(world, 'alice', String(id), 'taken')
+    same("alice's balance", await balance('alice'), before.alice - PRICE)
+    same("bob's balance", await balance('bob'), before.bob + PRICE)
+    const owes = async (folder: string, of: string) => {
+      const { peers } = (await world.hubAt(folder, 'peers', 'ls')) as {
+        peers: { aid: string; owes: number }[]
+      }
+      return peers.find(({ aid }) => aid === of)?.owes
+    }
+    same("what alice's hub owes, by bob's", await owes(BOBS, alices), PRICE)
+    same("what alice's hub owes, by its own books", await owes(ALICES, bobs), -PRICE)
+    await world.svc('bob', 'price', 'rm', 'task')
+    return `${PRICE} credits: taken by bob, and owed by ${short(alices)} to ${short(bobs)}`
+  },
+}
+
+/** The payment of a task, once it is in a state. */
+const untilPaid = (world: World, name: 'alice' | 'bob', id: string, state: string) =>
+  until(
+    `the payment as ${state} in ${name}'s thread`,
+    async () => {
+      const thread = await world.svc(name, 'thread', id).catch(() => undefined)
+      const payment = thread?.['payment'] as Record<string, unknown> | undefined
+      return payment?.['state'] === state ? payment : undefined
+    },
+    PAID_WAIT_MS,
+  )
+
 const review: Step = {
   name: 'review',
   title: "alice's rating of bob is seen at the third hub",
@@ -183,6 +231,7 @@ const byName: Readonly<Record<(typeof federationStepNames)[number], Step>> = {
   reply,
   end,
   verify,
+  across,
   review,
   away,
   back,

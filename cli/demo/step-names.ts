@@ -46,6 +46,7 @@ export const federationStepNames = [
   'reply',
   'end',
   'verify',
+  'across',
   'review',
   'away',
   'back',
