@@ -175,8 +175,16 @@ export interface HubCredits {
   authorizationsSince(sinceMs: number, signal: AbortSignal): Promise<Map<string, Uint8Array>>
   /** The networks in whose credits agents of this hub are paid: its own, and those of other hubs that may owe it. */
   networks(signal: AbortSignal): Promise<string[]>
-  /** Asks the hub to move, or to hold, what an authorization gives for a quote; a repeat gets the same receipt. */
-  settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled>
+  /**
+   * Asks the hub to move, or to hold, what an authorization gives for a quote; a repeat gets the same receipt. `signed`: what
+   * the hub signed of it, which it may have lost by a restore and then takes back.
+   */
+  settle(
+    authorization: Uint8Array,
+    quote: Quote,
+    signal: AbortSignal,
+    signed?: Uint8Array | null,
+  ): Promise<Settled>
   /**
    * How the hold of an authorization that the hub has settled has ended; nothing where it has not, or where the hub is of
    * a release that does not say it. One that was not settled would be by this.

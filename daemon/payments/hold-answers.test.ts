@@ -153,6 +153,33 @@ describe('an order about a hold', () => {
   })
 })
 
+describe('a hold that a hub lost by a restore, long after its authorization', () => {
+  async function restored(takesBack: boolean) {
+    const before = ledger().snapshot()
+    const id = await world.answered(alice, bob)
+    ledger().restore(before, { told: true })
+    ledger().takesBack = takesBack
+    world.pass(2 * 3_600_000)
+    await bob.payee.look()
+    return id
+  }
+
+  test('is opened again by the receipt that the hub signed of it, and taken as it was ordered', async () => {
+    const id = await restored(true)
+    expect(row(id)).toMatchObject({ state: 'ending', problem: null })
+    await bob.payee.look()
+    expect(row(id)).toMatchObject({ state: 'ended', moved: PRICE })
+    expect(alarm()).toBeUndefined()
+    expect(ledger().balanceOf(bob.node.aid).balance).toBe(PRICE)
+  })
+
+  test('is lost at a hub that takes nothing back', async () => {
+    const id = await restored(false)
+    expect(row(id)).toMatchObject({ state: 'ending', problem: 'hold_lost' })
+    expect(alarm()).toMatch(/it knows of no such hold$/)
+  })
+})
+
 describe('an order that its hub had carried out, and is given again', () => {
   async function again(from: 'hold' | 'nothing') {
     const nothing = ledger().snapshot()

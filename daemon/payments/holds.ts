@@ -143,10 +143,13 @@ export class Holds {
     return this.#problems.open(row, 'hold_ended')
   }
 
-  /** The hub signed that it holds this and knows of no such hold: it is given the authorization again, while that is good. */
+  /**
+   * The hub signed that it holds this and knows of no such hold: it is given the authorization again, with its own receipt,
+   * which a hub that was restored takes back.
+   */
   async #findAgain(row: PaymentRow, hub: HubClient, signal: AbortSignal): Promise<PaymentRow | undefined> {
     const answer = await this.#calls.answer(row, () =>
-      hub.credits.settle(row.authorization, quoteOfRow(row), signal),
+      hub.credits.settle(row.authorization, quoteOfRow(row), signal, row.heldReceipt),
     )
     if (answer === undefined) return undefined
     if ('receipt' in answer && (await this.#isHeld(row, hub, answer.receipt))) {

@@ -86,7 +86,7 @@ export class LostHolds {
   }
 
   async #isGone(hub: HubClient, row: PaymentRow, signal: AbortSignal): Promise<boolean> {
-    const answer = await hub.credits.settle(row.authorization, quoteOfRow(row), signal)
+    const answer = await hub.credits.settle(row.authorization, quoteOfRow(row), signal, row.heldReceipt)
     if (waitsForOtherHub(answer)) return false
     const isKnown =
       'receipt' in answer && !(await this.#receipts.faultOfRow(row, hub, answer.receipt, 'held'))

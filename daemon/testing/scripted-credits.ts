@@ -84,6 +84,8 @@ export class ScriptedLedger {
   isOlder = false
   /** Whether it can show what was signed for a debit. */
   keepsAuthorizations = true
+  /** Whether it takes back what it signed of a hold and lost. */
+  takesBack = false
   /** What it says in the place of each reason of its ledger. */
   saysOf: string | undefined
   /** Everything that nodes asked, in its order. */
@@ -172,8 +174,8 @@ export class ScriptedLedger {
             .map(entry => ({ ...entry, reason: this.saysOf ?? entry.reason })),
         ),
       authorizationsSince: (_, signal) => call('authorizations', signal, () => this.#authorizationsOf(aid)),
-      settle: async (authorization, quote, signal) => {
-        const work = () => outcome(() => this.#settle(authorization, quote))
+      settle: async (authorization, quote, signal, signed) => {
+        const work = () => outcome(() => this.#settle(authorization, quote, signed ?? undefined))
         return this.#told('settle', await call('settle', signal, work, idOf(authorization)))
       },
       endOf: async (authorization, quote, signal) => {
@@ -243,7 +245,7 @@ export class ScriptedLedger {
     return { receipt: SettlementReceipt.encode(SettlementReceipt.sign(signer, changed)) }
   }
 
-  #settle(encoded: Uint8Array, quote: Quote): Uint8Array {
+  #settle(encoded: Uint8Array, quote: Quote, signed?: Uint8Array): Uint8Array {
     this.#lapse()
     const authorization = Authorization.decode(encoded)
     const { body } = authorization
@@ -251,6 +253,7 @@ export class ScriptedLedger {
     this.#checkTerms(body, quote)
     const stored = this.#books.transfers.get(id)
     if (stored !== undefined) return stored.receipt
+    if (signed !== undefined && this.takesBack) return this.#takeBack(id, authorization, signed)
     this.#judge(authorization)
     checkHold(body, quote)
     if (body.refundOf !== undefined) this.#checkRefund(body.refundOf, body)
@@ -272,6 +275,19 @@ export class ScriptedLedger {
       { transaction: transactionOf(authorization), kind, payer, payee, amount, ...present({ holdUntil }) },
       present({ authorization: encoded, refundOf: body.refundOf && cidText(body.refundOf) }),
     )
+  }
+
+  /** A hold that it signed and lost, opened again under the receipt of then. */
+  #takeBack(id: string, authorization: Authorization, receipt: Uint8Array): Uint8Array {
+    const { payer, payTo: payee, amount, holdUntil: untilMs = 0 } = authorization.body
+    const { body } = SettlementReceipt.decode(receipt)
+    if (body.hub !== this.#outside.hub.log.aid || cidText(body.transaction) !== id || body.kind !== held)
+      throw new NotPaid('invalid_payload', 'no receipt of this hub')
+    this.#pay(payer, amount)
+    this.#move(payer, -amount, { transaction: id, counterparty: payee, reason: 'held' })
+    this.#books.holds.set(id, { payer, payee, amount, untilMs })
+    this.#books.transfers.set(id, { receipt, kind: held, authorization: Authorization.encode(authorization) })
+    return receipt
   }
 
   #authorizationsOf(aid: string): Map<string, Uint8Array> {

@@ -4,7 +4,7 @@ import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { networkOf, settlementKinds } from '../../protocol/proof/payment.ts'
 import { END_EXTENSION } from '../../protocol/proof/quote.ts'
-import { PEER_RECEIPT_EXTENSION } from '../../protocol/wire3/routes/credits.ts'
+import { PEER_RECEIPT_EXTENSION, RECEIPT_EXTENSION } from '../../protocol/wire3/routes/credits.ts'
 import type { Hub } from '../core/hub.ts'
 import { PaymentPending, PaymentRefused } from '../core/ledger/refused.ts'
 import type { Settled } from '../core/ledger/settlements.ts'
@@ -114,8 +114,6 @@ async function withEnd(
   const more = present({ [END_EXTENSION]: end && toBase64url(end.bytes) })
   return { ...members, extensions: { ...extensions, ...more } }
 }
-
-const RECEIPT_EXTENSION = 'svc.settlement.receipt'
 
 type GivenTerms = {
   scheme: string

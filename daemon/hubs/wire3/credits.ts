@@ -11,7 +11,7 @@ import {
   requirementsOf,
   X402_VERSION,
 } from '../../../protocol/proof/quote.ts'
-import { PEER_RECEIPT_EXTENSION } from '../../../protocol/wire3/routes/credits.ts'
+import { PEER_RECEIPT_EXTENSION, RECEIPT_EXTENSION } from '../../../protocol/wire3/routes/credits.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import type {
   AccountEntry,
@@ -100,10 +100,16 @@ export class Wire3Credits implements HubCredits {
     return kinds.map(({ network }) => network)
   }
 
-  async settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled> {
+  async settle(
+    authorization: Uint8Array,
+    quote: Quote,
+    signal: AbortSignal,
+    signed: Uint8Array | null = null,
+  ): Promise<Settled> {
+    const extensions = signed === null ? undefined : { [RECEIPT_EXTENSION]: toBase64url(signed) }
     const body = {
       x402Version: X402_VERSION,
-      paymentPayload: paymentPayload(quote, authorization),
+      paymentPayload: { ...paymentPayload(quote, authorization), ...present({ extensions }) },
       paymentRequirements: requirementsOf(quote),
     }
     const send = this.#inputs.connections.signed
@@ -222,7 +228,7 @@ const entryOf = ({
 const settled = (reply: ReplyOf<typeof routes.x402Settle | typeof routes.x402Capture>): Settled =>
   reply.success
     ? {
-        receipt: fromBase64url(reply.extensions['svc.settlement.receipt']),
+        receipt: fromBase64url(reply.extensions[RECEIPT_EXTENSION]),
         ...peerReceiptOf(reply.extensions[PEER_RECEIPT_EXTENSION]),
       }
     : { refused: reply.errorReason, says: reply.errorMessage }

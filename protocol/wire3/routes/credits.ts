@@ -20,6 +20,8 @@ import { codes, credits, supplyRecord as record, whole } from './shapes.ts'
 
 const KIB = 1024
 const RECEIPT_BYTES_MAX = 1 * KIB
+/** What a hub signed of a payment: in its answer, and shown to it again where it may have lost that. */
+export const RECEIPT_EXTENSION = 'svc.settlement.receipt'
 /** Beside the receipt of the payee's hub: what the hub of the payer signed. */
 export const PEER_RECEIPT_EXTENSION = 'svc.peer.receipt'
 /** Entries of one page of an account's lists at most. */
@@ -97,7 +99,7 @@ const settled = {
   payer: aidShape,
   amount: z.string(),
   extensions: z.strictObject({
-    'svc.settlement.receipt': blobText(RECEIPT_BYTES_MAX),
+    [RECEIPT_EXTENSION]: blobText(RECEIPT_BYTES_MAX),
     /** What the hub of the payer signed of a payment across two. */
     [PEER_RECEIPT_EXTENSION]: blobText(RECEIPT_BYTES_MAX).optional(),
   }),
