@@ -55,8 +55,9 @@ export class Moving {
     await this.#tellKey(network)
     const first = before?.authorization ?? this.#prepare(given)
     const told = await this.#asked(home, first, signal)
-    // a home that has booked it says so, whatever the key; any other takes it under the newest only
-    const encoded = 'refused' in told && this.#isOld(first) ? this.#prepare(given) : first
+    // a home that has booked it says so, whatever the key; one that waits for the other hub may book it yet
+    const isOver = 'refused' in told && !waitsForOtherHub(told)
+    const encoded = isOver && this.#isOld(first) ? this.#prepare(given) : first
     const answer = encoded === first ? told : await this.#asked(home, encoded, signal)
     if ('refused' in answer) return this.#notMoved(network, answer)
     const authorization = Authorization.decode(encoded)
@@ -82,6 +83,12 @@ export class Moving {
     if (waitsForOtherHub(answer))
       return refuse('hub_unreachable', 'the hub that has the credits has not answered yet; ask again', again)
     store.transaction(() => endMove(store, network), 'node.payment')
+    if (answer.refused === 'duplicate_settlement')
+      return refuse(
+        'hub_refused',
+        `these ${amount} credits went to an earlier home of this agent`,
+        'svc balance',
+      )
     const says = plainLine(answer.says, REASON_CHARACTERS_MAX)
     return refuse('hub_refused', `the hub moved nothing: ${says}`, 'svc balance')
   }
