@@ -17,7 +17,8 @@ describe('questions about payments', () => {
     ask: async () => void asked.push(name),
     settle: async () => void asked.push(name),
   })
-  const questions = (hub: object | undefined, store: object | undefined = undefined) =>
+  let told: object[] = []
+  const questions = (hub: object | undefined, store: object = { all: () => told }) =>
     new HubQuestions({
       store: store as never,
       accounts: { accountOf: async () => hub as never },
@@ -44,6 +45,9 @@ describe('questions about payments', () => {
     across = [{ network: 'hub:x' }]
     expect(questions({}).nextInMs()).toBe(5_000)
     across = []
+    told = [{ network: 'hub:x' }]
+    expect(questions({}).nextInMs()).toBe(5_000)
+    told = []
   })
 
   test('go to a hub that has an account, refunds first, and to no other', async () => {

@@ -63,7 +63,7 @@ export class HubQuestions {
   async ask(network: string, signal: AbortSignal): Promise<void> {
     const hub = await this.#accounts.accountOf(network)
     if (hub === undefined) return
-    await this.#takenRefunds.settle(hub, signal)
+    await this.#takenRefunds.settle(hub, signal, this.#accounts)
     await this.#ownRefunds.askAcross(hub, signal)
     await this.#silent.ask(hub, signal)
     await this.#unsettled.ask(hub, signal)
@@ -71,7 +71,8 @@ export class HubQuestions {
 
   /** In how long they are due again. */
   nextInMs(): number {
-    const open = this.#unsettled.count() + this.#ownRefunds.across.length
+    const refunds = this.#ownRefunds.across.length + takenNetworks(this.#store).length
+    const open = this.#unsettled.count() + refunds
     const isNew = open > this.#open
     this.#pauseMs = open === 0 ? ROUND_MS : isNew ? FIRST_MS : Math.min(2 * this.#pauseMs, ROUND_MS)
     this.#open = open

@@ -1,10 +1,12 @@
 /** A refund of which nothing was heard is asked for until the hub says what became of it, before another one is signed. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Authorization } from '../../protocol/proof/payment.ts'
+import { Authorization, networkOf } from '../../protocol/proof/payment.ts'
+import { HubUnreachable } from '../hubs/hub.ts'
 import { givenBack } from '../store/payments.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
+import type { Accounts } from './accounts.ts'
 import { paymentParts } from './parts.ts'
 import { RefundCalls } from './refund-calls.ts'
 import { countBack, pendingRefunds, TakenRefunds, takenNetworks, takeRefund } from './refunds.ts'
@@ -228,6 +230,25 @@ describe('a refund that came from the provider of a task', () => {
     expect([other.ledger.asked, takenNetworks(alice.node.ctx.store)]).toEqual([[], [world.network]])
     await settleAt(alice.node.hub)
     expect([got(), takenNetworks(alice.node.ctx.store)]).toEqual([PART, []])
+  })
+
+  test('that the hub of the provider moved to an account there by itself is counted by what that hub signed', async () => {
+    const other = world.move(alice)
+    const { home } = alice.node.ctx.hub
+    if (home === undefined) throw new Error('there is no home')
+    const { store } = alice.node.ctx
+    take(given())
+    // the account of the payment is at the home of now, and that of the provider at the hub that was left
+    store.run('UPDATE payments SET network = ?', networkOf(home.identity.aid))
+    const settleAt = async (accountOf: Accounts['accountOf']) => {
+      other.ledger.next('settle', { kind: 'refuse', reason: 'duplicate_settlement' })
+      await paymentParts(alice.node.ctx).takenRefunds.settle(home, AbortSignal.timeout(1000), { accountOf })
+      return [got(), takenNetworks(store).length]
+    }
+    expect(await settleAt(async () => undefined)).toEqual([0, 1])
+    expect(await settleAt(() => Promise.reject(new HubUnreachable('http://hub.test')))).toEqual([0, 1])
+    expect(await settleAt(async () => alice.node.hub)).toEqual([PART, 0])
+    expect(settled()).toMatchObject({ amount: PART, verified: true, network: world.network })
   })
 
   test('that the hub refuses is told to the log, and no other', async () => {

@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { Authorization, networkOf, transactionOf } from '../../protocol/proof/payment.ts'
+import { describe, isOwnFailure } from '../hubs/failures.ts'
 import { type HubClient, waitsForOtherHub } from '../hubs/hub.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Waker } from '../platform/waker.ts'
@@ -15,6 +16,7 @@ import { toldRefunds, waitingRefunds } from '../store/open-payments.ts'
 import { addGivenBack, keepRefund, keepRefundTold, type PaymentRow, paymentOf } from '../store/payments.ts'
 import { isRefundNoted, noteRefund } from '../store/refunds.ts'
 import type { Interaction, Threads } from '../store/threads.ts'
+import type { Accounts } from './accounts.ts'
 import type { OwnRecords } from './own-records.ts'
 import type { Moved, RefundCalls } from './refund-calls.ts'
 import type { PaymentSigner } from './signing.ts'
@@ -220,16 +222,22 @@ export class TakenRefunds {
     this.#log = log
   }
 
-  /** Asks a hub for what providers gave back; what it does not move is asked for until its time is over. */
-  async settle(home: HubClient, signal: AbortSignal): Promise<void> {
+  /**
+   * Asks a hub for what providers gave back; what it does not move is asked for until its time is over. `accounts`: where
+   * else this node has one, as at the hub of the provider, which may have moved it by itself.
+   */
+  async settle(home: HubClient, signal: AbortSignal, accounts = nowhere): Promise<void> {
     const own = networkOf(home.identity.aid)
     for (const { interaction: key, refundTold: encoded, network } of toldRefunds(this.#store)) {
       if (network !== own) continue
       if (signal.aborted) return
       const { notAfter } = Authorization.decode(encoded).body
       const interaction = this.#threads.byKey(key)
-      const settled = await this.#calls.ask(home, interaction, encoded, signal)
-      if (waitsForOtherHub(settled)) continue
+      const asked = await this.#calls.ask(home, interaction, encoded, signal)
+      const settled = isMovedElsewhere(asked)
+        ? await this.#askThere(interaction, encoded, { accounts, signal })
+        : asked
+      if (settled === undefined || waitsForOtherHub(settled)) continue
       this.#store.transaction(() => {
         if (!('says' in settled) || this.#hubNow() > notAfter + TOLERANCE_MS)
           keepRefundTold(this.#store, key, null)
@@ -241,7 +249,33 @@ export class TakenRefunds {
       if ('says' in settled) this.#log.warn({ says: settled.says }, 'the hub refused a refund')
     }
   }
+
+  /** The hub in whose credits it is moved it to the account there; undefined while that one does not say. */
+  async #askThere(
+    interaction: Interaction,
+    encoded: Uint8Array,
+    { accounts, signal }: { accounts: Accounts; signal: AbortSignal },
+  ): Promise<Moved | { refused: string; says: string } | undefined> {
+    try {
+      const hub = await accounts.accountOf(Authorization.decode(encoded).body.network)
+      if (hub !== undefined) return await this.#calls.ask(hub, interaction, encoded, signal)
+      return {
+        refused: 'duplicate_settlement',
+        says: 'another hub has moved it, and this node has no account there',
+      }
+    } catch (error) {
+      if (isOwnFailure(error)) throw error
+      this.#log.info({ reason: describe(error) }, 'the hub that moved a refund was not reached')
+      return undefined
+    }
+  }
 }
+
+const nowhere: Accounts = { accountOf: async () => undefined }
+
+/** One that a hub moved to the account here is booked by no other hub. */
+const isMovedElsewhere = (asked: Moved | { refused: string }): boolean =>
+  'refused' in asked && asked.refused === 'duplicate_settlement'
 
 /** Whether what became of a refund stands here. */
 export const isNoted = (store: Store, encoded: Uint8Array): boolean =>
