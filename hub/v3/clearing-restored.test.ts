@@ -296,6 +296,46 @@ describe('the hub of the payee was restored', () => {
     expect(await credits()).toEqual([60, 40])
   })
 
+  test('and has lost a hold and its end: the order of its payee is answered with the end', async () => {
+    await save(payees)
+    const paid = payment(alice, bob, 30, { holdSeconds: 3600 })
+    await ask(payees, 'x402Settle', paid.request)
+    const capture = (amount: number) => ask(payees, 'x402Capture', order(bob, paid, amount))
+    expect((await capture(12)).json['success']).toBe(true)
+    await putBack(payees)
+    await clear()
+    expect((await capture(12)).json).toMatchObject({ success: true, amount: '12' })
+    expect((await capture(13)).json['errorReason']).toBe('hold_ended')
+    expect((await ask(payees, 'x402Release', order(bob, paid, 0))).json['errorReason']).toBe('hold_ended')
+    expect((await ask(payees, 'x402Capture', order(alice, paid, 12))).json['errorReason']).toBe(
+      'invalid_payload',
+    )
+    expect([await owed(), await credits()]).toEqual([
+      [12, 12],
+      [88, 12],
+    ])
+  })
+
+  test('to before the end, and so was the other one to before the hold: it is debited once', async () => {
+    await save(payers)
+    const paid = payment(alice, bob, 30, { holdSeconds: 3600 })
+    await ask(payees, 'x402Settle', paid.request)
+    await save(payees)
+    const capture = () => ask(payees, 'x402Capture', order(bob, paid, 12))
+    expect((await capture()).json['success']).toBe(true)
+    await putBack(payers)
+    await clear()
+    await putBack(payees)
+    await capture()
+    expect(await held(alice, payers)).toBe(88)
+    expect((await capture()).json).toMatchObject({ success: true, amount: '12' })
+    await clear()
+    expect([await owed(), await credits()]).toEqual([
+      [12, 12],
+      [88, 12],
+    ])
+  })
+
   test('and has lost its own statement, which comes back from the debtor', async () => {
     await pay(30)
     await save(payees)

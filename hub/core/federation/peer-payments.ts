@@ -151,7 +151,7 @@ export class PeerPayments {
   async end(row: PeerPayment, orderBytes: Uint8Array, releases: boolean): Promise<SettledAcross> {
     const order = decodedOrder(orderBytes)
     if (row.state === 'asked') throw new PaymentPending(row.transaction, AGAIN)
-    checkOrder(order, releases, settledOf(row), row.peer)
+    checkOrder(order, releases, settledOf(row) ?? settledOf({ receipt: row.endReceipt }), row.peer)
     if (row.state === 'ended') return endOf(row, order)
     await this.#parts.holds.checkSignature(order)
     const { now, store } = this.#context

@@ -66,7 +66,7 @@ export class ShownProofs {
       const authorization = Authorization.decode(authorizationBytes)
       const receipt = SettlementReceipt.decode(receiptBytes)
       const { transaction, hubKelSeq, settledAt } = receipt.body
-      if ((await store.transfer(transaction)) !== undefined) return
+      if ((await store.transfer(transaction)) !== undefined || (await this.#hasEnded(transaction))) return
       await this.#parts.credits.checkOpen()
       const asked = { authorization, hub: identity.kel, kinds: [paid, held], askedBefore: () => true }
       const fault = settlementFault(receipt, asked)
@@ -92,12 +92,18 @@ export class ShownProofs {
         throw new Doubtful('another receipt of this hub')
       return
     }
+    // the end came back before: opened again, its hold could not end
+    if (kind === held && (await this.#hasEnded(transaction))) return
     if (isOwn) {
       await this.#checkOwn(receipt.body.hubKelSeq, receipt.body.settledAt, key =>
         SettlementReceipt.verify(key, receipt),
       )
       await postOwn(this.#context, this.#parts, { peer, id, body: receipt.body, bytes })
     } else await this.#takeTheirs(peer, id, receipt, bytes)
+  }
+
+  async #hasEnded(transaction: Uint8Array): Promise<boolean> {
+    return (await this.#context.store.transfer(endId(transaction))) !== undefined
   }
 
   /** The peer says under its newest key, by the request, that it owes this: which of its keys signed it is all one. */

@@ -5,7 +5,7 @@
 import { labelled } from '../../../protocol/crypto/hash.ts'
 import { Malformed } from '../../../protocol/encoding/bytes.ts'
 import { keyAt } from '../../../protocol/identity/kel.ts'
-import { HoldOrder } from '../../../protocol/proof/payment.ts'
+import { HoldOrder, settlementKinds } from '../../../protocol/proof/payment.ts'
 import type { Move, OpenHold, PostResult } from '../../store/ledger-port.ts'
 import type { JudgedBy } from '../../store/port.ts'
 import type { Agents } from '../agents.ts'
@@ -52,8 +52,8 @@ export class Holds {
   async endFor(peer: string, orderBytes: Uint8Array): Promise<Settled> {
     const order = decodedOrder(orderBytes)
     const { transaction, amount } = order.body
-    const held = await this.#heldOf(transaction)
-    checkOrder(order, amount === 0, held, peer)
+    const known = (await this.#heldOf(transaction)) ?? (await this.#endOf(transaction))
+    checkOrder(order, amount === 0, known, peer)
     const ended = await this.ended(transaction)
     if (ended !== undefined) return ended
     const { result, settled } = await this.#endBy(order, [])
@@ -179,19 +179,24 @@ export function decodedOrder(bytes: Uint8Array): HoldOrder {
   }
 }
 
-/** Holds an order to the receipt of its hold, whose end `peer` may order; `releases` when it must give all back. */
+/**
+ * Holds an order to the receipt of its hold, whose end `peer` may order, or to that of its end, where a restore lost the
+ * other; `releases` when it must give all back.
+ */
 export function checkOrder(
   { body }: HoldOrder,
   releases: boolean,
-  held: Settled | undefined,
+  known: Settled | undefined,
   peer?: string,
 ): void {
   if ((body.amount === 0) !== releases)
     throw misfit(releases ? 'a release captures nothing' : 'a capture takes at least one credit')
-  if (held?.body.kind !== 1) throw misfit('no hold has this transaction')
-  if (held.body.payee !== body.payee) throw misfit('the order is not by the payee')
-  if (body.amount > held.body.amount) throw misfit('more is captured than was held')
-  if (held.body.peer === peer) return
+  if (known === undefined || known.body.kind === settlementKinds.paid)
+    throw misfit('no hold has this transaction')
+  if (known.body.payee !== body.payee) throw misfit('the order is not by the payee')
+  if (known.body.kind === settlementKinds.held && body.amount > known.body.amount)
+    throw misfit('more is captured than was held')
+  if (known.body.peer === peer) return
   throw peer === undefined
     ? misfit('its payee ends this hold at the hub where it was settled')
     : new PaymentRefused('duplicate_settlement')
