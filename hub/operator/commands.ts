@@ -149,7 +149,7 @@ function floorNote(manifest: Manifest, nowMs: number): string {
 
 /** The operator's own word is older now, too. */
 const ordersNote = ({ made_ms }: Manifest): string =>
-  `orders given since ${shownTime(made_ms)} are undone (admit, block, remove, quota, ranges, admission, witness): the lines "event":"order" of the log have them, repeat them; whoever was admitted since can't register before that, and grants are repeated with --id`
+  `orders given since ${shownTime(made_ms)} are undone (admit, block, remove, quota, ranges, admission, witness, peers): the lines "event":"order" of the log have them, repeat them; whoever was admitted since can't register before that, and grants are repeated with --id`
 
 /** Whoever followed the chain further than the backup sees another history in what is signed from here on. */
 const chainNote = (isWitnessed: boolean): string =>
