@@ -31,13 +31,23 @@ export async function peers(order: OrderOf<'peers'>, context: OperatorContext): 
     context.clearSoon?.(limit.aid)
   }
   if (paid !== undefined) return await clear(paid, context)
-  if (reopen !== undefined) await reopenPeer(reopen, context)
+  const note =
+    (remove === undefined ? undefined : debtNote(await store.peerCredit(remove))) ??
+    (reopen === undefined ? undefined : await reopenPeer(reopen, context))
   const rows = known.all.map(async peer => ({
     ...shown(peer, known.contact(peer.aid)),
     ...shownCredit(peer, await store.peerCredit(peer.aid)),
     ...shownClearing(await store.clearing(peer.aid)),
   }))
-  return { aid, peers: await Promise.all(rows) }
+  return { aid, peers: await Promise.all(rows), ...present({ note }) }
+}
+
+/** A debt stays in the books of both, whoever is listed. */
+function debtNote({ owes, open }: PeerCredit): string | undefined {
+  if (owes === 0 && open === 0) return undefined
+  const debt = owes >= 0 ? `it owes this hub ${owes} credits` : `this hub owes it ${-owes} credits`
+  const waiting = open === 0 ? '' : `, and payments of ${open} wait for its answer`
+  return `${debt}${waiting}; list it again to clear that`
 }
 
 const noPeer = (aid: string): StoreRefused =>
@@ -74,10 +84,14 @@ async function clear(
     : { ...cleared, cleared: 0, note: 'this payment was booked already; nothing was booked now' }
 }
 
-/** With the difference that there is: only another one stops payments again. */
-async function reopenPeer(aid: string, { peers: known, store, clearSoon }: OperatorContext): Promise<void> {
+/** With the difference that there is: only another one stops payments again. Tells where nothing was stopped. */
+async function reopenPeer(
+  aid: string,
+  { peers: known, store, clearSoon }: OperatorContext,
+): Promise<string | undefined> {
   if (known.find(aid) === undefined) throw noPeer(aid)
-  const { stoppedMs: _, ...state } = await store.clearing(aid)
+  const { stoppedMs, ...state } = await store.clearing(aid)
+  if (stoppedMs === undefined) return 'payments with this peer were not stopped; nothing was changed'
   await store.putClearing({
     ...state,
     stoppedMs: undefined,
@@ -85,6 +99,7 @@ async function reopenPeer(aid: string, { peers: known, store, clearSoon }: Opera
     accepted: state.owed - state.due,
   })
   clearSoon?.(aid)
+  return undefined
 }
 
 /** Whole credits: what it may owe, what it owes or (below 0) is owed, and what waits for its answer. */

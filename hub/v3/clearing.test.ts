@@ -476,6 +476,24 @@ describe('an operator sees', () => {
     await reopen(payees)
     expect((await listed(payees))['clearing']).toMatchObject({ state: 'differs', accepted: 3 })
     await store.putClearing({ ...state, stoppedMs: undefined })
+    expect(await reopen(payees)).toMatchObject({
+      note: 'payments with this peer were not stopped; nothing was changed',
+    })
+    expect(await stateAt(payees)).toMatchObject({ accepted: state.accepted, rounds: state.rounds })
+  })
+
+  test('what stays owed after a peer was taken off the list', async () => {
+    await settle(pay(10))
+    const note = async (hub: TestHub) => {
+      const [peer] = hub.running.hub.context.peers.all
+      const { note } = await hub.running.order({ command: 'peers', remove: other(hub).aid })
+      hub.running.hub.context.peers.replace(peer === undefined ? [] : [peer])
+      return note
+    }
+    const debt = await dueAt(payers)
+    expect(debt).toBeGreaterThan(0)
+    expect(await note(payees)).toBe(`it owes this hub ${debt} credits; list it again to clear that`)
+    expect(await note(payers)).toBe(`this hub owes it ${debt} credits; list it again to clear that`)
   })
 
   test('a peer that published less than it owes', async () => {
