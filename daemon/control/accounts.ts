@@ -94,7 +94,7 @@ export async function sayOwedBy(
   const credits = await creditsAt(hub, timers)
   if (credits === undefined || credits === 0) return undefined
   return {
-    note: `${credits} credits remain there; they can still be paid with and redeemed`,
+    note: `${credits} credits remain there; they can still be paid with, redeemed or taken along`,
     next: atHubStep(`redeem ${credits}`, hub),
   }
 }

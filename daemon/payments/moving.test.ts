@@ -108,7 +108,7 @@ describe('credits that are taken along', () => {
   test('that the home refuses have not moved, and another amount may be asked for', async () => {
     answer = () => ({ refused: 'peer_limit', says: 'the hub of the payer would owe this hub too much' })
     await expect(move(7)).rejects.toThrow(
-      'the hub moved nothing: the hub of the payer would owe this hub too much',
+      'would owe this hub too much; move fewer, or ask its operator for a higher limit',
     )
     expect(open()).toEqual([])
     answer = booked()

@@ -90,7 +90,9 @@ export class Moving {
         'svc balance',
       )
     const says = plainLine(answer.says, REASON_CHARACTERS_MAX)
-    return refuse('hub_refused', `the hub moved nothing: ${says}`, 'svc balance')
+    const isOver = answer.refused === 'peer_limit'
+    const mend = isOver ? '; move fewer, or ask its operator for a higher limit: svc-hub peers limit' : ''
+    return refuse('hub_refused', `the hub moved nothing: ${says}${mend}`, 'svc balance')
   }
 
   /** The hub that is left judges the signature: it is told of the newest key, where it can be reached. */

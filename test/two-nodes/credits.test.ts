@@ -89,7 +89,7 @@ describe('an identity that left its hub', () => {
       status: 'left',
       hub_url: lab.line.url,
       current: true,
-      note: '100 credits remain there; they can still be paid with and redeemed',
+      note: '100 credits remain there; they can still be paid with, redeemed or taken along',
       next: `svc redeem 100 --hub ${lab.line.url}`,
     })
     await expect(left.handlers.balance({}, never)).rejects.toMatchObject({

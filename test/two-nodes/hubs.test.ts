@@ -296,7 +296,7 @@ describe('moving to another hub', () => {
       status: 'left',
       hub_url: lab.line.url,
       current: false,
-      note: '100 credits remain there; they can still be paid with and redeemed',
+      note: '100 credits remain there; they can still be paid with, redeemed or taken along',
       next: `svc redeem 100 --hub ${lab.line.url}`,
     })
     expect(await moved.handlers.status(undefined, never)).toMatchObject({
