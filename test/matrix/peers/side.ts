@@ -16,7 +16,8 @@ export type Side = {
   readonly kel: VerifiedKel
   /** The time as it is. */
   now(): number
-  readonly store: Pick<Store, 'transfer' | 'peerPayment' | 'peerCredit' | 'booksAgree'>
+  readonly store: Pick<Store, 'transfer' | 'peerPayment' | 'peerCredit' | 'booksAgree'> &
+    Partial<Pick<Store, 'holdings'>>
   readonly restores: readonly Restore[]
   /** Whether its operator was told something in these words. */
   wasTold(words: string): boolean
