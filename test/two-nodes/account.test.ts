@@ -2,7 +2,7 @@
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { readIdentity } from '../../daemon/identity/identity.ts'
 import type { Node } from '../../daemon/node.ts'
 import { random, TestAgent } from '../../hub/testing/hub.ts'
@@ -71,19 +71,36 @@ test('a hub whose files went back to before a payment is told of by its payer, a
   expect(await reconcile(alice)).toMatchObject({ agrees: true, missing: [] })
 })
 
-test('one that cannot take it again is told of by both sides at once, before any epoch', async () => {
+/** After the time of the authorization: what the hub signed of it alone lets it take it again. */
+async function loseOneForLong(): Promise<void> {
   await loseOne()
   lab.hub.clock.advance(2 * 3_600_000)
   await until(
     'the hub is reached again',
     async () => (await reconcile(alice).catch(() => undefined)) !== undefined,
   )
+}
+
+test('one whose payment is over takes it again by the receipt that it had signed', async () => {
+  await loseOneForLong()
+  expect(await reconcile(alice)).toMatchObject({ agrees: false, missing: [{ kind: 'paid', amount: 7 }] })
+  await until('the payee has them again', async () => (await reconcile(bob)).agrees)
+  expect(await reconcile(alice)).toMatchObject({ agrees: true, missing: [] })
+})
+
+test('one that is shown nothing of it is told of by both sides at once, before any epoch', async () => {
+  const credits = creditsOf(bob)
+  const settle = credits.settle.bind(credits)
+  const shown = vi.spyOn(credits, 'settle')
+  shown.mockImplementation((authorization, quote, signal) => settle(authorization, quote, signal))
+  await loseOneForLong()
   expect(await reconcile(alice)).toMatchObject({ agrees: false, missing: [{ kind: 'paid', amount: 7 }] })
   expect(await reconcile(bob)).toMatchObject({ agrees: false, missing: [{ kind: 'received', amount: 7 }] })
   expect((await audit(alice)).fault).toMatch(/was paid by this agent, and its ledger has no such entry/)
   expect((await audit(bob, { all: true })).fault).toMatch(
     /was paid to this agent, and its ledger has no such entry/,
   )
+  shown.mockRestore()
 })
 
 test('a balance below what its entries come to is told at once, and accepted once a person says so', async () => {
