@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
-import { networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
+import { Authorization, networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
 import { END_EXTENSION } from '../../protocol/proof/quote.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -79,6 +79,14 @@ async function registeredAsAt(hub: TestHub, agent: TestAgent): Promise<TestAgent
     Object.assign(moved, { seed: agent.seed, nextSeed: agent.nextSeed, log: agent.log }),
   )
 }
+/** What a peer asks for that claims an agent which is not its own. */
+async function stolen({ authorization }: Paid, holdSeconds?: number) {
+  const { context } = payees.running.hub
+  const [peer] = context.peers.all
+  if (peer === undefined) throw new Error('no peer is listed')
+  const asked = { authorization: Authorization.encode(authorization), holdSeconds, asksEnd: false }
+  return await new SignedPeerCalls(context).settle(peer, asked)
+}
 /** What the hub of the payee does by itself. */
 async function askDue(): Promise<void> {
   const { peerPayments, context } = payees.running.hub
@@ -129,6 +137,14 @@ describe('a payment across two hubs', () => {
     expect(reasonOf(await settle(paid))).toBe('duplicate_settlement')
     expect((await balanceOf(row)).balance).toBe(0)
     expect((await owed()).open).toBe(0)
+  })
+
+  test('to an agent that lives at the hub of the payer is made for no other hub, and then for that agent', async () => {
+    const carol = await registeredAgent(payers)
+    const paid = pay(30, {}, carol)
+    expect(await stolen(paid)).toMatchObject({ refused: 'invalid_payload' })
+    expect((await ask(payers, 'x402Settle', paid.request)).json['success']).toBe(true)
+    expect((await balanceOf(carol)).balance).toBe(30)
   })
 
   test('takes the credits of an agent along to its new hub', async () => {

@@ -200,12 +200,23 @@ export class Credits {
     const toHub = payTo === this.#context.identity.aid
     if (toHub !== (reference !== undefined))
       throw misfit(toHub ? 'the hub itself is paid by a redemption' : 'a redemption is paid to the hub')
-    if (toHub || peer !== undefined) return []
+    if (toHub) return []
+    if (peer !== undefined) {
+      if (payer !== payTo && refundOf === undefined) await this.#checkElsewhere(payTo)
+      return []
+    }
     if (payer === payTo) throw misfit('payer and payee are one')
     const payee = await this.#agents.find(payTo)
     if (payee === undefined || (refundOf === undefined && !payee.row.registered))
       throw misfit('the payee is not registered here')
     return [payee]
+  }
+
+  /** Nobody else is paid for an agent that lives here: a peer that has its payment could take that for itself. */
+  async #checkElsewhere(aid: string): Promise<void> {
+    const payee = await this.#agents.find(aid)
+    if (payee?.row.registered === true && payee.log.home === this.#context.identity.aid)
+      throw misfit('the payee lives at this hub')
   }
 
   /** What of a payment may be given back in all: what was paid, or captured of what was held. */
