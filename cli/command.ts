@@ -52,8 +52,8 @@ export type CommandRow = {
   readonly ofHome?: true
   /** What it does can't be undone, so it is offered to nobody who mistyped something else. */
   readonly destroys?: true
-  /** It changes nothing of the node. */
-  readonly reads?: true
+  /** It changes nothing of the node, or only with this flag. */
+  readonly reads?: true | { readonly unless: string }
   /** What cannot be taken back of it, as a screen says it before it asks for a yes. */
   readonly final?: string
   readonly example: string

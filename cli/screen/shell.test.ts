@@ -53,19 +53,30 @@ describe('a path', () => {
 })
 
 describe('the command of a line', () => {
-  test.each(['contact rm bob', 'svc delegate bob words', '--id work price set task 5', 'evidence accept'])(
-    'may change something: %s',
-    line => {
-      expect(isStep(commands, line)).toBe(true)
-    },
-  )
+  test.each([
+    'contact rm bob',
+    'svc delegate bob words',
+    '--id work price set task 5',
+    'evidence accept',
+    'balance --move 5',
+    'balance --move=5',
+  ])('may change something: %s', line => {
+    expect(isStep(commands, line)).toBe(true)
+  })
 
-  test.each(['inbox', 'thread x', 'svc status', 'evidence', 'contact rm -h', 'nothing', ''])(
-    'changes nothing: "%s"',
-    line => {
-      expect(isStep(commands, line)).toBe(false)
-    },
-  )
+  test.each([
+    'inbox',
+    'balance',
+    'balance --hub http://hub.test',
+    'thread x',
+    'svc status',
+    'evidence',
+    'contact rm -h',
+    'nothing',
+    '',
+  ])('changes nothing: "%s"', line => {
+    expect(isStep(commands, line)).toBe(false)
+  })
 })
 
 describe('what cannot be taken back', () => {

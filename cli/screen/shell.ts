@@ -110,8 +110,9 @@ export const finalOf = (commands: readonly CommandRow[], line: string): string |
 
 /** Whether the command of a line may change something of the node. */
 export function isStep(commands: readonly CommandRow[], line: string): boolean {
-  const row = commandOf(commands, line)
-  return row !== undefined && row.reads !== true
+  const { reads = false } = commandOf(commands, line) ?? { reads: true }
+  if (typeof reads === 'boolean') return !reads
+  return wordsOf(line).some(word => word === reads.unless || word.startsWith(`${reads.unless}=`))
 }
 
 type ShellPlace = Pick<Io, 'cwd' | 'env'>

@@ -12,7 +12,7 @@ const credits = () => import('../commands/credits.ts')
 export const creditCommands: readonly CommandRow[] = [
   {
     path: 'balance',
-    reads: true,
+    reads: { unless: '--move' },
     aliases: ['credits'],
     group: 'credits',
     needsDaemon: true,
