@@ -12,11 +12,10 @@ import { random } from '../hub/testing/hub.ts'
 import { bucketPrefixText, directoryBitsMax } from '../protocol/identity/directory.ts'
 import { systemTimers } from '../protocol/timers.ts'
 import { atMost, Connection, type HubProcess, type Row, rawRequest, startHubProcess } from './lib/hub-load.ts'
-import { addAgent } from './lib/hub-store-items.ts'
+import { addAgents } from './lib/hub-store-items.ts'
 import { percentile } from './lib/node-world.ts'
 
 const AGENTS = 1000
-const BATCH = 500
 const BITS = directoryBitsMax(AGENTS)
 const CLIENTS = 8
 const EVERY_MS = 50
@@ -36,8 +35,7 @@ async function startHub(): Promise<HubProcess> {
     random,
     onBroken: () => undefined,
   })
-  for (let done = 0; done < AGENTS; done += BATCH)
-    await Promise.all(Array.from({ length: BATCH }, () => addAgent(store)))
+  await addAgents(store, AGENTS)
   await close()
   return await startHubProcess({ directory })
 }

@@ -15,13 +15,12 @@ import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { systemTimers } from '../../protocol/timers.ts'
 import { fedRoutes } from '../../protocol/wire3/routes/fed.ts'
 import { type HubProcess, rawRequest, registerAgents } from '../lib/hub-load.ts'
-import { addAgent } from '../lib/hub-store-items.ts'
+import { addAgents } from '../lib/hub-store-items.ts'
 import { type Attack, base, base64 } from './orders.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
 const AGENTS = 4000
-const BATCH = 500
 const REVIEWS = 400
 const ASKED = 8000
 const STATUS_ITEMS = 64
@@ -81,8 +80,7 @@ async function fill(directory: string): Promise<void> {
     random,
     onBroken: () => undefined,
   })
-  for (let done = 0; done < AGENTS; done += BATCH)
-    await Promise.all(Array.from({ length: BATCH }, () => addAgent(store)))
+  await addAgents(store, AGENTS)
   const { rows } = await store.listAgents({ afterAid: '', limit: 1, bytesMax: MIB, rowsMax: 9 })
   const provider = rows[0]?.aid ?? ''
   for (let n = 0; n < REVIEWS; n++)

@@ -7,6 +7,7 @@ const CONTENT_BYTES = 1024
 const KEL_BYTES = 512
 const BOX_BYTES = 4144
 const DAY_MS = 86_400_000
+const BATCH = 500
 
 export async function addAgent(store: Store): Promise<number> {
   const stored = await store.putAgent({
@@ -34,6 +35,12 @@ export async function addAgent(store: Store): Promise<number> {
   })
   if (stored.outcome !== 'stored') throw new Error('an agent was not stored')
   return stored.number
+}
+
+/** So many of them, several at once. */
+export async function addAgents(store: Store, count: number): Promise<void> {
+  for (let done = 0; done < count; done += BATCH)
+    await Promise.all(Array.from({ length: Math.min(BATCH, count - done) }, () => addAgent(store)))
 }
 
 export function waiting(mailbox: number, contentBytes = CONTENT_BYTES): Enqueue {
