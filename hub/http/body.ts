@@ -2,7 +2,7 @@
  * Reading request bodies: a cap per route, room that grows with what arrives, and a minimum rate instead of a total
  * time, so that large bodies may take long and slow ones can't hold a place for ever.
  */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import type { Timer, Timers } from '../../protocol/timers.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -63,6 +63,7 @@ export class BodySource {
   readonly startedMs: number
   bytesRead = 0
   readonly #request: IncomingMessage
+  readonly #response: ServerResponse
   readonly #watch: RateWatch
   readonly #room: BodyRoom
   /** The request may hold what it sends; before that, no more than a head. */
@@ -71,8 +72,10 @@ export class BodySource {
   #wake: (() => void) | undefined
   #watched = false
 
-  constructor(request: IncomingMessage, watch: RateWatch, room: BodyRoom) {
+  constructor(response: ServerResponse, watch: RateWatch, room: BodyRoom) {
+    const request = response.req
     this.#request = request
+    this.#response = response
     this.#watch = watch
     this.startedMs = watch.nowMs
     this.#room = room
@@ -127,6 +130,7 @@ export class BodySource {
       this.#watched = true
       this.#watch.add(this)
       for (const event of events) this.#request.on(event, this.#look)
+      if (/^100-continue$/i.test(this.#request.headers.expect ?? '')) this.#response.writeContinue()
     }
     return new Promise(resolve => {
       this.#wake = resolve

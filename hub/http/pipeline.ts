@@ -295,7 +295,7 @@ function readSigner<K extends Kinds>(exchange: Exchange<K>, { hooks }: Parts<K>)
 async function receiveBody<K extends Kinds>(exchange: Exchange<K>, { shares }: Parts<K>): Promise<void> {
   const { request, limits } = exchange.row
   if (request === undefined || exchange.room === undefined) return
-  const source = new BodySource(exchange.request, shares.watch, exchange.room)
+  const source = new BodySource(exchange.response, shares.watch, exchange.room)
   exchange.bytes = await readBody(exchange.request, limits.bodyBytes, source)
 }
 
@@ -344,9 +344,9 @@ async function carryOut<K extends Kinds>(
   faultPoint(`hub.${name}.after-answer`)
 }
 
-function bodyOf<K extends Kinds>({ request, room }: Exchange<K>, { watch }: Shares): BodySource {
+function bodyOf<K extends Kinds>({ response, room }: Exchange<K>, { watch }: Shares): BodySource {
   if (room === undefined) throw new Error('a route that takes no body')
-  return new BodySource(request, watch, room)
+  return new BodySource(response, watch, room)
 }
 
 /** Who asks too often gives up its place as well; a proxy's connection is not the client's. */

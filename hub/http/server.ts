@@ -88,6 +88,8 @@ export class PublicServer {
       },
     )
     this.server.maxConnections = limits.connectionsMax
+    // Whoever sends a head and waits is told to go on when its body is wanted.
+    this.server.on('checkContinue', (request, response) => this.server.emit('request', request, response))
     // An expectation that is none of HTTP's is met like any other request.
     this.server.on('checkExpectation', (request, response) => this.server.emit('request', request, response))
     this.server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {

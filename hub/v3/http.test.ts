@@ -116,6 +116,30 @@ test('an expectation that is unknown changes nothing', async () => {
   socket.destroy()
 })
 
+describe('a request that waits until its body is wanted', () => {
+  const head = (path: string, bytes: number) =>
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nX-Svc-Wire: 3\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\nExpect: 100-continue\r\n\r\n`
+  const firstLine = async (socket: Awaited<ReturnType<typeof openSocket>>) =>
+    String((await once(socket, 'data'))[0]).split('\r\n')[0]
+
+  test('is told to go on, and answered once it is there', async () => {
+    const socket = await openSocket(hub.url)
+    const body = JSON.stringify({ prefix: '', bits: 0 })
+    socket.write(head('/directory:bucket', body.length))
+    expect(await firstLine(socket)).toBe('HTTP/1.1 100 Continue')
+    socket.write(body)
+    expect(await firstLine(socket)).toBe('HTTP/1.1 200 OK')
+    socket.destroy()
+  })
+
+  test('is refused by its head alone, and its connection ends', async () => {
+    const socket = await openSocket(hub.url)
+    socket.write(head('/nothing/there', 10))
+    expect(await firstLine(socket)).toBe('HTTP/1.1 404 Not Found')
+    await once(socket, 'close')
+  })
+})
+
 test('HEAD of a public GET answers like it, without a body; of anything else it is not_found', async () => {
   const get = await fetch(`${hub.url}/healthz`)
   const head = await fetch(`${hub.url}/healthz`, { method: 'HEAD' })
