@@ -28,7 +28,7 @@ async function start(): Promise<SignerClocks> {
 const accept = (tsMs: number, nowMs = NOW_MS, aid = 'A-one', of = clocks) => {
   number += 1
   const signature = new Uint8Array(64).fill(number)
-  return refusedWith(() => of.accept(aid, tsMs, signature, nowMs))
+  return refusedWith(() => of.accept({ aid, tsMs, signature }, nowMs))
 }
 
 test('a start refuses every time up to two seconds after it', async () => {
@@ -51,13 +51,15 @@ test('a time lies within five minutes of the clock, the edges included', async (
 
 test('the very same signature is told to be a repeat', async () => {
   const signature = new Uint8Array(64)
-  const again = () => refusedWith(() => clocks.accept('A-one', NOW_MS, signature, NOW_MS))
+  const again = () => refusedWith(() => clocks.accept({ aid: 'A-one', tsMs: NOW_MS, signature }, NOW_MS))
   expect([await again(), await again()]).toEqual([undefined, 'replayed'])
 })
 
 test('a floor says how late a stale request has to be', async () => {
   const floorOf = async (tsMs: number, aid: string) =>
-    await clocks.accept(aid, tsMs, new Uint8Array(64).fill(200), NOW_MS).catch(error => error.facts.floorMs)
+    await clocks
+      .accept({ aid, tsMs, signature: new Uint8Array(64).fill(200) }, NOW_MS)
+      .catch(error => error.facts.floorMs)
   expect(await floorOf(NOW_MS - WINDOW_MS - 1, 'A-new')).toBe(NOW_MS)
   await accept(NOW_MS + 50, NOW_MS, 'A-new')
   expect(await floorOf(NOW_MS, 'A-new')).toBe(NOW_MS + 50)

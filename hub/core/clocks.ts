@@ -26,11 +26,23 @@ export class SignerClocks {
     this.#context = context
   }
 
-  /** Judges the time of a request whose signature has verified; what it accepts can't be used again. */
-  async accept(aid: string, tsMs: number, signature: Uint8Array, nowMs: number): Promise<void> {
+  /** Above which time of a signer others are accepted now, Unix ms. */
+  floor(aid: string): Promise<number> {
+    return this.#context.memory.replay.floor(aid)
+  }
+
+  /**
+   * Judges the time of a request whose signature has verified; what it accepts can't be used again. `floorMs`: the floor
+   * that its head met, where its body came after it.
+   */
+  async accept(
+    { aid, tsMs, signature }: { aid: string; tsMs: number; signature: Uint8Array },
+    nowMs: number,
+    floorMs?: number,
+  ): Promise<void> {
     const { store, memory } = this.#context
     const mark = signature.subarray(0, MARK_BYTES)
-    const taken = await memory.replay.take({ aid, tsMs, mark, nowMs, windowMs: CLOCK_WINDOW_MS })
+    const taken = await memory.replay.take({ aid, tsMs, mark, nowMs, windowMs: CLOCK_WINDOW_MS, floorMs })
     if (taken.outcome === 'repeated') throw new Refusal('replayed')
     if (taken.outcome === 'stale') throw new Refusal('timeStale', { floorMs: taken.floorMs })
     if (taken.outcome === 'ahead')

@@ -4,4 +4,5 @@ import type { Peer } from './federation/peers.ts'
 
 export type Signer =
   | { readonly kind: 'agent'; readonly agent: Agent }
-  | { readonly kind: 'hub'; readonly peer: Peer }
+  /** `floorMs`: the floor of its times when the head of the request came, where its body is judged as it comes. */
+  | { readonly kind: 'hub'; readonly peer: Peer; readonly floorMs?: number }

@@ -65,12 +65,13 @@ export class Authenticator {
     await this.verifyDigest(given, line.action, log, requestDigest(line.method, line.path, line.body))
   }
 
-  /** The same where the digest of the request was taken as it came. */
+  /** The same where the digest of the request was taken as it came; `floorMs`: the floor that its head met. */
   async verifyDigest(
     given: SignedHeaders,
     action: string,
     log: VerifiedKel,
     digest: Uint8Array,
+    floorMs?: number,
   ): Promise<void> {
     if (log.aid !== given.aid) throw unauthorized('the signer is not the agent')
     const text = signedText({ action, aid: given.aid, hub: this.#hub, ts: given.tsMs }, digest)
@@ -83,7 +84,7 @@ export class Authenticator {
     if (!(await this.#verifier.verify(key, text, given.signature)))
       throw unauthorized('it does not cover this request')
     if (given.seq < log.seq) throw new Refusal('keyRetired')
-    await this.#clocks.accept(given.aid, given.tsMs, given.signature, this.#now())
+    await this.#clocks.accept(given, this.#now(), floorMs)
   }
 }
 

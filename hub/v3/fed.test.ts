@@ -11,6 +11,7 @@ import { callRoute, random, registeredAgent, startTestHub, TestAgent, type TestH
 import { sealedForStranger, sealedUnderCapability, sendHeaders, type TestEnvelope } from '../testing/mail.ts'
 import { expectRefusal } from '../testing/refusals.ts'
 import { bodyOf, type Changes, peerOf, rows, sendRow } from '../testing/routes.ts'
+import { nextReply, openSocket, requestHead } from '../testing/sockets.ts'
 
 const ofPeers = rows.filter(([, row]) => row.signedBy === 'hub')
 
@@ -103,6 +104,26 @@ describe('mail that a peer hands on', () => {
       expectRefusal(await ask('fedForward', { sign: 'none', headers: signed }), 'unauthorized')
     }
     expect(await waiting()).toEqual([])
+  })
+
+  test('is taken once, although later requests were taken while its body came', async () => {
+    envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes: 100_000 })
+    const signed = peer.sign('fed_forward', 'POST', '/fed/v3/forward', envelope.bytes)
+    const named = { 'Content-Type': 'application/vnd.svc.envelope+cbor', ...sendHeaders(envelope), ...signed }
+    const socket = await openSocket(hub.url)
+    socket.write(
+      requestHead('POST', '/fed/v3/forward', {
+        ...named,
+        'Content-Length': String(envelope.bytes.length),
+        Expect: '100-continue',
+      }),
+    )
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 100 Continue/)
+    expect((await ask('fedBucket')).status).toBe(200)
+    socket.write(envelope.bytes)
+    expect((await nextReply(socket))?.json).toMatchObject({ status: 'queued' })
+    expectRefusal(await ask('fedForward', { sign: 'none', headers: signed }), 'replayed')
+    socket.destroy()
   })
 
   test('by somebody who only says that it is the peer takes nothing of what the peer may use', async () => {

@@ -135,14 +135,18 @@ function readPeer(given: IncomingHttpHeaders, { context }: Hub): SignedHeaders {
 /** A body that is raw is not here yet: its handler verifies when it has read it. */
 async function authenticatePeer(
   exchange: Exchange<Wire3>,
-  { context, federation }: Hub,
+  { context, federation, clocks }: Hub,
   authenticator: Authenticator,
 ): Promise<Signer | undefined> {
   const { row, signed } = exchange
   const listed = signed && context.peers.find(signed.aid)
   if (signed === undefined || listed === undefined) throw new Refusal('notPeer')
+  if (row.raw !== undefined) {
+    const floorMs = await clocks.floor(listed.aid)
+    return { kind: 'hub', peer: await federation.under(listed, signed.seq), floorMs }
+  }
   const peer = await federation.under(listed, signed.seq)
-  if (row.raw === undefined) await authenticator.verify(signed, lineOf(exchange), peer.log)
+  await authenticator.verify(signed, lineOf(exchange), peer.log)
   return { kind: 'hub', peer }
 }
 
@@ -152,7 +156,7 @@ async function verifyPeer(
   authenticator: Authenticator,
 ): Promise<void> {
   if (signed === undefined || signer?.kind !== 'hub') throw unauthorized('no hub signed it')
-  await authenticator.verifyDigest(signed, row.action ?? '', signer.peer.log, digest)
+  await authenticator.verifyDigest(signed, row.action ?? '', signer.peer.log, digest, signer.floorMs)
 }
 
 /** An agent registered here now; of its account also one that has left and whose identity has not ended. */

@@ -8,10 +8,11 @@ const account = { admitted: false, blocked: false, floorMs: 0, quota: {} }
 const make = (): Replay =>
   new ReplayInProcess({ store: { account: async () => account }, nowMs: NOW_MS - 3_600_000, lastMs: 0 })
 
+const taken: TimeTaken = { outcome: 'taken' }
 type Take = (request: SignedTime) => Promise<TimeTaken>
 const instead = (changed: (take: Take) => Take): Replay => {
   const held = make()
-  return { take: changed(request => held.take(request)) }
+  return { take: changed(request => held.take(request)), floor: aid => held.floor(aid) }
 }
 
 portContract('replay', replayRules, () => alone(make()))
@@ -31,6 +32,24 @@ refuses<Replay>('replay', replayRules, [
       ),
     'tells the very same request',
   ],
+  [
+    'that forgets the floor that a head met',
+    () =>
+      alone(
+        instead(
+          take =>
+            ({ floorMs: _, ...request }) =>
+              take(request),
+        ),
+      ),
+    'takes a time above the floor',
+  ],
+  [
+    'that takes whatever lies above the floor of a head',
+    () =>
+      alone(instead(take => async request => (request.floorMs === undefined ? await take(request) : taken))),
+    'takes a time above the floor',
+  ],
   ['that looks first and writes later', () => alone(instead(late)), 'takes one of all that come at once'],
   [
     'that takes any time',
@@ -43,6 +62,7 @@ refuses<Replay>('replay', replayRules, [
 function late(take: Take): Take {
   const newest = new Map<string, number>()
   return async request => {
+    if (request.floorMs !== undefined) return await take(request)
     const { aid, tsMs } = request
     const isNew = tsMs > (newest.get(aid) ?? 0)
     await new Promise(resolve => setImmediate(resolve))

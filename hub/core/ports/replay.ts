@@ -2,9 +2,16 @@
 
 /**
  * `mark`: as much of the signature as nobody meets by chance · `windowMs`: no time further from `nowMs` is taken, edges
- * included.
+ * included · `floorMs`: the floor that the head of the request met, where its body came long after it.
  */
-export type SignedTime = { aid: string; tsMs: number; mark: Uint8Array; nowMs: number; windowMs: number }
+export type SignedTime = {
+  aid: string
+  tsMs: number
+  mark: Uint8Array
+  nowMs: number
+  windowMs: number
+  floorMs?: number | undefined
+}
 
 export type TimeTaken =
   | { outcome: 'taken' }
@@ -15,9 +22,12 @@ export type TimeTaken =
   | { outcome: 'ahead' }
 
 export interface Replay {
+  /** The time of a signer above which others are taken now, Unix ms. */
+  floor(aid: string): Promise<number>
   /**
    * Takes a time of a signer if it lies above all that were taken of this signer, by any process and before any restart,
-   * and remembers it, as one step. Of a time that is refused nothing is remembered. A form that may forget, as at a
+   * and remembers it, as one step. With a `floorMs` a time above that one is taken once, also where later ones were taken
+   * since. Of a time that is refused nothing is remembered. A form that may forget, as at a
    * crash, starts with a floor above all that it may have taken, unless that was stored as a floor of the account.
    */
   take(request: SignedTime): Promise<TimeTaken>

@@ -69,4 +69,19 @@ export const replayRules: readonly Rule<Replay>[] = [
       expect(await take(pair.other, NOW_MS, { mark })).toEqual(taken)
     },
   ],
+  [
+    'takes a time above the floor that its head met, once, although later ones were taken since',
+    async pair => {
+      const aid = 'A-slow'
+      expect(await take(pair.one, NOW_MS, { aid })).toEqual(taken)
+      const floorMs = await pair.other.floor(aid)
+      expect(floorMs).toBe(NOW_MS)
+      expect(await take(pair.one, NOW_MS + 9, { aid, floorMs })).toEqual(taken)
+      expect(await take(pair.other, NOW_MS + 5, { aid, floorMs })).toEqual(taken)
+      for (const again of [NOW_MS, NOW_MS + 5, NOW_MS + 9])
+        expect(await take(pair.one, again, { aid, floorMs })).toEqual(staleAt(NOW_MS + 9))
+      expect(await pair.one.floor(aid)).toBe(NOW_MS + 9)
+      expect(await take(pair.one, NOW_MS + 7, { aid })).toEqual(staleAt(NOW_MS + 9))
+    },
+  ],
 ]
