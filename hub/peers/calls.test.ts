@@ -1,4 +1,6 @@
 /** Signed calls to a peer, over HTTP: what it answers, and what it does not (hub API §4.6, §5.1). */
+
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -62,13 +64,13 @@ const refusal = (reason: string, more = {}) => json(429, { reason, error: 'x; y'
 const rid = toBase64url(random(16))
 const queued = json(200, { status: 'queued', rid, recipient_quiet: false })
 const content = random(100_000)
-const forward = () =>
+const forward = (bytes = content) =>
   calls.forward(peer, {
     accessBytes: random(4),
-    size: content.length,
+    size: bytes.length,
     async *pieces() {
-      yield content.subarray(0, 60_000)
-      yield content.subarray(60_000)
+      yield bytes.subarray(0, 60_000)
+      yield bytes.subarray(60_000)
     },
   })
 const soon = (ms: number) => AbortSignal.timeout(ms)
@@ -109,6 +111,51 @@ test('a peer that has just started is asked once more, above its floor', async (
   expect(await forward()).toMatchObject({ status: 'queued' })
   expect(times()).toEqual([now, now + 2001])
   expect(seen[1]?.body.equals(content)).toBe(true)
+})
+
+describe('while the body of a large envelope is on its way', () => {
+  /** Says that it wants the body, or nothing of it, and reads none before `go` resolves. */
+  const holdBodies = (go: Promise<void>, isAsked = true) =>
+    server.on('checkContinue', async (request: IncomingMessage, response: ServerResponse) => {
+      if (isAsked) response.writeContinue()
+      await go
+      server.emit('request', request, response)
+    })
+
+  test('other calls to that peer go on, with later times', async () => {
+    const { promise: go, resolve } = Promise.withResolvers<void>()
+    holdBodies(go)
+    const asked = once(server, 'checkContinue')
+    answers = [json(200, { max_bits: 0, entries: [] }), queued]
+    const large = forward()
+    await asked
+    expect(await bucket()).toMatchObject({ bitsMax: 0 })
+    resolve()
+    expect(await large).toMatchObject({ status: 'queued' })
+    expect(times()).toEqual([now + 1, now])
+    expect(seen[1]?.body.equals(content)).toBe(true)
+  })
+
+  test('a peer whose proxy says nothing of it gets the body all the same', async () => {
+    holdBodies(Promise.resolve(), false)
+    answers = [queued]
+    expect(await forward()).toMatchObject({ status: 'queued' })
+    expect(seen[0]?.body.equals(content)).toBe(true)
+  })
+
+  test('a refusal of its head is told, and nothing more is sent', async () => {
+    server.on('checkContinue', (_, response: ServerResponse) => refusal('mailbox_full')(response))
+    await expect(forward()).rejects.toMatchObject({ code: 'mailboxFull' })
+    expect(seen).toEqual([])
+  })
+
+  test('a peer that goes away, or never wants it, is away', async () => {
+    server.on('checkContinue', (request: IncomingMessage) => void request.socket.destroy())
+    await expect(forward()).rejects.toMatchObject({ code: 'homeUnreachable' })
+    server.closeAllConnections()
+    server.close()
+    await expect(forward()).rejects.toMatchObject({ code: 'homeUnreachable' })
+  })
 })
 
 describe('reviews', () => {
@@ -213,7 +260,7 @@ describe('a peer that gives no answer of this interface', () => {
 
   test('is away after its time, and a look-up behind a slow envelope no later than its own', async () => {
     answers = [() => undefined]
-    void forward().catch(() => undefined)
+    void forward(content.subarray(0, 1000)).catch(() => undefined)
     await vi.waitFor(() => expect(seen).toHaveLength(1))
     const startedMs = performance.now()
     expect(await refusedWith(() => bucket(soon(200)))).toBe('homeUnreachable')

@@ -1,6 +1,6 @@
 /**
  * Signed calls to peer hubs. Times of one signer rise strictly at each hub, so the calls to a peer leave one after
- * another. A peer is asked for so long and no longer; nobody else waits for it.
+ * another; the next one goes while the body of a large envelope is still on its way. A peer is asked for so long and no longer; nobody else waits for it.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -44,6 +44,7 @@ import type { HubIdentity } from '../core/identity.ts'
 import { ASSET, SCHEME, X402_VERSION } from '../core/ledger/terms.ts'
 import { CLOCK_WINDOW_MS } from '../core/limits.ts'
 import { Refusal, type RefusalReason } from '../core/refusal.ts'
+import { sendHeadFirst } from './head-first.ts'
 import { openCall, send } from './open-call.ts'
 import { PeerBusy, Turns } from './turns.ts'
 
@@ -51,6 +52,8 @@ const CALL_MS_MAX = 10_000
 /** An envelope of a large size needs its time; a small one that waits so long holds up the others that go there. */
 const FORWARD_MS_MAX = 120_000
 const FORWARD_BYTES_PER_MS = 50
+/** A body of this size takes longer than asking whether it is wanted. */
+const HEAD_FIRST_BYTES = 64 * 1024
 /** A node that meets it again waits longer each time by itself. */
 const RETRY_MS = 10_000
 /** A peer that is away is told of once a minute. */
@@ -80,6 +83,8 @@ type Given = {
   body: () => unknown
   headers: Record<string, string>
   signal: AbortSignal
+  /** Other calls go on while the body of this one is on its way. */
+  isHeadFirst?: boolean
   /** From here on nobody waits for the answer, and that there is none is no news. */
   ended?: AbortSignal
 }
@@ -116,6 +121,7 @@ export class SignedPeerCalls implements PeerCalls {
         'Content-Type': row.raw,
         'Content-Length': String(size),
       },
+      isHeadFirst: size > HEAD_FIRST_BYTES,
       signal: this.#outside.timers.deadline(forwardMs(size)),
     })
     return { status: reply.status, rid: fromBase64url(reply.rid), recipientQuiet: reply.recipient_quiet }
@@ -216,12 +222,10 @@ export class SignedPeerCalls implements PeerCalls {
   }
 
   async #inTurn<R extends RouteRow>(row: R, peer: Peer, given: Given): Promise<ReplyOf<R>> {
-    const turns = this.#turns.get(peer.aid) ?? new Turns()
-    this.#turns.set(peer.aid, turns)
     const contact = this.#outside.peers.contact(peer.aid)
     contact.waiting += 1
     try {
-      const reply = await turns.take(given.bytes, given.signal, () => this.#ask(row, peer, given))
+      const reply = await this.#ask(row, peer, given)
       this.#answered(peer)
       return reply
     } catch (error) {
@@ -244,10 +248,15 @@ export class SignedPeerCalls implements PeerCalls {
   }
 
   async #askOnce<R extends RouteRow>(row: R, peer: Peer, given: Given): Promise<ReplyOf<R>> {
-    const { body, headers: named, signal, query } = given
-    const signed = { ...named, ...this.#sign(row, peer, given.digest), [headers.wire]: String(WIRE) }
-    const asked = { body: body(), baseUrl: peer.url, headers: signed, signal, ...present({ query }) }
-    return await call(row, send, asked as unknown as Call<R>)
+    const { body, bytes, headers: named, signal, query, isHeadFirst } = given
+    const turns = this.#turns.get(peer.aid) ?? new Turns()
+    this.#turns.set(peer.aid, turns)
+    return await turns.take(bytes, signal, async passOn => {
+      const signed = { ...named, ...this.#sign(row, peer, given.digest), [headers.wire]: String(WIRE) }
+      const asked = { body: body(), baseUrl: peer.url, headers: signed, signal, ...present({ query }) }
+      const way = isHeadFirst === true ? sendHeadFirst(this.#outside.timers, passOn) : send
+      return await call(row, way, asked as unknown as Call<R>)
+    })
   }
 
   #sign(row: RouteRow, peer: Peer, digest: Uint8Array): Record<string, string> {

@@ -20,6 +20,19 @@ test('a call begins when the one before it has ended, however that ended', async
   expect(order).toEqual(['first', 'second'])
 })
 
+test('a call that passes its turn on is overtaken, and counts until it has ended', async () => {
+  const turns = new Turns()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const slow = turns.take(40 * MIB, never, async passOn => {
+    passOn()
+    await promise
+  })
+  expect(await turns.take(1, never, async () => 'ran')).toBe('ran')
+  await expect(turns.take(40 * MIB, never, async () => 1)).rejects.toBeInstanceOf(PeerBusy)
+  resolve()
+  await slow
+})
+
 test('nobody waits longer than it wants to, and those behind go on', async () => {
   const turns = new Turns()
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,4 +1,4 @@
-/** Calls to one peer, one after another: its times have to arrive in order. */
+/** Calls to one peer leave one after another: its times have to arrive in order. Their bodies may overlap. */
 import { Failure } from '../../protocol/encoding/errors.ts'
 import { unlessAborted } from '../../protocol/timers.ts'
 
@@ -17,8 +17,11 @@ export class Turns {
   #calls = 0
   #bytes = 0
 
-  /** Runs once those before have ended; throws {@link PeerBusy} where too much waits already, or `signal` aborts before. */
-  async take<T>(bytes: number, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+  /**
+   * Runs once those before have ended or passed their turn on; throws {@link PeerBusy} where too much waits already, or
+   * `signal` aborts before.
+   */
+  async take<T>(bytes: number, signal: AbortSignal, run: (passOn: () => void) => Promise<T>): Promise<T> {
     const isFull = this.#calls >= WAITING_MAX || this.#bytes + bytes > WAITING_BYTES_MAX
     if (this.#calls > 0 && isFull) throw new PeerBusy('too much waits for this peer')
     this.#calls += 1
@@ -30,7 +33,7 @@ export class Turns {
       await unlessAborted(before, signal).catch(cause => {
         throw new PeerBusy('the calls before it took too long', { cause })
       })
-      return await run()
+      return await run(end)
     } finally {
       this.#calls -= 1
       this.#bytes -= bytes
