@@ -19,16 +19,12 @@ import {
 } from '../../protocol/proof/payment.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import { type AccountEntry, type HubCredits, HubUnreachable, type Settled } from '../hubs/hub.ts'
+import { NotPaid } from './not-paid.ts'
+import { type AcrossRow, type HereLedger, ScriptedAcross } from './scripted-across.ts'
 
 const { paid, held, captured, returned, redeemed } = settlementKinds
 const TOLERANCE_MS = 2 * 60_000
-const REASON_WORDS: Readonly<Record<string, string>> = {
-  invalid_signature: "the signature does not hold under the signer's newest key",
-  insufficient_funds: 'the payer has too few credits',
-  hold_ended: 'the hold has ended already',
-}
-
-export type Operation = 'settle' | 'authorizations' | 'endOf' | 'redeem' | 'endHold' | 'account'
+export type Operation = 'settle' | 'authorizations' | 'endOf' | 'redeem' | 'endHold' | 'account' | 'peer'
 export type Fault =
   /** The request never came, or its answer was lost after the hub had carried it out. */
   | { kind: 'lost_before' | 'lost_after' }
@@ -38,7 +34,8 @@ export type Fault =
   /** It is carried out, and answered with a receipt that is wrong in this. */
   | { kind: 'forge'; in: 'signature' | 'payment' | 'amount' | 'network' }
 
-type Hold = { payer: string; payee: string; amount: number; untilMs: number }
+/** `peer`: the hub that gets what is taken, where the payee lives there. */
+type Hold = { payer: string; payee: string; amount: number; untilMs: number; peer?: string }
 type Transfer = {
   receipt: Uint8Array
   kind: number
@@ -52,6 +49,10 @@ type Books = {
   transfers: Map<string, Transfer>
   holds: Map<string, Hold>
   entries: { aid: string; entry: AccountEntry }[]
+  /** Payments in the credits of peers, by their transactions. */
+  across: Map<string, AcrossRow>
+  /** What was issued for payments that it had lost. */
+  issued: Map<string, number>
   seq: number
 }
 /** Books as they were; what was posted since is forgotten with {@link ScriptedLedger.restore}. */
@@ -65,17 +66,21 @@ type Outside = {
   logOf: (aid: string) => VerifiedKel | undefined
 }
 
-class NotPaid extends Error {
-  readonly reason: string
-  constructor(reason: string, says = REASON_WORDS[reason] ?? reason.replaceAll('_', ' ')) {
-    super(says)
-    this.reason = reason
-  }
-}
-
-export class ScriptedLedger {
+export class ScriptedLedger implements HereLedger {
   readonly #outside: Outside
-  #books: Books = { balances: new Map(), transfers: new Map(), holds: new Map(), entries: [], seq: 0 }
+  #books: Books = {
+    balances: new Map(),
+    transfers: new Map(),
+    holds: new Map(),
+    entries: [],
+    across: new Map(),
+    issued: new Map(),
+    seq: 0,
+  }
+  /** Payments that other hubs make, and hubs that this one lists. */
+  readonly across: ScriptedAcross = new ScriptedAcross(this)
+  /** Whether no hub has an answer of this one. */
+  isAway = false
   readonly #once = new Map<Operation, Fault[]>()
   readonly #always = new Map<Operation, Fault>()
   /** What was made before is refused, as by a hub that knows that it was put back. */
@@ -165,7 +170,7 @@ export class ScriptedLedger {
       return this.#meet(operation, signal, work)
     }
     return {
-      networks: async () => [this.network],
+      networks: async () => [this.network, ...this.across.lending.map(networkOf)],
       account: (entriesMax, signal) => call('account', signal, () => this.#account(aid, entriesMax)),
       entriesAfter: (seq, signal) =>
         call('account', signal, () =>
@@ -175,11 +180,11 @@ export class ScriptedLedger {
         ),
       authorizationsSince: (_, signal) => call('authorizations', signal, () => this.#authorizationsOf(aid)),
       settle: async (authorization, quote, signal, signed) => {
-        const work = () => outcome(() => this.#settle(authorization, quote, signed ?? undefined))
+        const work = () => outcome(() => this.#settleAnywhere(authorization, quote, signed ?? undefined))
         return this.#told('settle', await call('settle', signal, work, idOf(authorization)))
       },
       endOf: async (authorization, quote, signal) => {
-        const work = () => outcome(() => this.#settle(authorization, quote))
+        const work = () => outcome(() => this.#settleAnywhere(authorization, quote))
         const said = await call('endOf', signal, work, idOf(authorization))
         const receipt = this.isOlder ? undefined : this.receiptOf(idOf(authorization), true)
         if ('refused' in said || receipt === undefined) return { end: undefined, ...said }
@@ -242,19 +247,33 @@ export class ScriptedLedger {
       ...(wrong === 'network' ? { network: networkOf(body.payer) } : {}),
     }
     const signer = wrong === 'signature' ? new Uint8Array(32).fill(99) : seed
-    return { receipt: SettlementReceipt.encode(SettlementReceipt.sign(signer, changed)) }
+    return { ...settled, receipt: SettlementReceipt.encode(SettlementReceipt.sign(signer, changed)) }
   }
 
-  #settle(encoded: Uint8Array, quote: Quote, signed?: Uint8Array): Uint8Array {
+  /** Here, or at the hub in whose credits it is. */
+  #settleAnywhere(encoded: Uint8Array, quote: Quote, signed?: Uint8Array): Settled {
+    const { network } = Authorization.decode(encoded).body
+    return network !== this.network && this.across.hasPeers
+      ? this.across.settle(encoded, quote)
+      : { receipt: this.#settle(encoded, quote, signed === undefined ? {} : { signed }) }
+  }
+
+  /** `peer`: for an agent of that hub, which is owed the amount. */
+  #settle(
+    encoded: Uint8Array,
+    quote: Quote,
+    { signed, peer }: { signed?: Uint8Array; peer?: string },
+  ): Uint8Array {
     this.#lapse()
     const authorization = Authorization.decode(encoded)
     const { body } = authorization
     const id = cidText(transactionOf(authorization))
     this.#checkTerms(body, quote)
     const stored = this.#books.transfers.get(id)
-    if (stored !== undefined) return stored.receipt
+    if (stored !== undefined) return ownedBy(peer, stored.receipt)
     if (signed !== undefined && this.takesBack) return this.#takeBack(id, authorization, signed)
     this.#judge(authorization)
+    this.#checkPayee(body, peer)
     checkHold(body, quote)
     if (body.refundOf !== undefined) this.#checkRefund(body.refundOf, body)
     this.#pay(body.payer, body.amount)
@@ -263,16 +282,24 @@ export class ScriptedLedger {
     const reason = body.refundOf !== undefined ? 'refund' : kind === held ? 'held' : 'paid'
     this.#move(body.payer, -body.amount, { ...about, reason })
     const { payer, payTo: payee, amount, holdUntil } = body
-    if (holdUntil !== undefined) this.#books.holds.set(id, { payer, payee, amount, untilMs: holdUntil })
+    if (holdUntil !== undefined)
+      this.#books.holds.set(id, { payer, payee, amount, untilMs: holdUntil, ...present({ peer }) })
     else
-      this.#move(payee, amount, {
+      this.#move(peer ?? payee, amount, {
         transaction: id,
         counterparty: payer,
         reason: body.refundOf === undefined ? 'received' : 'refund',
       })
     return this.#post(
       id,
-      { transaction: transactionOf(authorization), kind, payer, payee, amount, ...present({ holdUntil }) },
+      {
+        transaction: transactionOf(authorization),
+        kind,
+        payer,
+        payee,
+        amount,
+        ...present({ holdUntil, peer }),
+      },
       present({ authorization: encoded, refundOf: body.refundOf && cidText(body.refundOf) }),
     )
   }
@@ -324,31 +351,43 @@ export class ScriptedLedger {
     )
   }
 
-  #end(encoded: Uint8Array, end: 'capture' | 'release'): Uint8Array {
+  #end(encoded: Uint8Array, end: 'capture' | 'release'): Settled {
     const order = HoldOrder.decode(encoded)
-    const { transaction, amount, payee, payeeKelSeq } = order.body
+    const { transaction, amount, payee } = order.body
     if ((amount === 0) !== (end === 'release')) throw new NotPaid('invalid_payload')
     const id = cidText(transaction)
-    const made = this.#books.transfers.get(id)
-    if (made?.kind !== held) throw new NotPaid('invalid_payload', 'no hold has this transaction')
-    const { body } = SettlementReceipt.decode(made.receipt)
-    if (body.payee !== payee || amount > body.amount) throw new NotPaid('invalid_payload')
+    const row = this.#books.across.get(id)
+    const made = this.#books.transfers.get(id) ?? (row && this.#books.transfers.get(`end:${id}`))
+    if (row?.state !== 'asked') this.#checkHeld(made, row === undefined ? held : made?.kind)
+    const body = made && SettlementReceipt.decode(made.receipt).body
+    if (body !== undefined && (body.payee !== payee || amount > body.amount))
+      throw new NotPaid('invalid_payload')
     this.#lapse()
     const stored = this.#books.transfers.get(`end:${id}`)
-    if (stored !== undefined) return sameEnd(stored.receipt, amount)
+    if (stored === undefined) this.#checkOrder(order)
+    if (row !== undefined) return this.across.end(id, row, encoded)
+    return { receipt: stored === undefined ? this.#endHold(id, amount) : sameEnd(stored.receipt, amount) }
+  }
+
+  #checkHeld(made: Transfer | undefined, kind: number | undefined): void {
+    if (made === undefined || made.kind !== kind)
+      throw new NotPaid('invalid_payload', 'no hold has this transaction')
+  }
+
+  #checkOrder(order: HoldOrder): void {
+    const { payee, payeeKelSeq } = order.body
     const log = this.#outside.logOf(payee)
     const key = log?.seq === payeeKelSeq ? keyAt(log, payeeKelSeq) : undefined
     if (key === undefined || !HoldOrder.verify(key, order)) throw new NotPaid('invalid_signature')
-    return this.#endHold(id, amount)
   }
 
   #endHold(id: string, taken: number): Uint8Array {
     const hold = this.#books.holds.get(id)
     if (hold === undefined) throw new NotPaid('hold_ended')
     this.#books.holds.delete(id)
-    const { payer, payee, amount } = hold
+    const { payer, payee, amount, peer } = hold
     const reason = taken > 0 ? 'captured' : 'returned'
-    if (taken > 0) this.#move(payee, taken, { transaction: id, counterparty: payer, reason })
+    if (taken > 0) this.#move(peer ?? payee, taken, { transaction: id, counterparty: payer, reason })
     if (taken < amount) this.#move(payer, amount - taken, { transaction: id, counterparty: payee, reason })
     return this.#post(`end:${id}`, {
       transaction: parseCid(id),
@@ -356,6 +395,7 @@ export class ScriptedLedger {
       payer,
       payee,
       amount: taken > 0 ? taken : amount,
+      ...present({ peer }),
     })
   }
 
@@ -365,15 +405,150 @@ export class ScriptedLedger {
       if (untilMs <= this.#outside.now()) this.#endHold(id, 0)
   }
 
-  #judge(authorization: Authorization): void {
-    const { payer, payerKelSeq, notBefore, notAfter } = authorization.body
-    const log = this.#outside.logOf(payer)
-    if (log === undefined || log.deactivated) throw new NotPaid('unknown_payer')
+  get aid(): string {
+    return this.#outside.hub.log.aid
+  }
+
+  now(): number {
+    return this.#outside.now()
+  }
+
+  lists(peer: string): boolean {
+    return this.across.lists(peer)
+  }
+
+  rows(): Map<string, AcrossRow> {
+    return this.#books.across
+  }
+
+  dueTo(peer: string): number {
+    this.#lapse()
+    return this.#books.balances.get(peer) ?? 0
+  }
+
+  /** Credits that were issued to an agent for payments that this hub had lost. */
+  issuedTo(aid: string): number {
+    return this.#books.issued.get(aid) ?? 0
+  }
+
+  lineFault(): 'lost_before' | 'lost_after' | undefined {
+    const { kind } = this.#once.get('peer')?.shift() ?? this.#always.get('peer') ?? {}
+    return kind === 'lost_before' || kind === 'lost_after' ? kind : undefined
+  }
+
+  stored(id: string, end = false): Uint8Array | undefined {
+    return this.#books.transfers.get(`${end ? 'end:' : ''}${id}`)?.receipt
+  }
+
+  settleFor(peer: string, encoded: Uint8Array, quote: Quote): Uint8Array {
+    return this.#settle(encoded, quote, { peer })
+  }
+
+  endFor(peer: string, encoded: Uint8Array): Uint8Array {
+    const { transaction, amount } = HoldOrder.decode(encoded).body
+    const end = this.endOfFor(peer, cidText(transaction))
+    return end ?? this.#endHold(cidText(transaction), amount)
+  }
+
+  endOfFor(peer: string, id: string): Uint8Array | undefined {
+    this.#lapse()
+    const known = this.stored(id, true) ?? this.stored(id)
+    if (known === undefined) throw new NotPaid('invalid_payload', 'no hold has this transaction')
+    ownedBy(peer, known)
+    return this.stored(id, true)
+  }
+
+  owedTo(peer: string): Uint8Array[] {
+    return this.receipts().filter(receipt => {
+      const { body } = SettlementReceipt.decode(receipt)
+      return (
+        body.peer === peer && body.network === this.network && (body.kind === paid || body.kind === captured)
+      )
+    })
+  }
+
+  takeTheirs(peer: string, receipt: Uint8Array): void {
+    this.across.takeTheirs(peer, receipt)
+  }
+
+  takeOwn(peer: string, receipt: Uint8Array): void {
+    this.#lapse()
+    const { body } = SettlementReceipt.decode(receipt)
+    const { payer, payee, amount, kind, holdUntil = 0 } = body
+    const id = cidText(body.transaction)
+    const name = kind === captured ? `end:${id}` : id
+    const isEnded = this.stored(id, true) !== undefined
+    if (body.peer !== peer || this.#books.transfers.has(name) || isEnded) return
+    const hold = this.#books.holds.get(id)
+    if (kind === captured && hold !== undefined) {
+      this.#books.holds.delete(id)
+      this.#move(payer, hold.amount, { transaction: id, counterparty: payee, reason: 'returned' })
+    }
+    const short = amount - (this.#books.balances.get(payer) ?? 0)
+    if (short > 0 && kind === held && holdUntil <= this.now()) return
+    if (short > 0) {
+      this.#books.issued.set(payer, this.issuedTo(payer) + short)
+      this.#move(payer, short, { reason: 'restored' })
+    }
+    const about = { transaction: id, counterparty: payee }
+    this.#move(payer, -amount, { ...about, reason: kind === held ? 'held' : 'paid' })
+    if (kind === held) this.#books.holds.set(id, { payer, payee, amount, untilMs: holdUntil, peer })
+    else this.#move(peer, amount, { reason: 'paid', transaction: id })
+    this.#books.transfers.set(name, { receipt, kind })
+  }
+
+  book(peer: string, receipt: Uint8Array): void {
+    const { body } = SettlementReceipt.decode(receipt)
+    const { transaction, kind, payer, payee, amount, network, holdUntil } = body
+    const id = cidText(transaction)
+    const isEnd = kind === captured || kind === returned
+    const name = isEnd ? `end:${id}` : id
+    if (this.#books.transfers.has(name)) return
+    const authorization = this.#books.across.get(id)?.authorization
+    const of = authorization?.length ? Authorization.decode(authorization).body.refundOf : undefined
+    if (kind === paid || kind === captured) {
+      this.#move(peer, -amount, { reason: 'paid', transaction: id })
+      const reason = of !== undefined ? 'refund' : kind === captured ? 'captured' : 'received'
+      const counterparty = payer === payee ? peer : payer
+      this.#move(payee, amount, { transaction: id, counterparty, reason })
+    }
+    const outcome = { transaction, kind, payer, payee, amount, network, peer, ...present({ holdUntil }) }
+    this.#post(name, outcome, present({ refundOf: of && cidText(of) }))
+  }
+
+  judgeAcross(authorization: Authorization, quote: Quote): void {
+    const { body } = authorization
+    if (quote.network !== body.network || quote.amount !== body.amount || quote.provider !== body.payTo)
+      throw new NotPaid('invalid_payload', 'terms and authorization differ')
+    this.#checkTimes(body)
+    if (this.#outside.logOf(body.payTo) === undefined)
+      throw new NotPaid('invalid_payload', 'the payee is not registered here')
+    checkHold(body, quote)
+  }
+
+  /** A refund comes to any account here, a payment to who lives here; a peer vouches for its own. */
+  #checkPayee({ payer, payTo, refundOf }: Authorization['body'], peer: string | undefined): void {
+    if (!this.across.hasPeers) return
+    const log = this.#outside.logOf(payTo)
+    if (peer === undefined && log === undefined)
+      throw new NotPaid('invalid_payload', 'the payee is not registered here')
+    if (peer !== undefined && payer !== payTo && refundOf === undefined && log?.home === this.aid)
+      throw new NotPaid('invalid_payload', 'the payee lives at this hub')
+  }
+
+  #checkTimes({ notBefore, notAfter }: Authorization['body']): void {
     const nowMs = this.#outside.now()
     const isTimely = nowMs >= notBefore - TOLERANCE_MS && nowMs <= notAfter + TOLERANCE_MS
     if (notBefore < this.#restoredAtMs)
       throw new NotPaid('expired', 'it was made before this hub was restored')
     if (!isTimely) throw new NotPaid('expired', 'its time is over')
+  }
+
+  #judge(authorization: Authorization): void {
+    const { payer, payerKelSeq } = authorization.body
+    const log = this.#outside.logOf(payer)
+    if (log === undefined || log.deactivated) throw new NotPaid('unknown_payer')
+    this.#checkTimes(authorization.body)
     const key = payerKelSeq === log.seq ? keyAt(log, payerKelSeq) : undefined
     if (key === undefined || !Authorization.verify(key, authorization)) throw new NotPaid('invalid_signature')
   }
@@ -419,14 +594,18 @@ export class ScriptedLedger {
 
   #post(
     name: string,
-    outcome: Pick<SettlementBody, 'transaction' | 'kind' | 'payer' | 'payee' | 'amount' | 'holdUntil'>,
+    outcome: Pick<
+      SettlementBody,
+      'transaction' | 'kind' | 'payer' | 'payee' | 'amount' | 'holdUntil' | 'peer'
+    > &
+      Partial<Pick<SettlementBody, 'network'>>,
     more: Partial<Transfer> = {},
   ): Uint8Array {
     const { log, seed } = this.#outside.hub
     const signed = SettlementReceipt.sign(seed, {
       v: 1,
-      ...outcome,
       network: this.network,
+      ...outcome,
       settledAt: this.#outside.now(),
       hub: log.aid,
       hubKelSeq: log.seq,
@@ -455,13 +634,21 @@ export class ScriptedLedger {
 
 const idOf = (authorization: Uint8Array): Uint8Array => transactionOf(Authorization.decode(authorization))
 
-function outcome(work: () => Uint8Array): Settled {
+function outcome(work: () => Uint8Array | Settled): Settled {
   try {
-    return { receipt: work() }
+    const done = work()
+    return done instanceof Uint8Array ? { receipt: done } : done
   } catch (error) {
     if (error instanceof NotPaid) return { refused: error.reason, says: error.message }
     throw error
   }
+}
+
+/** A peer is told of a payment only where it is owed the amount. */
+function ownedBy(peer: string | undefined, receipt: Uint8Array): Uint8Array {
+  if (peer !== undefined && SettlementReceipt.decode(receipt).body.peer !== peer)
+    throw new NotPaid('duplicate_settlement')
+  return receipt
 }
 
 function checkHold({ notAfter, holdUntil }: Authorization['body'], { holdSeconds }: Quote): void {
