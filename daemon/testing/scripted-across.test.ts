@@ -28,8 +28,8 @@ beforeEach(async () => {
   const { keySet } = world.post.listed.get(bob.node.aid) as { keySet: Parameters<ScriptedHub['list']>[1] }
   home.list(bob.node.ctx.identity.log, keySet)
   world.post.listed.delete(bob.node.aid)
-  ours().across.list(theirs.ledger, 0)
-  theirs.ledger.across.list(ours(), LIMIT)
+  world.post.list(theirs)
+  theirs.list(world.post, LIMIT)
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
@@ -103,11 +103,11 @@ describe('a payment between two ledgers', () => {
     ours().isAway = true
     await settle(paid)
     ours().isAway = false
-    theirs.ledger.across.unlist(world.post.log.aid)
-    ours().across.unlist(theirs.log.aid)
-    theirs.ledger.across.list(ours(), LIMIT)
+    theirs.unlist(world.post)
+    world.post.unlist(theirs)
+    theirs.list(world.post, LIMIT)
     expect(said(await settle(paid))).toBe('settlement_pending')
-    ours().across.list(theirs.ledger, 0)
+    world.post.list(theirs)
     expect(said(await settle(paid))).toBe('receipt')
   })
 })
@@ -160,4 +160,17 @@ describe('a hub that was put back to before a payment', () => {
     expect(said(await home.credits.endHold(capture, 'capture', signal))).toBe('receipt')
     expect(books()).toEqual([93, 7, 7, -7])
   })
+})
+
+test('mail goes to who is listed at the other hub, whose word on it is asked for there', async () => {
+  const { id } = alice.node.delegate(bob.node)
+  await alice.node.send()
+  expect(theirs.carried.map(({ to }) => to)).toEqual([bob.node.aid])
+  const [sent] = alice.node.messages(id)
+  expect(alice.node.entry(sent?.key).viaHub).toBe(theirs.log.aid)
+  world.post.unlist(theirs)
+  const other = alice.node.delegate(bob.node, 'another task')
+  await alice.node.send()
+  expect(theirs.carried).toHaveLength(1)
+  expect(alice.node.messages(other.id)[0]?.delivery).not.toBe('delivered')
 })

@@ -68,6 +68,8 @@ export class Post {
   /** Ratings that were uploaded. */
   readonly ratings: Uint8Array[] = []
   carried: Carried[] = []
+  /** Hubs that this one lists. */
+  readonly peers = new Set<Post>()
   #ids = 0
 
   constructor({ now = () => 0, seed = HUB_SEED, url = 'http://hub.test' }: PostOptions = {}) {
@@ -75,6 +77,27 @@ export class Post {
     this.url = url
     this.log = logOf(seed)
     this.ledger = new ScriptedLedger({ hub: this, now, logOf: aid => this.listed.get(aid)?.log })
+  }
+
+  /** Lists another hub, for mail and for credits, of which it may owe so many. */
+  list(peer: Post, limit = 0): void {
+    this.peers.add(peer)
+    this.ledger.across.list(peer.ledger, limit)
+  }
+
+  unlist(peer: Post): void {
+    this.peers.delete(peer)
+    this.ledger.across.unlist(peer.log.aid)
+  }
+
+  /** Peers that list this hub as well, and answer. */
+  get reached(): Post[] {
+    return [...this.peers].filter(({ peers, ledger }) => peers.has(this) && !ledger.isAway)
+  }
+
+  /** Where an agent is listed: here, or at a peer. */
+  placeOf(aid: string): Post | undefined {
+    return [this, ...this.reached].find(({ listed }) => listed.has(aid))
   }
 
   /** Everything as it is now. */
@@ -209,11 +232,13 @@ export class ScriptedHub implements HubClient, SealedMail {
     })
   }
   fetchLog(aid: string) {
-    return this.#say('fetchLog', [aid], async () => [...(this.#post.listed.get(aid)?.log.events ?? [])])
+    return this.#say('fetchLog', [aid], async () => [
+      ...(this.#post.placeOf(aid)?.listed.get(aid)?.log.events ?? []),
+    ])
   }
   fetchAgent(aid: string): ReturnType<HubClient['fetchAgent']> {
     return this.#say('fetchAgent', [aid], async () => {
-      const listed = this.#post.listed.get(aid)
+      const listed = this.#post.placeOf(aid)?.listed.get(aid)
       return listed && { log: [...listed.log.events], keySet: KeySet.encode(listed.keySet) }
     })
   }
@@ -257,11 +282,13 @@ export class ScriptedHub implements HubClient, SealedMail {
   async send(delivery: Delivery) {
     this.sent.push(delivery)
     return this.#say('send', [delivery], async () => {
-      if (!this.#post.listed.has(delivery.recipient)) throw refusedWith('recipient_unknown')
+      const place = this.#post.placeOf(delivery.recipient)
+      if (place === undefined) throw refusedWith('recipient_unknown')
       const parts: Uint8Array[] = []
       for await (const part of delivery.content()) parts.push(new Uint8Array(part))
-      const rid = this.#post.take(delivery.recipient, Buffer.concat(parts), this.timeMs)
-      return { rid, duplicate: false }
+      const rid = place.take(delivery.recipient, Buffer.concat(parts), this.timeMs)
+      const via = place === this.#post ? {} : { viaHub: place.log.aid }
+      return { rid, duplicate: false, ...via }
     })
   }
 
@@ -294,18 +321,22 @@ export class ScriptedHub implements HubClient, SealedMail {
     items: Parameters<SealedMail['deliveryStates']>[1],
   ): Promise<StatusReply[]> {
     return this.#say('deliveryStates', [credential, items], async () =>
-      items.map(({ rid, handle }): StatusReply => {
-        const dack = this.#post.dacks.get(toBase64url(handle))
+      items.map(({ rid, handle, viaHub }): StatusReply => {
+        const at = this.#post.reached.find(({ log }) => log.aid === viaHub)
+        const place = viaHub === undefined ? this.#post : at
+        if (place === undefined) throw refusedWith('home_unreachable')
+        const dack = place.dacks.get(toBase64url(handle))
         if (dack !== undefined) return { state: 'done', dack }
-        if (this.#post.settled.has(rid)) return { state: 'done' }
-        return { state: this.#post.carried.some(one => one.rid === rid) ? 'queued' : 'unknown' }
+        if (place.settled.has(rid)) return { state: 'done' }
+        return { state: place.carried.some(one => one.rid === rid) ? 'queued' : 'unknown' }
       }),
     )
   }
 
   bucket(hash: Uint8Array): ReturnType<SealedMail['bucket']> {
     return this.#say('bucket', [hash], async () => {
-      const found = [...this.#post.listed].filter(([aid]) => equal(directoryHash(aid), hash))
+      const listed = [this.#post, ...this.#post.reached].flatMap(post => [...post.listed])
+      const found = listed.filter(([aid]) => equal(directoryHash(aid), hash))
       const entries = found.map(([aid, { log, keySet, notice }]) => {
         const box = sealBox(aid, new Uint8Array(32), { kel: [...log.events], keySet, notice: notice ?? null })
         return { h: hash, box }
