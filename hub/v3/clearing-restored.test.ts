@@ -226,15 +226,15 @@ describe('the hub of the payer was restored', () => {
   })
 })
 
-describe('an agent shows a restored hub what it signed', () => {
-  /** Settles, with the receipt that the hub gave before. */
-  const show = (request: Record<string, unknown>, receipt: SettlementReceipt) => {
-    const { paymentPayload } = request as { paymentPayload: Record<string, unknown> }
-    const bytes = toBase64url(SettlementReceipt.encode(receipt))
-    const extensions = { 'svc.settlement.receipt': bytes }
-    return ask(payers, 'x402Settle', { ...request, paymentPayload: { ...paymentPayload, extensions } })
-  }
+/** Settles, with the receipt that the hub gave before. */
+const show = (request: Record<string, unknown>, receipt: SettlementReceipt, hub = payers) => {
+  const { paymentPayload } = request as { paymentPayload: Record<string, unknown> }
+  const bytes = toBase64url(SettlementReceipt.encode(receipt))
+  const extensions = { 'svc.settlement.receipt': bytes }
+  return ask(hub, 'x402Settle', { ...request, paymentPayload: { ...paymentPayload, extensions } })
+}
 
+describe('an agent shows a restored hub what it signed', () => {
   test('of a payment: it is made as it was, once', async () => {
     const carol = await registeredAgent(payers)
     await save(payers)
@@ -314,6 +314,26 @@ describe('the hub of the payee was restored', () => {
       [12, 12],
       [88, 12],
     ])
+  })
+
+  test('and has lost a hold: its payee shows what this hub signed, and takes it, also once its time to settle is over', async () => {
+    await save(payees)
+    const paid = payment(alice, bob, 30, { holdSeconds: 3600 })
+    const first = receiptOf(await ask(payees, 'x402Settle', paid.request))
+    await putBack(payees)
+    for (const hub of [payers, payees]) pass(hub, HOUR_MS / 2)
+    await clear()
+    expect((await ask(payees, 'x402Settle', paid.request)).json['errorReason']).toBe('expired')
+    const other = payment(alice, bob, 30, { holdSeconds: 3600 })
+    await putBack(payees)
+    expect((await show(other.request, first, payees)).json['errorReason']).toBe('expired')
+    expect((await show(paid.request, first, payees)).json['success']).toBe(true)
+    expect((await ask(payees, 'x402Capture', order(bob, paid, 12))).json['success']).toBe(true)
+    expect([await owed(), await credits()]).toEqual([
+      [12, 12],
+      [88, 12],
+    ])
+    expect(await books()).toEqual([true, true])
   })
 
   test('to before the end, and so was the other one to before the hold: it is debited once', async () => {

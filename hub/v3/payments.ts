@@ -76,7 +76,9 @@ async function settle({ credits, peerPayments, shownProofs }: Hub, body: GivenRe
   if (other === undefined)
     return await withEnd(body, await credits.settle(request), id => credits.holds.ended(id))
   await credits.checkOpen()
-  const { settled, peerReceipt } = await peerPayments.settle(request, other)
+  const isSigned =
+    receipt !== undefined && (await shownProofs.hasSigned(request.authorization, receipt, other))
+  const { settled, peerReceipt } = await peerPayments.settle(request, other, isSigned)
   return await withEnd(body, settled, id => peerPayments.ended(id), peerReceipt)
 }
 

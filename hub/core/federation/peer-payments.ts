@@ -119,14 +119,17 @@ export class PeerPayments {
     if (owes + open + authorization.body.amount > limit) throw new PaymentRefused('peer_limit')
   }
 
-  /** Makes a payment at both hubs, or tells again what became of it. */
-  async settle(request: PaymentRequest, hub: string): Promise<SettledAcross> {
+  /**
+   * Makes a payment at both hubs, or tells again what became of it. One that this hub `hasSigned` and lost is asked for at
+   * any time: its peer tells what it made.
+   */
+  async settle(request: PaymentRequest, hub: string, hasSigned = false): Promise<SettledAcross> {
     const payment = paymentOf(request, hub)
     const known = await this.#context.store.peerPayment(payment.transaction)
     if (known !== undefined) return acrossOf(await this.#answered(known))
     const peer = await this.#openPeer(hub)
     if (peer === undefined) throw new PaymentRefused('network_mismatch')
-    await this.#judge(request, payment)
+    await this.#judge(request, payment, hasSigned)
     await this.#checkLimit(hub, payment)
     await this.#count(hub)
     await this.#checkAway(peer)
@@ -185,9 +188,9 @@ export class PeerPayments {
   }
 
   /** Everything but what the payer's own hub knows: who is paid, when, under which rules. */
-  async #judge(request: PaymentRequest, { authorization }: Payment): Promise<void> {
+  async #judge(request: PaymentRequest, { authorization }: Payment, hasSigned = false): Promise<void> {
     const { body } = authorization
-    await checkTimes(this.#context, body)
+    if (!hasSigned) await checkTimes(this.#context, body)
     if (request.reference !== undefined) throw misfit("a redemption is made at the payer's own hub")
     const payee = await this.#parts.agents.find(body.payTo)
     if (payee === undefined || (body.refundOf === undefined && !payee.row.registered))

@@ -61,17 +61,14 @@ export class ShownProofs {
    * the authorization that it is about. One that does not hold changes nothing.
    */
   async takeBack(authorizationBytes: Uint8Array, receiptBytes: Uint8Array): Promise<void> {
-    const { identity, store } = this.#context
+    const { store } = this.#context
     try {
       const authorization = Authorization.decode(authorizationBytes)
       const receipt = SettlementReceipt.decode(receiptBytes)
-      const { transaction, hubKelSeq, settledAt } = receipt.body
+      const { transaction } = receipt.body
       if ((await store.transfer(transaction)) !== undefined || (await this.#hasEnded(transaction))) return
       await this.#parts.credits.checkOpen()
-      const asked = { authorization, hub: identity.kel, kinds: [paid, held], askedBefore: () => true }
-      const fault = settlementFault(receipt, asked)
-      if (fault !== undefined) throw new Doubtful(fault)
-      await this.#checkOwn(hubKelSeq, settledAt, key => SettlementReceipt.verify(key, receipt))
+      await this.#checkOwnReceipt(receipt, authorization)
       await postOwn(this.#context, this.#parts, {
         ...{ peer: undefined, id: transaction, body: receipt.body, bytes: receiptBytes },
         authorization,
@@ -79,6 +76,35 @@ export class ShownProofs {
     } catch (error) {
       if (!(error instanceof Doubtful) && !(error instanceof Malformed)) throw error
     }
+  }
+
+  /** Whether this hub has signed this payment before, in the credits of a peer: that one has it, or may still make it. */
+  async hasSigned(authorizationBytes: Uint8Array, receiptBytes: Uint8Array, peer: string): Promise<boolean> {
+    try {
+      const authorization = Authorization.decode(authorizationBytes)
+      await this.#checkOwnReceipt(SettlementReceipt.decode(receiptBytes), authorization, peer)
+      return true
+    } catch (error) {
+      if (!(error instanceof Doubtful) && !(error instanceof Malformed)) throw error
+      return false
+    }
+  }
+
+  async #checkOwnReceipt(
+    receipt: SettlementReceipt,
+    authorization: Authorization,
+    peer?: string,
+  ): Promise<void> {
+    const { hubKelSeq, settledAt } = receipt.body
+    const fault = settlementFault(receipt, {
+      authorization,
+      hub: this.#context.identity.kel,
+      kinds: [paid, held],
+      askedBefore: () => true,
+      ...present({ peer }),
+    })
+    if (fault !== undefined) throw new Doubtful(fault)
+    await this.#checkOwn(hubKelSeq, settledAt, key => SettlementReceipt.verify(key, receipt))
   }
 
   async #takeReceipt(peer: Peer, receipt: SettlementReceipt, bytes: Uint8Array): Promise<void> {
