@@ -230,6 +230,8 @@ const reportView = (report: AuditReport) => ({
     after_backup: report.afterBackup.length === 0 ? undefined : report.afterBackup.map(lostOrderView),
     day: report.day,
     owed: report.owed,
+    outstanding: report.outstanding,
+    owed_by_peers: report.owedByPeers,
     witnessed_seq: report.witnessed?.seq,
     witnessed_at: report.witnessed?.atMs,
     cosigned: cosignedView(report),

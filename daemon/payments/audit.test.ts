@@ -63,6 +63,23 @@ describe('an audit', () => {
     expect(alarm()).toBeUndefined()
   })
 
+  test('says how many of the credits rest on debts of other hubs', async () => {
+    supply.owedByPeers = 10
+    supply.epoch(
+      2,
+      new Map([
+        [alice.node.aid, GRANTED],
+        [hubAid(), 10],
+      ]),
+    )
+    expect(await run()).toMatchObject({
+      day: 2,
+      outstanding: GRANTED + 10,
+      owedByPeers: 10,
+      fault: undefined,
+    })
+  })
+
   test('ends with the page that is the last, and with one that brings nothing', async () => {
     supply.retire(hubAid(), 1)
     await run()

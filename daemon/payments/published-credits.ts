@@ -47,6 +47,9 @@ export type AuditReport = {
   /** UTC day of the newest epoch that was read, and what it says that this agent is owed. */
   day: number | undefined
   owed: number | undefined
+  /** At the end of that day: all credits of this hub, and how many of them rest on debts of other hubs. */
+  outstanding: number | undefined
+  owedByPeers: number | undefined
   /** The newest record that a witness has seen, and when. */
   witnessed: { seq: number; atMs: number } | undefined
   /** Trees that witnesses which the user named have cosigned, and who of them has cosigned none that is shown. */
@@ -156,6 +159,8 @@ export class PublishedCredits {
       retired: reader.sums.retired,
       day: reader.epoch?.epoch.day,
       owed,
+      outstanding: reader.epoch?.epoch.outstanding,
+      owedByPeers: reader.epoch?.epoch.owed_by_peers,
       witnessed: newestOf(witnessed),
       cosigned,
       afterBackup: account?.afterBackup ?? [],

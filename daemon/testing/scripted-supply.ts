@@ -24,6 +24,8 @@ export class ScriptedSupply {
   readonly ids: Uint8Array[] = []
   records: Uint8Array[] = []
   shown: ShownStatement[] = []
+  /** What other hubs owe this one. */
+  owedByPeers = 0
   #issued = 0
   #retired = 0
   #epoch: { record: Uint8Array; day: number; balances: Map<string, number> } | undefined
@@ -65,7 +67,7 @@ export class ScriptedSupply {
   epoch(day: number, balances: Map<string, number>, ledgerHw = 1_000_000): void {
     const accounts = this.#accounts(day, balances)
     const top = balances.size === 0 ? undefined : sumLevels(accounts).at(-1)?.[0]
-    const outstanding = this.#issued - this.#retired
+    const outstanding = this.#issued - this.#retired + this.owedByPeers
     const payload = epochPayload({
       day,
       from_day: day,
@@ -73,7 +75,7 @@ export class ScriptedSupply {
       retired: this.#retired,
       outstanding,
       held: 0,
-      owed_by_peers: 0,
+      owed_by_peers: this.owedByPeers,
       due_to_peers: 0,
       root: top?.h ?? new Uint8Array(32),
       root_sum: outstanding,

@@ -187,6 +187,9 @@ export const paymentOperations = {
       /** The newest UTC day that was read now, and what the hub proved that it owes this agent at its end. */
       day: count.optional(),
       owed: credits.optional(),
+      /** All credits of the hub at the end of that day, and how many of them rest on what other hubs owe it. */
+      outstanding: credits.optional(),
+      owed_by_peers: credits.optional(),
       /** The newest record that a witness of the hub has seen, and when. */
       witnessed_seq: count.optional(),
       witnessed_at: millis.optional(),
