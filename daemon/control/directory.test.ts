@@ -37,7 +37,7 @@ const empty = { entries: [], partial: false, bits: 0 }
 
 test('an agent whom the directory does not list is warned of', async () => {
   alice.hub.answers({ bucket: async () => empty })
-  expect(await warning()).toContain('does not list it; check it')
+  expect(await warning()).toMatch(/does not list it; check it.* svc visibility federated/)
 })
 
 test.each([

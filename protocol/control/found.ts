@@ -16,7 +16,7 @@ export function sayNobody(found: Searched): { says: string; next: string } {
   if (found.searched === 'all_hubs')
     return {
       says: 'neither your hub nor a peer of it lists this AID',
-      next: 'check it: an AID has no checksum',
+      next: 'check it; an agent of another hub has to run svc visibility federated',
     }
   if (found.next_cursor !== undefined)
     return { says: 'nobody found on this page', next: 'the next one may have somebody' }
