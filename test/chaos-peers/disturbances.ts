@@ -83,12 +83,16 @@ const disturbances: readonly Disturbance[] = [
   { name: 'peer unlisted', weight: 1, run: unlist },
 ]
 
+/** A backup that is made while a peer is off the list takes that peer away for ever, as its operator would have asked. */
+const forgetsPeer = (...both: [Disturbance, Disturbance]): boolean => {
+  const names = both.map(({ name }) => name)
+  return names.includes('hub restored') && names.includes('peer unlisted')
+}
+
 /** One of them, or two that go on at once. */
 export function draw(dice: Dice): Disturbance[] {
   const bag = disturbances.flatMap(one => Array.from({ length: one.weight }, () => one))
   const first = dice.pick(bag)
-  const rest = bag.filter(
-    one => one !== first && !(one.name === 'hub restored' && first.name === 'peer unlisted'),
-  )
+  const rest = bag.filter(one => one !== first && !forgetsPeer(one, first))
   return dice.next() < 0.4 ? [first, dice.pick(rest)] : [first]
 }
