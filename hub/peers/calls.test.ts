@@ -149,6 +149,26 @@ describe('while the body of a large envelope is on its way', () => {
     expect(seen).toEqual([])
   })
 
+  test('a refusal meanwhile is told, and what is left of the body is read no further', async () => {
+    server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      response.writeContinue()
+      request.once('data', () => refusal('mailbox_full')(response))
+    })
+    const [piece, count] = [random(64 * 1024), 400]
+    let open = 0
+    const pieces = async function* () {
+      open += 1
+      try {
+        for (let n = 0; n < count; n++) yield piece
+      } finally {
+        open -= 1
+      }
+    }
+    const asked = { accessBytes: random(4), size: piece.length * count, pieces }
+    await expect(calls.forward(peer, asked)).rejects.toMatchObject({ code: 'mailboxFull' })
+    await vi.waitFor(() => expect(open).toBe(0))
+  })
+
   test('a peer that goes away, or never wants it, is away', async () => {
     server.on('checkContinue', (request: IncomingMessage) => void request.socket.destroy())
     await expect(forward()).rejects.toMatchObject({ code: 'homeUnreachable' })

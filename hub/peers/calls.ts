@@ -1,6 +1,7 @@
 /**
  * Signed calls to peer hubs. Times of one signer rise strictly at each hub, so the calls to a peer leave one after
- * another; the next one goes while the body of a large envelope is still on its way. A peer is asked for so long and no longer; nobody else waits for it.
+ * another; the next one goes while the body of a large envelope is still on its way. A peer is asked for so long and no
+ * longer; nobody else waits for it.
  */
 import { createHash } from 'node:crypto'
 import {

@@ -1,7 +1,7 @@
 /** A call whose head goes ahead of its body: the other side says when it wants the rest (RFC 9110 §10.1.1). */
 import { type ClientRequest, type IncomingMessage, request as openHttp } from 'node:http'
 import { request as openHttps } from 'node:https'
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import type { Send } from '../../protocol/contract/client.ts'
 import type { Timers } from '../../protocol/timers.ts'
 
@@ -21,9 +21,10 @@ export const sendHeadFirst =
       let isGiven = false
       function give(): void {
         timers.clear(timer)
-        if (isGiven || body === undefined) return
+        if (isGiven) return
         isGiven = true
-        Readable.from(body, { objectMode: false }).on('error', stop).pipe(outgoing)
+        const pieces = body === undefined || body instanceof Uint8Array ? [body ?? ''] : body
+        pipeline(Readable.from(pieces, { objectMode: false }), outgoing, cause => cause && stop(cause))
       }
       function stop(cause: Error): void {
         timers.clear(timer)

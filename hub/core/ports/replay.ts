@@ -27,8 +27,8 @@ export interface Replay {
   /**
    * Takes a time of a signer if it lies above all that were taken of this signer, by any process and before any restart,
    * and remembers it, as one step. With a `floorMs` a time above that one is taken once, also where later ones were taken
-   * since. Of a time that is refused nothing is remembered. A form that may forget, as at a
-   * crash, starts with a floor above all that it may have taken, unless that was stored as a floor of the account.
+   * since. Of a time that is refused nothing is remembered. A form that may forget, as at a crash, starts with a floor
+   * above all that it may have taken, unless that was stored as a floor of the account.
    */
   take(request: SignedTime): Promise<TimeTaken>
 }
