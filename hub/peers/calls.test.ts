@@ -253,7 +253,7 @@ describe('what a peer refuses', () => {
   test('because it lists this hub no more is told to both', async () => {
     answers = [refusal('not_peer')]
     expect(await refusedWith(forward)).toBe('notPeer')
-    expect(alerts).toEqual([{ peer: peer.url, why: 'x; y' }])
+    expect(alerts).toEqual([{ peer: peer.url, route: '/fed/v3/forward', status: 429, why: 'x; y' }])
   })
 
   test.each(['source_rate', 'unauthorized', 'internal', 'bad_status_query', 'no_such_code'])(
@@ -261,7 +261,7 @@ describe('what a peer refuses', () => {
     async code => {
       answers = [refusal(code)]
       expect(await refusedWith(forward)).toBe('homeUnreachable')
-      expect(alerts).toEqual([{ peer: peer.url, why: 'x; y' }])
+      expect(alerts).toEqual([{ peer: peer.url, route: '/fed/v3/forward', status: 429, why: 'x; y' }])
     },
   )
 })

@@ -278,14 +278,15 @@ export class SignedPeerCalls implements PeerCalls {
   /** A refusal counts as far as the route names its code. */
   #told(error: unknown, row: RouteRow, peer: Peer): unknown {
     if (error instanceof PeerBusy) {
-      this.#alert(peer, error.message)
+      this.#alert(peer, { route: row.path, why: error.message })
       return unreachable()
     }
-    if (!(error instanceof Refused)) return isOfPeer(error) ? this.#unusable(peer, faultOf(error)) : error
+    if (!(error instanceof Refused))
+      return isOfPeer(error) ? this.#unusable(peer, row, faultOf(error), statusOf(error)) : error
     const isNamed = row.codes.includes(error.code) && Object.hasOwn(TOLD, error.code)
     const reason = isNamed ? TOLD[error.code] : undefined
-    if (reason === undefined) return this.#unusable(peer, error.message)
-    if (reason === 'notPeer') this.#missed(peer, error.message)
+    if (reason === undefined) return this.#unusable(peer, row, error.message, error.status)
+    if (reason === 'notPeer') this.#missed(peer, row, error.message, error.status)
     else this.#answered(peer)
     const maxBits = error.members['max_bits']
     return new Refusal(
@@ -298,8 +299,8 @@ export class SignedPeerCalls implements PeerCalls {
   }
 
   /** The operator learns what stands between the hubs; a sender only that the other one gave no answer. */
-  #unusable(peer: Peer, why: string): Refusal {
-    this.#missed(peer, why)
+  #unusable(peer: Peer, row: RouteRow, why: string, status: number | undefined): Refusal {
+    this.#missed(peer, row, why, status)
     return unreachable()
   }
 
@@ -309,18 +310,18 @@ export class SignedPeerCalls implements PeerCalls {
     contact.fault = undefined
   }
 
-  #missed(peer: Peer, why: string): void {
+  #missed(peer: Peer, { path }: RouteRow, why: string, status: number | undefined): void {
     const { now, peers } = this.#outside
     peers.contact(peer.aid).fault = { ms: now(), why }
-    this.#alert(peer, why)
+    this.#alert(peer, { route: path, ...present({ status }), why })
   }
 
-  #alert(peer: Peer, why: string): void {
+  #alert(peer: Peer, facts: { route: string; status?: number; why: string }): void {
     const { alert, timers } = this.#outside
     const nowMs = timers.monotonic()
     if (nowMs - (this.#toldAt.get(peer.aid) ?? Number.NEGATIVE_INFINITY) < TOLD_EVERY_MS) return
     this.#toldAt.set(peer.aid, nowMs)
-    alert('a peer gave no usable answer', { peer: peer.url, why })
+    alert('a peer gave no usable answer', { peer: peer.url, ...facts })
   }
 }
 
@@ -330,6 +331,9 @@ const forwardMs = (size: number): number =>
 const unreachable = (): Refusal => new Refusal('homeUnreachable', { retryAfterMs: RETRY_MS })
 
 const faultOf = (error: unknown): string => tlsFault(error) ?? connectionFault(error)
+
+const statusOf = (error: unknown): number | undefined =>
+  error instanceof ForeignAnswer ? error.status : undefined
 
 /** No answer, one that is not of this interface, or one that came too late. */
 const isOfPeer = (error: unknown): boolean =>
