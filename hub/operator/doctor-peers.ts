@@ -114,7 +114,7 @@ function judged({ aid, url }: Peer, look: PeerLook, isAskerKnown: boolean): Find
     return wrong(
       CHECK,
       `${url} shows an older key history than the one held: it was restored from before a rotation`,
-      'its operator restores the newest backup',
+      'its operator puts identity.kel and identity.next of the time after the rotation into its data directory',
     )
   const followed = look.log === 'longer' ? ', has rotated its key, and is followed at its next call' : ''
   return ok(CHECK, `${url} is ${aid}, lists this hub${followed}`)

@@ -1,7 +1,7 @@
 // project: programs
 
 /** The rotation of the hub's own key: on a running hub and a stopped one, also when it is interrupted. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -70,6 +70,22 @@ test('a stopped hub is rotated by the same command; doctor and backup know the n
     expect.stringMatching(/the next key in .* is missing .*; restore identity.next from a backup/),
   ])
   expect((await runHub(['doctor', ...at])).stdout).toMatch(/the key of its next rotation, is missing/)
+})
+
+test('a backup from before a rotation serves with the newer identity put beside it', async () => {
+  const rotated = join(folder, 'rotated')
+  const from = ['--data-dir', rotated]
+  await runHub(['init', ...from])
+  const saved = join(folder, 'before-rotation')
+  expect((await runHub(['backup', saved, ...from])).code).toBe(0)
+  await runHub(['rotate', ...from])
+  const directory = join(folder, 'restored-before')
+  const to = ['--data-dir', directory]
+  await runHub(['restore', saved, ...to])
+  for (const file of ['identity.kel', 'identity.next'])
+    copyFileSync(join(rotated, file), join(directory, file))
+  expect((await runHub(['doctor', ...to])).code).toBe(0)
+  expect(JSON.parse((await runHub(['rotate', ...to])).stdout)).toMatchObject({ key_events: 3 })
 })
 
 test.each([
