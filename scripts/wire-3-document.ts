@@ -1,5 +1,6 @@
 /** The tables within docs/wire-3.md; the rest of that page is written by hand. */
 import { readFileSync } from 'node:fs'
+import { paymentReasons } from '../hub/core/ledger/refused.ts'
 import type { RouteRow } from '../protocol/contract/route.ts'
 import { type CodeRow, codes } from '../protocol/wire3/codes.ts'
 import { wire3Routes } from '../protocol/wire3/routes.ts'
@@ -19,6 +20,7 @@ function tables(): string {
     routeTable(),
     commonCodes(),
     codeTable(),
+    reasonTable(),
     '## Members\n\nRequest and answer of every route with JSON. `?` marks a member that may be absent.',
     ...Object.values<RouteRow>(wire3Routes).flatMap(row => membersSection(row)),
   ].join('\n\n')
@@ -58,6 +60,14 @@ function codeTable(): string {
         ({ code, status, members }) =>
           `| ${code} | ${status} | ${members.join(', ')} | ${usualSentence(codes[code as keyof typeof codes])} |`,
       ),
+  ].join('\n')
+}
+
+function reasonTable(): string {
+  return [
+    '## Reasons of payments\n\nA payment that is not made answers 200 with one of these as `errorReason`, or as `invalidReason`. Only `settlement_pending` is no end: the payment waits for another hub.\n',
+    '| Reason | Sentence | What to do |\n|---|---|---|',
+    ...Object.entries(paymentReasons).map(([reason, { says, next }]) => `| ${reason} | ${says} | ${next} |`),
   ].join('\n')
 }
 

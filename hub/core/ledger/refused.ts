@@ -3,20 +3,45 @@ import { Refusal as AnyRefusal } from '../../../protocol/encoding/errors.ts'
 import type { PostResult } from '../../store/ledger-port.ts'
 import { Refusal } from '../refusal.ts'
 
+/** `says` what is wrong, and what `next`; in the words of the printed table. */
 export const paymentReasons = {
-  malformed_payment: 'the payment is malformed: {why}',
-  invalid_x402_version: 'only version 2 of x402 is spoken here',
-  unsupported_scheme: 'only the scheme svc-credit is served here',
-  network_mismatch: 'this hub settles on its own network only',
-  invalid_payload: 'the payment does not fit its requirements: {why}',
-  duplicate_settlement: 'this authorization was settled already',
-  unknown_payer: 'the payer has no account here',
-  expired: 'the authorization is not valid now: {why}',
-  invalid_signature: "the signature does not hold under the signer's newest key",
-  insufficient_funds: 'the payer has too few credits',
-  hold_ended: 'the hold has ended already',
-  peer_limit: 'the hub of the payer would owe this hub too much',
-  settlement_pending: 'the hub of the payer has not answered yet: {why}',
+  malformed_payment: { says: 'the payment is malformed: {why}', next: 'correct the bytes' },
+  invalid_x402_version: { says: 'only version 2 of x402 is spoken here', next: 'send version 2' },
+  unsupported_scheme: { says: 'only the scheme svc-credit is served here', next: 'ask for svc-credit' },
+  network_mismatch: {
+    says: 'this hub settles on its own network only',
+    next: 'settle in a network of `/x402/supported`',
+  },
+  invalid_payload: {
+    says: 'the payment does not fit its requirements: {why}',
+    next: 'correct the terms, or ask the payer for another authorization',
+  },
+  duplicate_settlement: {
+    says: 'this authorization was settled already',
+    next: 'ask the hub that settled it; `/x402/verify` says no more than this',
+  },
+  unknown_payer: { says: 'the payer has no account here', next: 'the payer registers, or pays elsewhere' },
+  expired: {
+    says: 'the authorization is not valid now: {why}',
+    next: 'ask the payer for another authorization',
+  },
+  invalid_signature: {
+    says: "the signature does not hold under the signer's newest key",
+    next: 'the signer signs anew with its newest key, and names that key',
+  },
+  insufficient_funds: {
+    says: 'the payer has too few credits',
+    next: 'send the same again once the payer has more',
+  },
+  hold_ended: { says: 'the hold has ended already', next: 'settle the authorization again for its end' },
+  peer_limit: {
+    says: 'the hub of the payer would owe this hub too much',
+    next: 'send the same again later, or ask for credits of this hub',
+  },
+  settlement_pending: {
+    says: 'the hub of the payer has not answered yet: {why}',
+    next: 'send the same again; nothing is decided yet',
+  },
 } as const
 export type PaymentReason = keyof typeof paymentReasons
 
@@ -24,7 +49,7 @@ export type PaymentReason = keyof typeof paymentReasons
 export class PaymentRefused extends AnyRefusal<PaymentReason> {
   override name = 'PaymentRefused'
   constructor(reason: PaymentReason, why = 'its form is wrong') {
-    super(reason, paymentReasons[reason].replace('{why}', why))
+    super(reason, paymentReasons[reason].says.replace('{why}', why))
   }
 }
 
