@@ -44,13 +44,15 @@ function installedHub(svc: string): string {
 export class World implements AsyncDisposable {
   readonly root: string
   readonly programs: Programs
-  readonly node = process.execPath
+  /** The runtime of all programs. */
+  readonly node: string
   #children: ChildProcess[] = []
   #started: string[] = []
   #atEnd: (() => void)[] = []
 
-  constructor(programs: Programs, prefix = 'svc-world-') {
+  constructor(programs: Programs, prefix = 'svc-world-', node = process.execPath) {
     this.programs = programs
+    this.node = node
     this.root = mkdtempSync(join(tmpdir(), prefix))
     chmodSync(this.root, 0o700)
     for (const name of ['hub', 'alice', 'bob', 'run', 'home'])
