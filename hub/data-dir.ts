@@ -16,7 +16,6 @@ import { RELEASE } from '../protocol/build-info.ts'
 import { fromHex, toHex } from '../protocol/encoding/bytes.ts'
 import { systemCode } from '../protocol/encoding/errors.ts'
 import type { Timers } from '../protocol/timers.ts'
-import { type AdmissionMode, MODE_SETTING } from './core/admission.ts'
 import {
   ensureIdentity,
   type HubIdentity,
@@ -24,6 +23,7 @@ import {
   NEXT_FILE,
   settleRotation,
 } from './core/identity.ts'
+import { type AdmissionMode, MODE_SETTING } from './core/membership/admission.ts'
 import { LOCK_FILE, lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
 import { givingBack, isOwn, makeFolder, ownerOf } from './files.ts'

@@ -8,8 +8,8 @@ import { random, type TestAgent } from '../testing/hub.ts'
 import { type ReviewOptions, reviewUpload } from '../testing/reviews.ts'
 import { agentRow } from '../testing/store-contract.ts'
 import { Agents, readAgent } from './agents.ts'
-import { KeyLogs } from './key-logs.ts'
 import { CLOCK_WINDOW_MS } from './limits.ts'
+import { KeyLogs } from './membership/key-logs.ts'
 import { Reviews } from './reviews.ts'
 
 const NOW_MS = 1_800_000_000_000

@@ -22,8 +22,8 @@ import type { SourceReviews, ToldReview } from '../store/peer-review-port.ts'
 import type { Reputation } from '../store/port.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { HubContext } from './context.ts'
-import type { KeyLogs, SubmittedLog } from './key-logs.ts'
 import { CLOCK_WINDOW_MS } from './limits.ts'
+import type { KeyLogs, SubmittedLog } from './membership/key-logs.ts'
 import { Refusal } from './refusal.ts'
 
 const REVIEWER_BYTES = 16

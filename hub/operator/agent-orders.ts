@@ -1,9 +1,9 @@
 /** Orders about agents: who is known here, whom the operator lets in, blocks or takes off. */
 import { present } from '../../protocol/encoding/present.ts'
 import type { Agent } from '../core/agents.ts'
-import { leave, putBack, setAside } from '../core/leaving.ts'
+import { leave, putBack, setAside } from '../core/membership/leaving.ts'
+import type { RefusedLately } from '../core/membership/refused-lately.ts'
 import type { KeptOut } from '../core/refusal.ts'
-import type { RefusedLately } from '../core/refused-lately.ts'
 import { type Overview, StoreRefused } from '../store/port.ts'
 import { creditsOf } from './credit-orders.ts'
 import {

@@ -1,8 +1,8 @@
 /** Orders carried out over a store: one function for each, and a line in the log for what changed something. */
 import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
 import { fromHex } from '../../protocol/encoding/bytes.ts'
-import { MODE_SETTING } from '../core/admission.ts'
 import { HOUR_MS } from '../core/limits.ts'
+import { MODE_SETTING } from '../core/membership/admission.ts'
 import { heldSentence } from '../core/supply/held.ts'
 import { booksAgree } from '../store/books.ts'
 import { isFull, type Quota, StoreLocked, StoreRefused } from '../store/port.ts'

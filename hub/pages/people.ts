@@ -2,10 +2,10 @@
 
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import type { About } from '../core/about.ts'
-import { MODE_SETTING } from '../core/admission.ts'
 import type { Directory } from '../core/directory.ts'
 import type { Hub } from '../core/hub.ts'
 import { afterAid, capsOf, cursorOf } from '../core/listing.ts'
+import { MODE_SETTING } from '../core/membership/admission.ts'
 import { Refusal } from '../core/refusal.ts'
 import { average } from '../core/reviews.ts'
 import { type Streamed, textReply } from '../http/reply.ts'

@@ -8,9 +8,9 @@ import { fixture } from '../../protocol/testing/agents.ts'
 /** Every limit of the hub at its edge: what is just within it passes, what is just beyond is refused (hub API §8). */
 import { systemTimers } from '../../protocol/timers.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
-import { Admission, MODE_SETTING } from '../core/admission.ts'
 import type { HubContext } from '../core/context.ts'
 import { DAY_MS, defaultLimits, HOUR_MS, type Limits } from '../core/limits.ts'
+import { Admission, MODE_SETTING } from '../core/membership/admission.ts'
 import { Verifier } from '../core/verifier.ts'
 import { BodyPool } from '../http/body-room.ts'
 import {

@@ -5,8 +5,8 @@ import { present } from '../../protocol/encoding/present.ts'
 import { openBox } from '../../protocol/identity/directory.ts'
 import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
-import { MODE_SETTING } from '../core/admission.ts'
 import { DAY_MS, HOUR_MS } from '../core/limits.ts'
+import { MODE_SETTING } from '../core/membership/admission.ts'
 import {
   callRoute,
   type Reply,

@@ -5,8 +5,8 @@ import { present } from '../../protocol/encoding/present.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
 import { KeySet } from '../../protocol/identity/keyset.ts'
 import type { Hub } from '../core/hub.ts'
+import type { Profile, Registered } from '../core/membership/registry.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { Profile, Registered } from '../core/registry.ts'
 import type { Part } from './handler.ts'
 
 type Names =

@@ -2,7 +2,7 @@
 import { Malformed } from '../../../protocol/encoding/bytes.ts'
 import { KelInvalid, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import type { Agents } from '../agents.ts'
-import { eventsOf, type KeyLogs } from '../key-logs.ts'
+import { eventsOf, type KeyLogs } from '../membership/key-logs.ts'
 import { Refusal } from '../refusal.ts'
 import { Doubtful } from './doubtful.ts'
 import type { Peer } from './peers.ts'

@@ -1,7 +1,7 @@
 /** What a hub reads of its peers in the background. */
 import type { Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
-import type { KeyLogs } from '../key-logs.ts'
+import type { KeyLogs } from '../membership/key-logs.ts'
 import type { PeerCalls } from './calls.ts'
 import { CardCheck } from './card-check.ts'
 import type { Federation } from './federation.ts'

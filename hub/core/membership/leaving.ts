@@ -1,5 +1,5 @@
 /** Agents off the registry: by their own wish, by the operator's, or set aside while he blocks them. */
-import { type Agent, type Agents, withoutAccount } from './agents.ts'
+import { type Agent, type Agents, withoutAccount } from '../agents.ts'
 
 export type Left = { agent: Agent; dropped: number }
 

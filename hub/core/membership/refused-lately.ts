@@ -2,9 +2,9 @@
  * Who was refused registration lately, for the operator. In memory only and bounded; an AID stands here as it was
  * claimed, because those who are refused at the door prove nothing.
  */
-import { present } from '../../protocol/encoding/present.ts'
-import { makeRoom } from './bounded.ts'
-import type { KeptOut, Refusal, RefusalReason } from './refusal.ts'
+import { present } from '../../../protocol/encoding/present.ts'
+import { makeRoom } from '../bounded.ts'
+import type { KeptOut, Refusal, RefusalReason } from '../refusal.ts'
 
 const KEPT_MAX = 1000
 

@@ -1,11 +1,11 @@
 /** Off the registry and back on it: what stays, what goes, and who has to come by itself. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { encodeKel } from '../../protocol/identity/kel.ts'
-import { KeySet } from '../../protocol/identity/keyset.ts'
-import { agentOf, openCore, type TestCore } from '../testing/core.ts'
-import type { TestAgent } from '../testing/hub.ts'
-import { agentRow } from '../testing/store-contract.ts'
-import { Agents, readAgent } from './agents.ts'
+import { encodeKel } from '../../../protocol/identity/kel.ts'
+import { KeySet } from '../../../protocol/identity/keyset.ts'
+import { agentOf, openCore, type TestCore } from '../../testing/core.ts'
+import type { TestAgent } from '../../testing/hub.ts'
+import { agentRow } from '../../testing/store-contract.ts'
+import { Agents, readAgent } from '../agents.ts'
 import { leave, putBack, required, setAside } from './leaving.ts'
 
 let core: TestCore

@@ -2,17 +2,17 @@
  * Registration, key sets, pushed logs, profile, visibility and leaving (hub API §4.2, §4.5). The order of checks is the
  * order of their cost: size, one hash, admission or proof of work, and only then signatures.
  */
-import { Malformed } from '../../protocol/encoding/bytes.ts'
-import { CARD_BYTES_MAX, cardText, isPlainCard, verifyCard } from '../../protocol/identity/card.ts'
+import { Malformed } from '../../../protocol/encoding/bytes.ts'
+import { CARD_BYTES_MAX, cardText, isPlainCard, verifyCard } from '../../../protocol/identity/card.ts'
 import {
   compareKel,
   DEACTIVATION,
   encodeKel,
   type KeyEvent,
   type VerifiedKel,
-} from '../../protocol/identity/kel.ts'
-import { isFresh, timesAcceptable } from '../../protocol/identity/kel-times.ts'
-import { witnessKel } from '../../protocol/identity/kel-witness.ts'
+} from '../../../protocol/identity/kel.ts'
+import { isFresh, timesAcceptable } from '../../../protocol/identity/kel-times.ts'
+import { witnessKel } from '../../../protocol/identity/kel-witness.ts'
 import {
   KEY_GRACE_MS,
   KeySet,
@@ -20,18 +20,18 @@ import {
   KeySetInvalid,
   keySetVerdict,
   verifyKeySet,
-} from '../../protocol/identity/keyset.ts'
-import type { Visibility } from '../store/port.ts'
-import { addressBucket } from './address.ts'
+} from '../../../protocol/identity/keyset.ts'
+import type { Visibility } from '../../store/port.ts'
+import { addressBucket } from '../address.ts'
+import { type Agent, type Agents, type SignUpTerms, withKeys, withLog, withoutAccount } from '../agents.ts'
+import type { HubContext } from '../context.ts'
+import type { Issuance, Trial } from '../ledger/issuance.ts'
+import { CLOCK_WINDOW_MS, DAY_MS } from '../limits.ts'
+import type { Buckets } from '../ports/rates.ts'
+import { Refusal } from '../refusal.ts'
 import { Admission } from './admission.ts'
-import { type Agent, type Agents, type SignUpTerms, withKeys, withLog, withoutAccount } from './agents.ts'
-import type { HubContext } from './context.ts'
 import { eventsOf, type KeyLogs, lastBody, newest } from './key-logs.ts'
 import { leave, required } from './leaving.ts'
-import type { Issuance, Trial } from './ledger/issuance.ts'
-import { CLOCK_WINDOW_MS, DAY_MS } from './limits.ts'
-import type { Buckets } from './ports/rates.ts'
-import { Refusal } from './refusal.ts'
 import { RefusedNewcomers } from './refused-lately.ts'
 
 const MEND_FIRST = 'mend that first, then solve the challenge and register again'

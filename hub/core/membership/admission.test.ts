@@ -1,12 +1,12 @@
 /** Who may have an account: by the operator's word, or by work, within the day of an address range. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { incept } from '../../protocol/identity/kel.ts'
-import { POW_LIFE_MS, powSeed, solveRange } from '../../protocol/identity/pow.ts'
-import { openCore, type TestCore } from '../testing/core.ts'
-import { random } from '../testing/hub.ts'
-import { agentRow } from '../testing/store-contract.ts'
+import { incept } from '../../../protocol/identity/kel.ts'
+import { POW_LIFE_MS, powSeed, solveRange } from '../../../protocol/identity/pow.ts'
+import { openCore, type TestCore } from '../../testing/core.ts'
+import { random } from '../../testing/hub.ts'
+import { agentRow } from '../../testing/store-contract.ts'
+import type { Refusal } from '../refusal.ts'
 import { Admission, MODE_SETTING, type Newcomer } from './admission.ts'
-import type { Refusal } from './refusal.ts'
 
 const NOW_MS = 1_800_000_000_000
 const DAY_MS = 86_400_000

@@ -3,10 +3,10 @@
  * are remembered; admission, times and request signatures can change for the same log.
  */
 
-import { sha256 } from '../../protocol/crypto/engine.node.ts'
-import { Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
-import { encode } from '../../protocol/encoding/cbor.ts'
-import { aidOfInception } from '../../protocol/identity/aid.ts'
+import { sha256 } from '../../../protocol/crypto/engine.node.ts'
+import { Malformed, toBase64url } from '../../../protocol/encoding/bytes.ts'
+import { encode } from '../../../protocol/encoding/cbor.ts'
+import { aidOfInception } from '../../../protocol/identity/aid.ts'
 import {
   compareKel,
   extendKel,
@@ -15,13 +15,13 @@ import {
   type KeyEvent,
   kelItem,
   type VerifiedKel,
-} from '../../protocol/identity/kel.ts'
-import { decodeKelLazily, signedByEvent } from '../../protocol/identity/kel-lazy.ts'
-import { addressBucket, isProxy } from './address.ts'
-import type { HubContext } from './context.ts'
-import type { Facts } from './ports/caches.ts'
-import type { Buckets } from './ports/rates.ts'
-import { Refusal } from './refusal.ts'
+} from '../../../protocol/identity/kel.ts'
+import { decodeKelLazily, signedByEvent } from '../../../protocol/identity/kel-lazy.ts'
+import { addressBucket, isProxy } from '../address.ts'
+import type { HubContext } from '../context.ts'
+import type { Facts } from '../ports/caches.ts'
+import type { Buckets } from '../ports/rates.ts'
+import { Refusal } from '../refusal.ts'
 
 const VERDICT_LIFE_MS = 10 * 60_000
 const VERDICTS_MAX = 10_000

@@ -1,20 +1,20 @@
 /** Registration, key sets, pushed logs and leaving, as the core does them. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { fromBase64url } from '../../protocol/encoding/bytes.ts'
-import { deactivate, encodeKel } from '../../protocol/identity/kel.ts'
-import { KEY_SET_LIFE_MS, KeySet } from '../../protocol/identity/keyset.ts'
-import { agentOf, openCore, refusedWith, type TestCore } from '../testing/core.ts'
-import type { TestAgent } from '../testing/hub.ts'
-import { type Agent, Agents } from './agents.ts'
+import { fromBase64url } from '../../../protocol/encoding/bytes.ts'
+import { deactivate, encodeKel } from '../../../protocol/identity/kel.ts'
+import { KEY_SET_LIFE_MS, KeySet } from '../../../protocol/identity/keyset.ts'
+import { agentOf, openCore, refusedWith, type TestCore } from '../../testing/core.ts'
+import type { TestAgent } from '../../testing/hub.ts'
+import { type Agent, Agents } from '../agents.ts'
+import { Issuance } from '../ledger/issuance.ts'
+import { CLOCK_WINDOW_MS } from '../limits.ts'
+import { Refusal } from '../refusal.ts'
 import { KeyLogs } from './key-logs.ts'
-import { Issuance } from './ledger/issuance.ts'
-import { CLOCK_WINDOW_MS } from './limits.ts'
-import { Refusal } from './refusal.ts'
 import { type Registration, Registry } from './registry.ts'
 
 const NOW_MS = 1_800_000_000_000
 
-import { SupplyChain } from './supply/chain.ts'
+import { SupplyChain } from '../supply/chain.ts'
 
 const HOUR_MS = 3_600_000
 const HERE = '192.0.2.1'

@@ -1,9 +1,9 @@
 /** Verdicts on key event logs: what is verified, what is remembered, who pays. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { encodeKel, type KeyEvent } from '../../protocol/identity/kel.ts'
-import { openCore, refusedWith, type TestCore } from '../testing/core.ts'
-import { random, TestAgent } from '../testing/hub.ts'
-import { ratesInProcess } from './in-process/rates.ts'
+import { encodeKel, type KeyEvent } from '../../../protocol/identity/kel.ts'
+import { openCore, refusedWith, type TestCore } from '../../testing/core.ts'
+import { random, TestAgent } from '../../testing/hub.ts'
+import { ratesInProcess } from '../in-process/rates.ts'
 import { eventsOf, KeyLogs, newest } from './key-logs.ts'
 
 const NOW_MS = 1_800_000_000_000
