@@ -28,6 +28,7 @@ export async function addAgent(store: Store): Promise<number> {
       registeredDayMs: 0,
       probationUntilMs: 0,
       seenHourMs: 0,
+      mail: 'none',
       card: undefined,
     },
     entry: { h: random(32), box: random(BOX_BYTES) },

@@ -263,6 +263,7 @@ export function withKeys(agent: Agent, keys: KeySet, beforeUntilMs: number): Age
     row: {
       ...agent.row,
       keys: KeySet.encode(keys),
+      mail: 'sealed',
       keysBefore: before === undefined ? undefined : KeySet.encode(before),
       keysBeforeUntilMs: before === undefined ? 0 : beforeUntilMs,
     },

@@ -5,6 +5,7 @@
 import { Failure, Refusal, systemCode } from '../../protocol/encoding/errors.ts'
 import type { ClearingStore } from './clearing-port.ts'
 import type { LedgerStore } from './ledger-port.ts'
+import type { MailKind, OpenMailStore } from './open-mail-port.ts'
 import type { PeerCardStore } from './peer-card-port.ts'
 import type { PeerPaymentStore } from './peer-payment-port.ts'
 import type { PeerReviewStore } from './peer-review-port.ts'
@@ -61,6 +62,8 @@ export type ListQuery = {
   terms?: readonly string[] | undefined
   /** Only those that chose to be public. */
   onlyPublic?: boolean | undefined
+  /** Only those whose mail is open; without it, only the others. */
+  open?: boolean | undefined
   /** No more is read for one page, also where little of it fits the query; at least one row is. */
   bytesMax: number
   rowsMax: number
@@ -93,6 +96,7 @@ export type AgentRow = {
   seenHourMs: number
   /** The signed card as text; only one under the present key state. */
   card: string | undefined
+  mail: MailKind
 }
 
 /** Two key events of one identity at the same place, each signed. */
@@ -269,6 +273,7 @@ export interface LocalStore {
 export interface Store
   extends LedgerStore,
     ClearingStore,
+    OpenMailStore,
     PeerCardStore,
     PeerPaymentStore,
     PeerReviewStore,

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { clearingRules } from './contract/clearing-rules.ts'
 import { ledgerRules } from './contract/ledger-rules.ts'
 import { mailRules } from './contract/mail-rules.ts'
+import { openMailRules } from './contract/open-mail-rules.ts'
 import { operatorRules } from './contract/operator-rules.ts'
 import { peerCardRules } from './contract/peer-card-rules.ts'
 import { peerPaymentRules } from './contract/peer-payment-rules.ts'
@@ -19,6 +20,7 @@ export { agentRow } from './contract/world.ts'
 export const contract = {
   mail: mailRules,
   registry: registryRules,
+  openMail: openMailRules,
   clearing: clearingRules,
   peerCards: peerCardRules,
   peerPayments: peerPaymentRules,

@@ -258,6 +258,39 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
       },
     }),
   },
+  'that lets anybody remove open mail': {
+    rules: 'openMail',
+    breaks: 'removes nothing of another mailbox',
+    changes: store => {
+      const boxes = new Map<string, number>()
+      return {
+        async sendOpen(item) {
+          boxes.set(item.id, item.mailbox)
+          return await store.sendOpen(item)
+        },
+        ackOpen: async ({ mailbox, ids }) =>
+          await store.ackOpen({ mailbox: boxes.get(ids[0] ?? '') ?? mailbox, ids }),
+      }
+    },
+  },
+  'that holds each open mailbox to its room and not all together': {
+    rules: 'openMail',
+    breaks: 'refuses what one mailbox, or all together',
+    changes: store => ({
+      sendOpen: item =>
+        store.sendOpen({ ...item, limits: { ...item.limits, totalBytesMax: Number.MAX_SAFE_INTEGER } }),
+    }),
+  },
+  'that forgets at once who left': {
+    rules: 'openMail',
+    breaks: 'keeps the mail of an agent that left',
+    changes: store => ({
+      async noteLeft(given) {
+        await store.noteLeft(given)
+        await store.sweepOpen({ leftBeforeMs: given.leftMs ?? 0, limit: 100 })
+      },
+    }),
+  },
   'that takes statements of the past': {
     rules: 'witness',
     breaks: 'takes only statements that go on',

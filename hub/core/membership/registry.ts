@@ -203,6 +203,7 @@ export class Registry {
       probationUntilMs: 0,
       seenHourMs: 0,
       card: undefined,
+      mail: 'none' as const,
     }
     return { row, log, keys: undefined, keysBefore: undefined }
   }

@@ -92,14 +92,15 @@ const values = (row: Columns, version: number) =>
     row.registeredDayMs,
     row.probationUntilMs,
     row.card ?? null,
+    row.mail,
     row.seenHourMs,
   ] as const
 
 function insertAgent(db: Database, row: Columns, version: number): number {
   const inserted = db.one<{ number: number }>(
     'INSERT INTO agent (version, registered, name, caps, summary, readme, visibility, kel, keys, keys_before,' +
-      ' before_until_ms, registered_day_ms, probation_until_ms, card, seen_hour_ms, aid)' +
-      ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number',
+      ' before_until_ms, registered_day_ms, probation_until_ms, card, mail, seen_hour_ms, aid)' +
+      ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number',
     ...values(row, version),
     row.aid,
   )
@@ -111,6 +112,7 @@ function updateAgent(db: Database, row: Columns, number: number, version: number
   db.run(
     'UPDATE agent SET version = ?, registered = ?, name = ?, caps = ?, summary = ?, readme = ?, visibility = ?,' +
       ' kel = ?, keys = ?, keys_before = ?, before_until_ms = ?, registered_day_ms = ?, probation_until_ms = ?, card = ?,' +
+      ' mail = ?,' +
       ' seen_hour_ms = max(seen_hour_ms, ?) WHERE number = ?',
     ...values(row, version),
     number,

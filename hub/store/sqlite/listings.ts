@@ -29,7 +29,12 @@ function* candidates(db: Database, query: ListQuery): Generator<AgentRow> {
   if (cap !== undefined && otherCaps.length === 0 && !cap.endsWith('*'))
     return yield* named(db, hotQueries.capExact, cap, afterAid)
   if (terms[0] !== undefined) return yield* named(db, hotQueries.cardTerm, terms[0], afterAid)
-  const sql = query.onlyPublic === true ? hotQueries.listedPublic : hotQueries.listed
+  const sql =
+    query.open === true
+      ? hotQueries.listedOpen
+      : query.onlyPublic === true
+        ? hotQueries.listedPublic
+        : hotQueries.listed
   for (const stored of db.each<StoredAgent>(sql, afterAid)) yield agentOf(stored)
 }
 
@@ -41,7 +46,7 @@ function* named(db: Database, sql: string, word: string, afterAid: string): Gene
 }
 
 function filterOf(
-  { text, caps, terms = [], onlyPublic = false }: ListQuery,
+  { text, caps, terms = [], onlyPublic = false, open = false }: ListQuery,
   db: Database,
 ): (row: AgentRow) => boolean {
   const wanted = text?.toLowerCase()
@@ -50,7 +55,8 @@ function filterOf(
   const hasText = (row: AgentRow): boolean => wanted === undefined || fieldsOf(row).includes(wanted)
   const hasTerms = (row: AgentRow): boolean =>
     terms.every(term => db.one(hotQueries.hasTerm, term, row.aid) !== undefined)
-  const isShown = (row: AgentRow): boolean => !onlyPublic || row.visibility === 'public'
+  const isShown = (row: AgentRow): boolean =>
+    (row.mail === 'open') === open && (!onlyPublic || row.visibility === 'public')
   return row => isShown(row) && hasCap(row) && hasText(row) && hasTerms(row)
 }
 

@@ -13,6 +13,7 @@ import { ledgerOver } from './ledger-store.ts'
 import { readList } from './listings.ts'
 import { type FreeingRoom, mailOver } from './mail-store.ts'
 import { migrate } from './migrate.ts'
+import { openMailOver } from './open-mail-store.ts'
 import { readOverview, readOverviewOf, readRefusedRanges } from './operator-reads.ts'
 import { peerCardsOver } from './peer-card-store.ts'
 import { peerPaymentsOver } from './peer-payment-store.ts'
@@ -125,6 +126,7 @@ function storeOver(
   }
   return {
     ...mailOver(reader, writer, freeingRoom),
+    ...openMailOver(reader, writer, freeingRoom),
     findAgent: async aid => reads.readAgent(reader, aid),
     putAgent: change => writer.write('putAgent', change),
     signUps: async of => signUpsOf(reader, of),

@@ -10,6 +10,7 @@ import type {
   WaitingEnvelope,
 } from '../port.ts'
 import type { Database } from './database.ts'
+import { openQueries } from './open-mail-store.ts'
 import { ridOf, ridsOf } from './rids.ts'
 import { accountOf, agentOf, type StoredAccount, type StoredAgent } from './rows.ts'
 
@@ -36,6 +37,7 @@ export const hotQueries = {
     "SELECT h, box FROM directory JOIN agent ON agent.number = directory.agent WHERE h > ? AND h <= ? AND visibility <> 'hub-local' ORDER BY h",
   capExact: 'SELECT aid FROM agent_cap WHERE cap = ? AND aid > ? ORDER BY aid',
   listed: 'SELECT * FROM agent WHERE registered = 1 AND aid > ? ORDER BY aid',
+  listedOpen: "SELECT * FROM agent WHERE registered = 1 AND mail = 'open' AND aid > ? ORDER BY aid",
   cardTerm: 'SELECT aid FROM card_term WHERE term = ? AND aid > ? ORDER BY aid',
   hasTerm: 'SELECT 1 FROM card_term WHERE term = ? AND aid = ?',
   listedPublic: "SELECT * FROM agent WHERE registered = 1 AND visibility = 'public' AND aid > ? ORDER BY aid",
@@ -160,7 +162,7 @@ export function readCounts(db: Database, seenSinceMs: number): StoreCounts {
   return {
     reviews: reviewed?.n ?? 0,
     ratings: reviewed?.sum ?? 0,
-    agents: count('SELECT count(*) AS n FROM agent WHERE registered = 1'),
+    agents: count('SELECT count(*) AS n FROM agent WHERE registered = 1') - count(openQueries.agents),
     onlineAgents: count(
       'SELECT count(*) AS n FROM agent WHERE registered = 1 AND seen_hour_ms >= ?',
       seenSinceMs,

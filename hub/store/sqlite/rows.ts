@@ -1,5 +1,6 @@
 /** Registry rows as they lie in the database and as the hub sees them. */
 import { shownLine, shownText } from '../../../protocol/encoding/plain-text.ts'
+import type { MailKind } from '../open-mail-port.ts'
 import type { Account, AgentRow, Visibility } from '../port.ts'
 
 export type StoredAgent = {
@@ -20,6 +21,7 @@ export type StoredAgent = {
   probation_until_ms: number
   seen_hour_ms: number
   card: string | null
+  mail: string
 }
 
 export type StoredAccount = {
@@ -53,6 +55,7 @@ export function agentOf(stored: StoredAgent): AgentRow {
     probationUntilMs: stored.probation_until_ms,
     seenHourMs: stored.seen_hour_ms,
     card: stored.card ?? undefined,
+    mail: stored.mail as MailKind,
   }
 }
 

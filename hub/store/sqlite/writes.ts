@@ -7,6 +7,15 @@ import { type Database, type FaultClass, faultClass, rollBack } from './database
 import { digestsOf, rereadDigests, undoDigests } from './digests.ts'
 import { addProofPiece, appendEpoch, post, returnSupply } from './ledger-writes.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
+import {
+  ackOpen,
+  listOpen,
+  noteLeft,
+  notePolled,
+  putOpenProfile,
+  sendOpen,
+  sweepOpen,
+} from './open-mail-store.ts'
 import { forgetPeerCards, takePeerCards } from './peer-card-store.ts'
 import {
   answerPeerPayment,
@@ -31,6 +40,13 @@ export const writes = {
   markSeen,
   keepForkProof,
   addReview,
+  putOpenProfile,
+  listOpen,
+  sendOpen,
+  ackOpen,
+  notePolled,
+  noteLeft,
+  sweepOpen,
   takePeerCards,
   forgetPeerCards,
   takePeerReviews,

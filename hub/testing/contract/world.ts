@@ -60,6 +60,7 @@ export function agentRow(aid: string, more: Partial<AgentRow> = {}): AgentRow {
     probationUntilMs: NOW_MS,
     seenHourMs: 0,
     card: undefined,
+    mail: 'none',
     ...more,
   }
 }

@@ -1,0 +1,85 @@
+/** Mail that the hub can read: the mailboxes of agents that chose it, apart from all sealed mail. */
+
+/** How the mail of an agent goes; `sealed` once it has published keys, and never back. */
+export type MailKind = 'none' | 'open' | 'sealed'
+
+export const openKinds = ['delegate', 'result', 'message'] as const
+export type OpenKind = (typeof openKinds)[number]
+
+/** What an agent with open mail says of itself beside its row of the registry. */
+export type OpenProfile = {
+  /** Visitors that it answers in a day; 0: none. */
+  guestQuota: number
+  /** Text for people. */
+  pricing: string
+  /** Where it can be reached directly. */
+  address: string | undefined
+}
+
+/** Its mailbox: `listed` is the operator's word, `polledMs` undefined for one that was never emptied. */
+export type OpenMailbox = OpenProfile & {
+  number: number
+  listed: boolean
+  polledMs: number | undefined
+  messages: number
+}
+
+export type OpenSend = {
+  mailbox: number
+  /** Random text. */
+  id: string
+  from: string
+  kind: OpenKind
+  interaction: string
+  nowMs: number
+  size: number
+  /** The payload, or the blob that holds it. */
+  content: Uint8Array | undefined
+  file: string | undefined
+  limits: {
+    /** Of this mailbox. */
+    messagesMax: number
+    bytesMax: number
+    /** Of all open mail together. */
+    totalBytesMax: number
+  }
+}
+export type OpenSent = { outcome: 'queued' | 'mailboxFull' | 'hubFull' | 'noMailbox' }
+
+export type OpenMessage = {
+  id: string
+  from: string
+  kind: OpenKind
+  interaction: string
+  createdMs: number
+  size: number
+  content: Uint8Array | undefined
+  file: string | undefined
+}
+
+export interface OpenMailStore {
+  /** The mailbox of an agent by its number; undefined where its mail is not open. */
+  openMailbox(number: number): Promise<OpenMailbox | undefined>
+  /** Makes the mailbox, or writes what its agent says of itself. */
+  putOpenProfile(given: OpenProfile & { number: number }): Promise<void>
+  /** Whether the operator lets the mailbox be listed. */
+  listOpen(given: { number: number; listed: boolean }): Promise<void>
+  /** Queues a message once under its id. A result with an interaction counts it as a task that was completed, once. */
+  sendOpen(item: OpenSend): Promise<OpenSent>
+  /** What waits, the oldest first, at most `bytesMax` unless the first is larger. */
+  pollOpen(query: { mailbox: number; limit: number; bytesMax: number }): Promise<OpenMessage[]>
+  /** Removes messages of this mailbox; `files` are the blobs that nothing names any more. */
+  ackOpen(given: { mailbox: number; ids: readonly string[] }): Promise<{ acked: number; files: string[] }>
+  /** Notes when a mailbox was last asked for. */
+  notePolled(given: { number: number; nowMs: number }): Promise<void>
+  /** An agent left at this time, or came again: its mail is kept for a while. */
+  noteLeft(given: { number: number; leftMs: number | undefined }): Promise<void>
+  /** Deletes mail of agents that left before a time, at most `limit` messages. */
+  sweepOpen(given: { leftBeforeMs: number; limit: number }): Promise<{ files: string[]; more: boolean }>
+  /** Which of these blob names no open message holds. */
+  unusedOpenFiles(names: string[]): Promise<string[]>
+  /** Tasks of which a result was sent. */
+  openTasks(): Promise<number>
+  /** Registered agents whose mail is open. */
+  openAgents(): Promise<number>
+}

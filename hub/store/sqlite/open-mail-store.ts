@@ -1,0 +1,224 @@
+/** Open mail in the database. Changes run inside a transaction; messages are removed when their agent has them. */
+import type {
+  OpenKind,
+  OpenMailbox,
+  OpenMailStore,
+  OpenMessage,
+  OpenProfile,
+  OpenSend,
+  OpenSent,
+} from '../open-mail-port.ts'
+import type { Database } from './database.ts'
+import type { FreeingRoom } from './mail-store.ts'
+import type { WriterClient } from './writer-client.ts'
+
+export const openQueries = {
+  openBox:
+    'SELECT number, guest_quota, pricing, address, listed, polled_ms, messages FROM open_mailbox WHERE number = ?',
+  waiting:
+    'SELECT n, id, sender, kind, interaction, created_ms, size, file FROM open_message WHERE mailbox = ? ORDER BY n LIMIT ?',
+  content: 'SELECT content FROM open_message WHERE n = ?',
+  fileUsed: 'SELECT 1 FROM open_message WHERE file = ?',
+  tasks: 'SELECT tasks FROM open_totals WHERE one = 1',
+  agents: "SELECT count(*) AS n FROM agent WHERE registered = 1 AND mail = 'open'",
+  leftBehind:
+    'SELECT id, mailbox FROM open_mailbox JOIN open_message ON mailbox = number' +
+    ' WHERE left_ms <= ? ORDER BY left_ms LIMIT ?',
+} as const
+
+export function putOpenProfile(db: Database, given: OpenProfile & { number: number }): true {
+  db.run(
+    'INSERT INTO open_mailbox (number, guest_quota, pricing, address) VALUES (?, ?, ?, ?) ON CONFLICT (number)' +
+      ' DO UPDATE SET guest_quota = excluded.guest_quota, pricing = excluded.pricing, address = excluded.address',
+    given.number,
+    given.guestQuota,
+    given.pricing,
+    given.address ?? null,
+  )
+  return true
+}
+
+export function listOpen(db: Database, { number, listed }: { number: number; listed: boolean }): true {
+  db.run('UPDATE open_mailbox SET listed = ? WHERE number = ?', listed ? 1 : 0, number)
+  return true
+}
+
+export function notePolled(db: Database, { number, nowMs }: { number: number; nowMs: number }): true {
+  db.run('UPDATE open_mailbox SET polled_ms = ? WHERE number = ?', nowMs, number)
+  return true
+}
+
+type Room = { messages: number; bytes: number; total: number }
+
+export function sendOpen(db: Database, item: OpenSend): OpenSent {
+  const room = db.one<Room>(
+    'SELECT messages, bytes, (SELECT bytes FROM open_totals WHERE one = 1) AS total FROM open_mailbox WHERE number = ?',
+    item.mailbox,
+  )
+  if (room === undefined) return { outcome: 'noMailbox' }
+  if (db.one('SELECT 1 FROM open_message WHERE id = ?', item.id) !== undefined) return { outcome: 'queued' }
+  const { messagesMax, bytesMax, totalBytesMax } = item.limits
+  if (room.messages >= messagesMax || room.bytes + item.size > bytesMax) return { outcome: 'mailboxFull' }
+  if (room.total + item.size > totalBytesMax) return { outcome: 'hubFull' }
+  db.run(
+    'INSERT INTO open_message (id, mailbox, sender, kind, interaction, created_ms, size, file, content)' +
+      ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    item.id,
+    item.mailbox,
+    item.from,
+    item.kind,
+    item.interaction,
+    item.nowMs,
+    item.size,
+    item.file ?? null,
+    item.content ?? null,
+  )
+  count(db, item.mailbox, { messages: 1, bytes: item.size })
+  if (item.kind === 'result' && item.interaction !== '') countTask(db, item.interaction)
+  return { outcome: 'queued' }
+}
+
+function count(
+  db: Database,
+  mailbox: number,
+  { messages, bytes }: { messages: number; bytes: number },
+): void {
+  db.run(
+    'UPDATE open_mailbox SET messages = messages + ?, bytes = bytes + ? WHERE number = ?',
+    messages,
+    bytes,
+    mailbox,
+  )
+  db.run('UPDATE open_totals SET bytes = bytes + ? WHERE one = 1', bytes)
+}
+
+function countTask(db: Database, interaction: string): void {
+  const added = db.run('INSERT OR IGNORE INTO open_task (interaction) VALUES (?)', interaction)
+  if (added > 0) db.run('UPDATE open_totals SET tasks = tasks + 1 WHERE one = 1')
+}
+
+export function ackOpen(
+  db: Database,
+  { mailbox, ids }: { mailbox: number; ids: readonly string[] },
+): { acked: number; files: string[] } {
+  const removed = ids.flatMap(id => {
+    const row = db.one<{ size: number; file: string | null }>(
+      'DELETE FROM open_message WHERE id = ? AND mailbox = ? RETURNING size, file',
+      id,
+      mailbox,
+    )
+    return row === undefined ? [] : [row]
+  })
+  const bytes = removed.reduce((sum, { size }) => sum + size, 0)
+  if (removed.length > 0) count(db, mailbox, { messages: -removed.length, bytes: -bytes })
+  return { acked: removed.length, files: removed.flatMap(({ file }) => (file === null ? [] : [file])) }
+}
+
+export function noteLeft(
+  db: Database,
+  { number, leftMs }: { number: number; leftMs: number | undefined },
+): true {
+  db.run('UPDATE open_mailbox SET left_ms = ? WHERE number = ?', leftMs ?? null, number)
+  return true
+}
+
+export function sweepOpen(
+  db: Database,
+  { leftBeforeMs, limit }: { leftBeforeMs: number; limit: number },
+): { files: string[]; more: boolean } {
+  const rows = db.all<{ id: string; mailbox: number }>(openQueries.leftBehind, leftBeforeMs, limit)
+  const files = rows.flatMap(({ id, mailbox }) => ackOpen(db, { mailbox, ids: [id] }).files)
+  return { files, more: rows.length === limit }
+}
+
+type StoredMailbox = {
+  number: number
+  guest_quota: number
+  pricing: string
+  address: string | null
+  listed: number
+  polled_ms: number | null
+  messages: number
+}
+
+const mailboxOf = (row: StoredMailbox): OpenMailbox => ({
+  number: row.number,
+  guestQuota: row.guest_quota,
+  pricing: row.pricing,
+  address: row.address ?? undefined,
+  listed: row.listed === 1,
+  polledMs: row.polled_ms ?? undefined,
+  messages: row.messages,
+})
+
+type Head = {
+  n: number
+  id: string
+  sender: string
+  kind: OpenKind
+  interaction: string
+  created_ms: number
+  size: number
+  file: string | null
+}
+
+function readPoll(
+  db: Database,
+  { mailbox, limit, bytesMax }: { mailbox: number; limit: number; bytesMax: number },
+): OpenMessage[] {
+  const messages: OpenMessage[] = []
+  let bytes = 0
+  for (const head of db.all<Head>(openQueries.waiting, mailbox, limit)) {
+    bytes += head.size
+    if (messages.length > 0 && bytes > bytesMax) break
+    messages.push(messageOf(db, head))
+  }
+  return messages
+}
+
+function messageOf(db: Database, head: Head): OpenMessage {
+  const row = db.one<{ content: Uint8Array | null }>(openQueries.content, head.n)
+  return {
+    id: head.id,
+    from: head.sender,
+    kind: head.kind,
+    interaction: head.interaction,
+    createdMs: head.created_ms,
+    size: head.size,
+    content: row?.content ?? undefined,
+    file: head.file ?? undefined,
+  }
+}
+
+export function openMailOver(
+  reader: Database,
+  writer: WriterClient,
+  freeingRoom: FreeingRoom,
+): OpenMailStore {
+  return {
+    async openMailbox(number) {
+      const row = reader.one<StoredMailbox>(openQueries.openBox, number)
+      return row && mailboxOf(row)
+    },
+    async putOpenProfile(given) {
+      await writer.write('putOpenProfile', given)
+    },
+    async listOpen(given) {
+      await writer.write('listOpen', given)
+    },
+    sendOpen: item => writer.write('sendOpen', item),
+    pollOpen: async query => readPoll(reader, query),
+    ackOpen: given => freeingRoom(() => writer.write('ackOpen', given)),
+    async notePolled(given) {
+      await writer.write('notePolled', given)
+    },
+    async noteLeft(given) {
+      await writer.write('noteLeft', given)
+    },
+    sweepOpen: given => freeingRoom(() => writer.write('sweepOpen', given)),
+    unusedOpenFiles: async names =>
+      names.filter(name => reader.one(openQueries.fileUsed, name) === undefined),
+    openTasks: async () => reader.one<{ tasks: number }>(openQueries.tasks)?.tasks ?? 0,
+    openAgents: async () => reader.one<{ n: number }>(openQueries.agents)?.n ?? 0,
+  }
+}

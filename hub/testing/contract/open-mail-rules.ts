@@ -1,0 +1,177 @@
+/** The contract of the store on mail that the hub can read. */
+import { expect } from 'vitest'
+import type { OpenSend } from '../../store/open-mail-port.ts'
+import { agentRow, bytes, NOW_MS, type Rule, rule, type World } from './world.ts'
+
+const profile = { guestQuota: 5, pricing: '', address: undefined }
+const limits = { messagesMax: 3, bytesMax: 1000, totalBytesMax: 1500 }
+
+async function openBox(world: World, aid = 'agent-open'): Promise<number> {
+  const put = await world.put(agentRow(aid, { mail: 'open' }))
+  if (put.outcome !== 'stored') throw new Error(put.outcome)
+  await world.store.putOpenProfile({ ...profile, number: put.number })
+  return put.number
+}
+
+const message = (mailbox: number, id: string, more: Partial<OpenSend> = {}): OpenSend => ({
+  ...{ mailbox, id, from: 'whoever', kind: 'message', interaction: 'i', nowMs: NOW_MS, size: 100, limits },
+  ...{ content: bytes(100, 1), file: undefined },
+  ...more,
+})
+
+const outcomes = async ({ store }: World, items: OpenSend[]) =>
+  (await Promise.all(items.map(item => store.sendOpen(item)))).map(({ outcome }) => outcome)
+
+const waiting = async ({ store }: World, mailbox: number, limit = 100, bytesMax = 1e6) =>
+  (await store.pollOpen({ mailbox, limit, bytesMax })).map(({ id }) => id)
+
+export const openMailRules: readonly Rule[] = [
+  rule('gives what was sent in its order and whole, until it is removed', async world => {
+    const box = await openBox(world)
+    expect(
+      await outcomes(world, [message(box, 'a'), message(box, 'b', { file: 'f', content: undefined })]),
+    ).toEqual(['queued', 'queued'])
+    await world.reopen()
+    expect(await world.store.pollOpen({ mailbox: box, limit: 10, bytesMax: 1e6 })).toEqual([
+      {
+        id: 'a',
+        from: 'whoever',
+        kind: 'message',
+        interaction: 'i',
+        createdMs: NOW_MS,
+        size: 100,
+        content: bytes(100, 1),
+        file: undefined,
+      },
+      {
+        id: 'b',
+        from: 'whoever',
+        kind: 'message',
+        interaction: 'i',
+        createdMs: NOW_MS,
+        size: 100,
+        content: undefined,
+        file: 'f',
+      },
+    ])
+    expect(await world.store.unusedOpenFiles(['f', 'g'])).toEqual(['g'])
+    expect(await world.store.ackOpen({ mailbox: box, ids: ['b', 'b', 'c'] })).toEqual({
+      acked: 1,
+      files: ['f'],
+    })
+    expect(await waiting(world, box)).toEqual(['a'])
+  }),
+
+  rule(
+    'stops before the message that would pass the bytes of a page, and always gives the first',
+    async world => {
+      const box = await openBox(world)
+      await outcomes(world, [
+        message(box, 'a', { size: 400 }),
+        message(box, 'b', { size: 400 }),
+        message(box, 'c'),
+      ])
+      expect(await waiting(world, box, 100, 10)).toEqual(['a'])
+      expect(await waiting(world, box, 100, 800)).toEqual(['a', 'b'])
+      expect(await waiting(world, box, 1)).toEqual(['a'])
+    },
+  ),
+
+  rule('removes nothing of another mailbox', async world => {
+    const [one, other] = [await openBox(world), await openBox(world, 'agent-other')]
+    await outcomes(world, [message(one, 'a')])
+    expect(await world.store.ackOpen({ mailbox: other, ids: ['a'] })).toEqual({ acked: 0, files: [] })
+    expect(await waiting(world, one)).toEqual(['a'])
+  }),
+
+  rule('queues a message once under its id', async world => {
+    const box = await openBox(world)
+    await outcomes(world, [message(box, 'a'), message(box, 'a')])
+    expect(await waiting(world, box)).toEqual(['a'])
+    expect((await world.store.openMailbox(box))?.messages).toBe(1)
+  }),
+
+  rule(
+    'refuses what one mailbox, or all together, have no room for, and takes it once there is some',
+    async world => {
+      const [one, other] = [await openBox(world), await openBox(world, 'agent-other')]
+      const large = { size: 900 }
+      expect(await outcomes(world, [message(one, 'a', large), message(one, 'b', large)])).toEqual([
+        'queued',
+        'mailboxFull',
+      ])
+      expect(await outcomes(world, [message(other, 'c', large), message(other, 'd')])).toEqual([
+        'hubFull',
+        'queued',
+      ])
+      const small = ['e', 'f', 'g'].map(id => message(other, id, { size: 1 }))
+      expect(await outcomes(world, small)).toEqual(['queued', 'queued', 'mailboxFull'])
+      await world.store.ackOpen({ mailbox: one, ids: ['a'] })
+      expect(await outcomes(world, [message(one, 'b', large)])).toEqual(['queued'])
+      expect(await outcomes(world, [message(world.box, 'h')])).toEqual(['noMailbox'])
+    },
+  ),
+
+  rule('counts a task once when its result is sent', async world => {
+    const box = await openBox(world)
+    const result = { kind: 'result', interaction: 'task', size: 1 } as const
+    await outcomes(world, [
+      message(box, 'a', result),
+      message(box, 'b', result),
+      message(box, 'c', { ...result, interaction: '' }),
+    ])
+    expect(await world.store.openTasks()).toBe(1)
+  }),
+
+  rule(
+    'keeps what an agent says of itself, what the operator says, and when it was last asked for',
+    async world => {
+      const box = await openBox(world)
+      const { store } = world
+      expect(await store.openMailbox(box)).toEqual({
+        ...profile,
+        number: box,
+        listed: true,
+        polledMs: undefined,
+        messages: 0,
+      })
+      await store.listOpen({ number: box, listed: false })
+      await store.notePolled({ number: box, nowMs: NOW_MS })
+      const changed = { guestQuota: 0, pricing: 'ask me', address: 'host:1' }
+      await store.putOpenProfile({ ...changed, number: box })
+      await world.reopen()
+      expect(await world.store.openMailbox(box)).toEqual({
+        ...changed,
+        number: box,
+        listed: false,
+        polledMs: NOW_MS,
+        messages: 0,
+      })
+      expect(await world.store.openMailbox(world.box)).toBeUndefined()
+    },
+  ),
+
+  rule('lists and counts agents with open mail apart from all others', async world => {
+    await openBox(world)
+    const listed = async (open?: true) => {
+      const query = { afterAid: '', limit: 10, bytesMax: 1e6, rowsMax: 100, ...(open && { open }) }
+      return (await world.store.listAgents(query)).rows.map(({ aid }) => aid)
+    }
+    expect([await listed(true), await listed()]).toEqual([['agent-open'], ['agent-one']])
+    expect([await world.store.openAgents(), (await world.store.counts(0)).agents]).toEqual([1, 1])
+  }),
+
+  rule('keeps the mail of an agent that left, until its time is over', async world => {
+    const box = await openBox(world)
+    await outcomes(world, [message(box, 'a', { file: 'f', content: undefined }), message(box, 'b')])
+    await world.store.noteLeft({ number: box, leftMs: NOW_MS })
+    const sweep = (leftBeforeMs: number) => world.store.sweepOpen({ leftBeforeMs, limit: 1 })
+    expect(await sweep(NOW_MS - 1)).toEqual({ files: [], more: false })
+    await world.store.noteLeft({ number: box, leftMs: undefined })
+    expect(await sweep(NOW_MS)).toEqual({ files: [], more: false })
+    await world.store.noteLeft({ number: box, leftMs: NOW_MS })
+    expect(await sweep(NOW_MS)).toEqual({ files: ['f'], more: true })
+    expect(await sweep(NOW_MS)).toEqual({ files: [], more: true })
+    expect((await world.store.openMailbox(box))?.messages).toBe(0)
+  }),
+]
