@@ -62,6 +62,7 @@ function rate<P extends string>(prefix: P, name: RateName, meaning: string) {
 export const limitSettings: Record<string, Setting> = {
   mailbox_envelopes: setting('mailboxEnvelopesMax', 1, 10 * MANY, 'envelopes waiting in one mailbox'),
   mailbox_bytes: setting('mailboxBytesMax', MIB, 1024 * GIB, 'bytes waiting in one mailbox'),
+  open_mail_bytes: setting('openMailBytesMax', MIB, 1024 * GIB, 'bytes of all mail that the hub can read'),
   envelope_bytes: setting('envelopeBytesMax', 64 * KIB, 96 * MIB, 'bytes of one envelope'),
   envelope_days: setting('envelopeLifeMs', 1, 14, 'days an envelope waits at most', DAY_MS),
   queued_per_day: setting('queuedPerDayMax', 1, 1000, 'times one envelope is queued in a day'),

@@ -83,6 +83,12 @@ export class Agents {
     return agent?.row.registered === true ? agent : undefined
   }
 
+  /** The same, where its mail is not open: what is shown to whoever seals. */
+  async findShown(aid: string): Promise<Agent | undefined> {
+    const agent = await this.findRegistered(aid)
+    return agent?.row.mail === 'open' ? undefined : agent
+  }
+
   /**
    * Changes an agent's row: `change` sees the newest row and returns the next one; it runs again when somebody else
    * wrote meanwhile. `signUpOf` says what a row that comes by work takes.

@@ -87,7 +87,7 @@ export class Directory {
   async list(
     afterAid: string,
     limit: number,
-    filter: Pick<ListQuery, 'text' | 'caps' | 'terms' | 'onlyPublic'> = {},
+    filter: Pick<ListQuery, 'text' | 'caps' | 'terms' | 'onlyPublic' | 'open'> = {},
   ): Promise<{ rows: AgentRow[]; next: string | undefined }> {
     return await this.#context.store.listAgents({
       afterAid,

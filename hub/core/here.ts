@@ -47,7 +47,7 @@ export class AgentsHere implements DestinationKind, Destinations {
   }
 
   async find(to: string): Promise<Destination | undefined> {
-    const agent = await this.#parts.agents.findRegistered(to)
+    const agent = await this.#parts.agents.findShown(to)
     return agent && { judge: offer => this.#judge(offer, agent) }
   }
 
@@ -143,7 +143,7 @@ export class AgentsHere implements DestinationKind, Destinations {
 
   /** Judges an accepted offer by the newest row of its recipient; what it was counted for is not counted again. */
   async #judgeAnew(offer: Offer, accepted: Accepted): Promise<Accepted> {
-    const agent = await this.#parts.agents.findRegistered(offer.head.to)
+    const agent = await this.#parts.agents.findShown(offer.head.to)
     if (agent === undefined) throw new Refusal('recipientUnknown')
     const { keys, quota } = await this.#recipient(agent, offer.head)
     if (offer.access.kind === 1) await this.#judgeCapability(offer.access, agent, keys, offer)

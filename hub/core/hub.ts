@@ -1,5 +1,6 @@
 /** The hub as one thing: its parts composed over one store, its housekeeping, its end. */
 import { Agents } from './agents.ts'
+import { Challenges } from './challenges.ts'
 import { lastStoredMs, SignerClocks } from './clocks.ts'
 import type { HubContext } from './context.ts'
 import { Directory } from './directory.ts'
@@ -24,8 +25,11 @@ import { Issuance } from './ledger/issuance.ts'
 import { Settlements } from './ledger/settlements.ts'
 import { Statements } from './ledger/statements.ts'
 import { Mailboxes } from './mailbox.ts'
+import { Admission } from './membership/admission.ts'
 import { KeyLogs } from './membership/key-logs.ts'
+import { OpenJoining } from './membership/open-joining.ts'
 import { type EndSigner, Registry } from './membership/registry.ts'
+import { OpenMail } from './open-mail/open-mail.ts'
 import { Reviews } from './reviews.ts'
 import { Sends } from './sends.ts'
 import { Sessions } from './sessions.ts'
@@ -46,6 +50,9 @@ export type Hub = {
   registry: Registry
   sends: Sends
   mailboxes: Mailboxes
+  challenges: Challenges
+  openJoining: OpenJoining
+  openMail: OpenMail
   directory: Directory
   federation: Federation
   reviews: Reviews
@@ -99,9 +106,10 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
   const clock = await HoldClock.open(context, lastMs)
   const credits = new Credits(context, { agents, supply, clock })
   const across = openPayments(context, { agents, calls, federation, supply, credits })
-  const registry = new Registry(context, agents, { keyLogs, endSigner, issuance })
+  const membership = openMembership(context, { agents, keyLogs, endSigner, issuance })
+  const openMail = new OpenMail(context, agents)
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
-  const stopSweeping = keepSweeping(mailboxes, context)
+  const stopSweeping = keepSweeping([mailboxes, openMail], context)
   const stopReading = readPeers(context, { agents, keyLogs, federation, calls })
   const publication = new Publication(context.store, () => liabilitySecret(context))
   const checkpoints = new Checkpoints(context, supply)
@@ -109,9 +117,11 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
   return {
     context,
     agents,
-    registry,
+    ...membership,
     sends,
     mailboxes,
+    challenges: new Challenges(context),
+    openMail,
     directory,
     federation,
     reviews: new Reviews(context, agents, keyLogs),
@@ -140,6 +150,17 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
       await context.memory.leader.stop()
       await books.stop()
     },
+  }
+}
+
+type MemberParts = { agents: Agents; keyLogs: KeyLogs; endSigner: EndSigner; issuance: Issuance }
+
+/** The two ways in: with keys to seal to, and with mail that the hub can read. */
+function openMembership(context: HubContext, { agents, endSigner, ...parts }: MemberParts) {
+  const admission = new Admission(context)
+  return {
+    registry: new Registry(context, agents, { ...parts, endSigner, admission }),
+    openJoining: new OpenJoining(context, { ...parts, agents, admission }),
   }
 }
 
@@ -182,11 +203,14 @@ function openPayments(context: HubContext, { agents, calls, federation, supply, 
 }
 
 /** Returns how to sweep no more; a sweep under way ends with its leader. */
-function keepSweeping(mailboxes: Mailboxes, { memory, timers, alert }: HubContext): () => void {
+function keepSweeping(
+  kept: readonly { sweep(limit: number): Promise<boolean> }[],
+  { memory, timers, alert }: HubContext,
+): () => void {
   const sweep = async (): Promise<void> => {
     try {
       await memory.leader.lead('sweep', async turn => {
-        while (!turn.isOver && (await mailboxes.sweep(SWEEP_ROWS_MAX)));
+        for (const one of kept) while (!turn.isOver && (await one.sweep(SWEEP_ROWS_MAX)));
       })
     } catch (error) {
       alert('sweep failed', { error: error instanceof Error ? error.message : String(error) })

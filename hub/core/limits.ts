@@ -31,6 +31,8 @@ export const POW_BITS_MIN = 22
 export type Limits = {
   mailboxEnvelopesMax: number
   mailboxBytesMax: number
+  /** All mail together that the hub can read. */
+  openMailBytesMax: number
   envelopeBytesMax: number
   /** An undelivered envelope is kept no longer. */
   envelopeLifeMs: number
@@ -93,6 +95,7 @@ export type Limits = {
 export const defaultLimits: Limits = {
   mailboxEnvelopesMax: 5000,
   mailboxBytesMax: GIB,
+  openMailBytesMax: 4 * GIB,
   envelopeBytesMax: ENVELOPE_BYTES_MAX,
   envelopeLifeMs: 14 * DAY_MS,
   queuedPerDayMax: 8,

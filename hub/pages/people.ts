@@ -69,7 +69,7 @@ export function peoplePages({ hub, baseUrl, about, hasDocuments, links }: PagesG
     front: async query => page(publicPage(await content(query, {}, '/'))),
     research: async query => page(researchPage(await content(query, { caps: ['research'] }, '/research'))),
     async agent(aid) {
-      const agent = await hub.agents.findRegistered(aid)
+      const agent = await hub.agents.findShown(aid)
       if (agent?.row.visibility !== 'public') return page(noAgentPage(), NOT_FOUND)
       const { row } = agent
       const reputation = await hub.reviews.reputation(row.aid)

@@ -18,6 +18,7 @@ import { Issuance } from '../core/ledger/issuance.ts'
 import { PaymentRefused } from '../core/ledger/refused.ts'
 import type { PaymentRequest } from '../core/ledger/terms.ts'
 import { HOUR_MS } from '../core/limits.ts'
+import { Admission } from '../core/membership/admission.ts'
 import { KeyLogs } from '../core/membership/key-logs.ts'
 import { Registry } from '../core/membership/registry.ts'
 import { SupplyChain } from '../core/supply/chain.ts'
@@ -72,7 +73,12 @@ async function partsOver(core: TestCore): Promise<Parts> {
   const issuance = new Issuance(core.context, supply)
   const credits = new Credits(core.context, { agents, supply, clock: await HoldClock.open(core.context, 0) })
   const keyLogs = new KeyLogs(core.context)
-  const registry = new Registry(core.context, agents, { keyLogs, endSigner: async () => undefined, issuance })
+  const registry = new Registry(core.context, agents, {
+    keyLogs,
+    endSigner: async () => undefined,
+    issuance,
+    admission: new Admission(core.context),
+  })
   return { core, credits, issuance, registry }
 }
 

@@ -1,9 +1,9 @@
 /** For tests: limits of mailboxes, senders and confirmations, each tried at its edge (hub API §8). */
 import { expect } from 'vitest'
-import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { Code } from '../../protocol/wire3/codes.ts'
 import { DAY_MS, HOUR_MS, type Limits } from '../core/limits.ts'
-import { callRoute, type Reply, random, registeredAgent, type TestAgent, type TestHub } from './hub.ts'
+import { callRoute, type Reply, random, registeredAgent, TestAgent, type TestHub } from './hub.ts'
 import { type EnvelopeOptions, sealedForStranger, sealedUnderCapability, sendEnvelope } from './mail.ts'
 import { reviewUpload } from './reviews.ts'
 
@@ -94,6 +94,22 @@ const limitsOfMailboxes = {
     expectEdge(await deliverTimes(hub, agent, 2), 'mailbox_full')
     await collect(agent, 1)
     expectEdge(await deliverTimes(hub, agent, 2), 'mailbox_full')
+  },
+  openMailBytesMax: async hub => {
+    const { openMail, openJoining } = hub.running.hub
+    const { aid, kel } = new TestAgent(hub)
+    await hub.running.order({ command: 'admit', aid })
+    const given = { aid, kel: fromBase64url(kel), profile: {}, pricing: undefined, guestQuota: undefined }
+    await openJoining.register(given, '192.0.2.1', async () => undefined)
+    const send = (bytes: number) =>
+      openMail.send({
+        ...{ to: aid, from: 'x', kind: 'message' as const, interaction: 'i' },
+        payload: new Uint8Array(bytes),
+      })
+    set(hub, { openMailBytesMax: 1000 })
+    await send(600)
+    await expect(send(401)).rejects.toMatchObject({ code: 'overloaded' })
+    await send(400)
   },
   mailboxBytesMax: async hub => {
     const agent = await registeredAgent(hub)

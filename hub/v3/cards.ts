@@ -26,7 +26,7 @@ type Names = 'a2aAgents' | 'a2aCard' | 'cardKeys' | 'aiCatalog'
 
 export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
   const registered = async (aid: string | undefined): Promise<Agent> => {
-    const agent = await hub.agents.findRegistered(aid ?? '')
+    const agent = await hub.agents.findShown(aid ?? '')
     if (agent === undefined) throw new Refusal('unknownAgent')
     return agent
   }

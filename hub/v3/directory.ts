@@ -32,7 +32,7 @@ export function directoryHandlers(hub: Hub): Part<Names> {
     },
     agents: ({ query }) => list(query, { caps: capsOf(query.cap) }),
     async agent({ params }) {
-      const agent = await hub.agents.findRegistered(params['aid'] ?? '')
+      const agent = await hub.agents.findShown(params['aid'] ?? '')
       if (agent === undefined) throw new Refusal('unknownAgent')
       const { readme, visibility } = agent.row
       return { ...entryOf(hub, agent.row), readme, visibility }

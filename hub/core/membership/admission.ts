@@ -85,6 +85,11 @@ export class Admission {
     if (!(await this.#isOpen())) throw new Refusal('admissionRequired', { aid })
   }
 
+  /** Refuses a new account that the operator did not let in. */
+  async checkAdmitted(aid: string): Promise<void> {
+    if (!(await this.#isAdmitted(aid))) throw new Refusal('admissionRequired', { aid, keptOut: 'closed' })
+  }
+
   /** Whether the operator let an AID in; one that he blocks is let in by nothing. */
   async #isAdmitted(aid: string): Promise<boolean> {
     await this.checkBlocked(aid)

@@ -9,6 +9,7 @@ import { type Agent, Agents } from '../agents.ts'
 import { Issuance } from '../ledger/issuance.ts'
 import { CLOCK_WINDOW_MS } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
+import { Admission } from './admission.ts'
 import { KeyLogs } from './key-logs.ts'
 import { type Registration, Registry } from './registry.ts'
 
@@ -31,7 +32,12 @@ beforeEach(async () => {
   ended = []
   const issuance = new Issuance(core.context, await SupplyChain.open(core.context))
   const endSigner = async ({ row }: Agent): Promise<void> => void ended.push(row.aid)
-  registry = new Registry(core.context, agents, { keyLogs: new KeyLogs(core.context), endSigner, issuance })
+  registry = new Registry(core.context, agents, {
+    keyLogs: new KeyLogs(core.context),
+    endSigner,
+    issuance,
+    admission: new Admission(core.context),
+  })
   alice = agentOf(core)
   alice.rotate()
   await core.context.store.admit(alice.aid, true)

@@ -29,7 +29,7 @@ import type { Issuance, Trial } from '../ledger/issuance.ts'
 import { CLOCK_WINDOW_MS, DAY_MS } from '../limits.ts'
 import type { Buckets } from '../ports/rates.ts'
 import { Refusal } from '../refusal.ts'
-import { Admission } from './admission.ts'
+import type { Admission } from './admission.ts'
 import { eventsOf, type KeyLogs, lastBody, newest } from './key-logs.ts'
 import { leave, required } from './leaving.ts'
 import { RefusedNewcomers } from './refused-lately.ts'
@@ -66,7 +66,7 @@ export type VerifySigner = (log: VerifiedKel) => Promise<void>
 /** Ends what the signer still holds open after its key state or registration changed. */
 export type EndSigner = (agent: Agent) => Promise<void>
 
-type Parts = { keyLogs: KeyLogs; endSigner: EndSigner; issuance: Issuance }
+type Parts = { keyLogs: KeyLogs; endSigner: EndSigner; issuance: Issuance; admission: Admission }
 
 export class Registry {
   readonly #context: HubContext
@@ -78,12 +78,12 @@ export class Registry {
   readonly #issuance: Issuance
   readonly refused = new RefusedNewcomers()
 
-  constructor(context: HubContext, agents: Agents, { keyLogs, endSigner, issuance }: Parts) {
+  constructor(context: HubContext, agents: Agents, { keyLogs, endSigner, issuance, admission }: Parts) {
     this.#context = context
     this.#agents = agents
     this.#endSigner = endSigner
     this.#pushes = context.memory.rates.of('pushed logs', context.limits.pushRate)
-    this.#admission = new Admission(context)
+    this.#admission = admission
     this.#keyLogs = keyLogs
     this.#issuance = issuance
   }

@@ -1,0 +1,132 @@
+/**
+ * Joining with open mail, which the hub can read. Whoever is known here comes back by itself; a new one needs the word of
+ * the operator. An agent whose mail is sealed never comes this way.
+ */
+import { encodeKel, type VerifiedKel } from '../../../protocol/identity/kel.ts'
+import { witnessKel } from '../../../protocol/identity/kel-witness.ts'
+import type { OpenProfile } from '../../store/open-mail-port.ts'
+import type { Visibility } from '../../store/port.ts'
+import { type Agent, type Agents, withLog, withoutAccount } from '../agents.ts'
+import type { HubContext } from '../context.ts'
+import type { Issuance } from '../ledger/issuance.ts'
+import { DAY_MS } from '../limits.ts'
+import { Refusal } from '../refusal.ts'
+import type { Admission } from './admission.ts'
+import { eventsOf, type KeyLogs, newest } from './key-logs.ts'
+import { required } from './leaving.ts'
+import type { Profile } from './registry.ts'
+
+export const GUEST_QUOTA_MAX = 100
+export const GUEST_QUOTA_DEFAULT = 5
+
+export type OpenRegistration = {
+  aid: string
+  kel: Uint8Array
+  profile: Profile
+  pricing: string | undefined
+  guestQuota: number | undefined
+}
+/** What an agent says of itself later; what is absent stays. */
+export type OpenChange = Profile & { pricing?: string | undefined; address?: string | undefined }
+
+type Parts = { agents: Agents; keyLogs: KeyLogs; admission: Admission; issuance: Issuance }
+
+export class OpenJoining {
+  readonly #context: HubContext
+  readonly #parts: Parts
+
+  constructor(context: HubContext, parts: Parts) {
+    this.#context = context
+    this.#parts = parts
+  }
+
+  /** `verify` holds the request to the history that came with it. */
+  async register(
+    given: OpenRegistration,
+    address: string,
+    verify: (log: VerifiedKel) => Promise<void>,
+  ): Promise<void> {
+    const { agents, keyLogs, admission, issuance } = this.#parts
+    const events = eventsOf(given.aid, given.kel)
+    const held = await agents.find(given.aid)
+    const log = await keyLogs.judge({ aid: given.aid, events, address }, given.kel, held?.log)
+    await verify(log)
+    await admission.checkBlocked(given.aid)
+    if (held?.row.mail === 'sealed') throw new Refusal('mailSealed')
+    if (held === undefined) await admission.checkAdmitted(given.aid)
+    const { agent } = await agents.update(given.aid, newestHeld => this.#joined(given, log, newestHeld))
+    await this.#putProfile(agent.row.number, {
+      guestQuota: clamped(given.guestQuota ?? GUEST_QUOTA_DEFAULT),
+      ...(given.pricing !== undefined && { pricing: given.pricing }),
+    })
+    await this.#context.store.noteLeft({ number: agent.row.number, leftMs: undefined })
+    if (held === undefined) await issuance.trialOfNew(given.aid, false)
+  }
+
+  #joined({ aid, profile }: OpenRegistration, log: VerifiedKel, held: Agent | undefined): Agent {
+    if (held?.row.mail === 'sealed') throw new Refusal('mailSealed')
+    const merged = this.#witnessed(held === undefined ? log : newest(held.log, log))
+    const base = held === undefined ? this.#newAgent(aid, merged) : withLog(held, merged)
+    const named = Object.entries(profile).filter(([, value]) => value !== undefined)
+    return {
+      ...base,
+      row: { ...base.row, ...Object.fromEntries(named), registered: true, mail: 'open' },
+    }
+  }
+
+  #witnessed(log: VerifiedKel): VerifiedKel {
+    const { identity, now } = this.#context
+    return log.home === identity.aid ? witnessKel(log, identity, now()) : log
+  }
+
+  #newAgent(aid: string, log: VerifiedKel): Agent {
+    const nowMs = this.#context.now()
+    const row = {
+      ...{ number: 0, aid, version: 0, registered: true, name: '', caps: [], summary: '', readme: '' },
+      ...{ visibility: 'hub-local' as const, kel: encodeKel(log.events), mail: 'open' as const },
+      ...{ keys: undefined, keysBefore: undefined, keysBeforeUntilMs: 0, card: undefined },
+      registeredDayMs: Math.floor(nowMs / DAY_MS) * DAY_MS,
+      probationUntilMs: nowMs,
+      seenHourMs: 0,
+    }
+    return { row, log, keys: undefined, keysBefore: undefined }
+  }
+
+  async #putProfile(number: number, change: Partial<OpenProfile>): Promise<void> {
+    const { store } = this.#context
+    const held = await store.openMailbox(number)
+    const { guestQuota = GUEST_QUOTA_DEFAULT, pricing = '', address } = { ...held, ...change }
+    await store.putOpenProfile({ number, guestQuota, pricing, address })
+  }
+
+  async update(aid: string, { pricing, address, ...profile }: OpenChange): Promise<void> {
+    const { agent } = await this.#parts.agents.update(aid, held => {
+      const known = required(held)
+      const given = Object.entries(profile).filter(([, value]) => value !== undefined)
+      return { ...known, row: { ...known.row, ...Object.fromEntries(given) } }
+    })
+    await this.#putProfile(agent.row.number, {
+      ...(pricing !== undefined && { pricing }),
+      ...(address !== undefined && { address: address === '' ? undefined : address }),
+    })
+  }
+
+  async setVisibility(aid: string, visibility: Visibility): Promise<void> {
+    await this.#parts.agents.update(aid, held => {
+      const agent = required(held)
+      return { ...agent, row: { ...agent.row, visibility } }
+    })
+  }
+
+  /** Takes an agent off the registry; its mail is kept for when it comes again. Tells how much waits. */
+  async leave(aid: string): Promise<number> {
+    const { store, now } = this.#context
+    const { agent } = await this.#parts.agents.update(aid, held => withoutAccount(required(held)))
+    const { number } = agent.row
+    await store.noteLeft({ number, leftMs: now() })
+    await this.#putProfile(number, { pricing: '', address: undefined })
+    return (await store.openMailbox(number))?.messages ?? 0
+  }
+}
+
+const clamped = (quota: number): number => Math.min(Math.max(0, Math.trunc(quota)), GUEST_QUOTA_MAX)

@@ -1,0 +1,122 @@
+/**
+ * Open mail: messages that the hub can read, from whoever says to have sent them. Nothing is judged but the recipient and
+ * room; polling is the sign of life. Attacker: anybody, since nobody signs a send.
+ */
+import { toBase64url } from '../../../protocol/encoding/bytes.ts'
+import type { OpenKind, OpenMailbox, OpenMessage } from '../../store/open-mail-port.ts'
+import type { Agent, Agents } from '../agents.ts'
+import type { HubContext } from '../context.ts'
+import { DAY_MS, QUIET_AFTER_MS } from '../limits.ts'
+import { Refusal, withoutRoom } from '../refusal.ts'
+
+/** Bytes of payloads in one answer, unless the first alone is larger. */
+const POLL_BYTES_MAX = 48 * 1024 * 1024
+const POLL_MESSAGES_DEFAULT = 100
+const POLL_MESSAGES_MAX = 1000
+const ID_BYTES = 16
+const POLL_NOTED_EVERY_MS = 60_000
+/** An agent that has not asked for its mail for so long is not listed. */
+export const ABANDONED_AFTER_MS = 30 * DAY_MS
+const LEFT_MAIL_MS = 30 * DAY_MS
+
+/** Whether anybody is there: `unknown` before the first poll. */
+export type Liveness = 'unknown' | 'awake' | 'quiet' | 'abandoned'
+
+export type GivenMessage = {
+  to: string
+  from: string
+  kind: OpenKind
+  interaction: string
+  payload: Uint8Array
+}
+export type GotMessage = Omit<OpenMessage, 'content' | 'file' | 'size'> & { payload: Uint8Array }
+
+export class OpenMail {
+  readonly #context: HubContext
+  readonly #agents: Agents
+
+  constructor(context: HubContext, agents: Agents) {
+    this.#context = context
+    this.#agents = agents
+  }
+
+  /** The agent of an AID whose mail is open and that is registered here now, with its mailbox. */
+  async find(aid: string): Promise<{ agent: Agent; box: OpenMailbox } | undefined> {
+    const agent = await this.#agents.findRegistered(aid)
+    if (agent?.row.mail !== 'open') return undefined
+    const box = await this.#context.store.openMailbox(agent.row.number)
+    return box && { agent, box }
+  }
+
+  liveness({ polledMs }: Pick<OpenMailbox, 'polledMs'>): Liveness {
+    if (polledMs === undefined) return 'unknown'
+    const agoMs = this.#context.now() - polledMs
+    if (agoMs > ABANDONED_AFTER_MS) return 'abandoned'
+    return agoMs > QUIET_AFTER_MS ? 'quiet' : 'awake'
+  }
+
+  /** Queues a message for an agent here; refuses a recipient that is not. */
+  async send({ to, payload, ...given }: GivenMessage): Promise<{ id: string; quiet: boolean }> {
+    const found = await this.find(to)
+    if (found === undefined) throw new Refusal('recipientUnknown')
+    const { random, store, now, limits } = this.#context
+    const id = toBase64url(random(ID_BYTES))
+    const { outcome } = await store.sendOpen({
+      ...given,
+      ...{ mailbox: found.box.number, id, nowMs: now(), size: payload.length },
+      content: payload,
+      file: undefined,
+      limits: {
+        messagesMax: limits.mailboxEnvelopesMax,
+        bytesMax: limits.mailboxBytesMax,
+        totalBytesMax: limits.openMailBytesMax,
+      },
+    })
+    if (outcome === 'noMailbox') throw new Refusal('recipientUnknown')
+    if (outcome !== 'queued') throw withoutRoom('more mail of this kind')
+    return { id, quiet: this.#isQuiet(found.box) }
+  }
+
+  #isQuiet(box: OpenMailbox): boolean {
+    const state = this.liveness(box)
+    return state === 'quiet' || state === 'abandoned'
+  }
+
+  /** What waits for an agent, the oldest first. That it asked is noted; failing to note it fails nothing. */
+  async poll({ row }: Agent, limit = 0): Promise<GotMessage[]> {
+    const { store } = this.#context
+    const messages = await store.pollOpen({
+      mailbox: row.number,
+      limit: limit <= 0 ? POLL_MESSAGES_DEFAULT : Math.min(limit, POLL_MESSAGES_MAX),
+      bytesMax: POLL_BYTES_MAX,
+    })
+    await this.#notePolled(row.number)
+    return messages.map(({ content = NO_BYTES, file: _, size: __, ...message }) => ({
+      ...message,
+      payload: content,
+    }))
+  }
+
+  /** Written once a minute at most. */
+  async #notePolled(number: number): Promise<void> {
+    const { store, now } = this.#context
+    const { polledMs = Number.NEGATIVE_INFINITY } = (await store.openMailbox(number)) ?? {}
+    const nowMs = now()
+    if (nowMs >= polledMs && nowMs - polledMs < POLL_NOTED_EVERY_MS) return
+    await store.notePolled({ number, nowMs }).catch(() => undefined)
+  }
+
+  /** Removes what an agent has; tells how much of it was there. */
+  async ack({ row }: Agent, ids: readonly string[]): Promise<number> {
+    if (ids.length === 0) return 0
+    return (await this.#context.store.ackOpen({ mailbox: row.number, ids })).acked
+  }
+
+  /** Deletes the mail of agents that left long ago, at most `limit` messages; whether there is more. */
+  async sweep(limit: number): Promise<boolean> {
+    const { store, now } = this.#context
+    return (await store.sweepOpen({ leftBeforeMs: now() - LEFT_MAIL_MS, limit })).more
+  }
+}
+
+const NO_BYTES = new Uint8Array(0)
