@@ -24,7 +24,8 @@ const PORT_MAX = 65_535
 
 /** Versions of the wire that a hub can be told to serve; the first where nothing is said. */
 export const WIRES = [3] as const
-export type Wire = (typeof WIRES)[number]
+/** Versions that there is a line for; a hub is told to serve those above. */
+export type Wire = (typeof WIRES)[number] | 1
 
 const fileShape = z.strictObject({
   listen: z.string().optional(),

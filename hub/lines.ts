@@ -3,9 +3,10 @@ import type { Wire } from './config.ts'
 import { choosing } from './http/choice.ts'
 import type { Line, LineKind, LineOptions } from './http/line.ts'
 import { Shares } from './http/shares.ts'
+import { wire1 } from './v1/line.ts'
 import { wire3 } from './v3/line.ts'
 
-const kinds: Readonly<Record<Wire, LineKind>> = { 3: wire3 }
+const kinds: Readonly<Record<Wire, LineKind>> = { 1: wire1, 3: wire3 }
 
 /** What one listener speaks, and what its lines share. */
 export type Lines = { line: Line; shares: Shares }

@@ -59,6 +59,10 @@ export const rooms: Record<string, Room> = {
       'protocol/proof',
     ],
   },
+  'protocol/wire1': {
+    purpose: 'wire 1: routes, challenges, failures',
+    uses: ['protocol/encoding', 'protocol/identity', 'protocol/contract'],
+  },
   'protocol/wire3': {
     purpose: 'wire 3: routes, codes, headers, signed requests',
     uses: ['protocol/encoding', 'protocol/identity', 'protocol/contract', 'protocol/proof'],
@@ -164,6 +168,19 @@ export const rooms: Record<string, Room> = {
       'hub/config-refused.ts',
     ],
   },
+  'hub/v1': {
+    purpose: 'wire 1 over HTTP: its routes, and its hooks on the way of a request',
+    uses: [
+      'protocol/encoding',
+      'protocol/identity',
+      'protocol/contract',
+      'protocol/build-info.ts',
+      'protocol/wire1',
+      'hub/store',
+      'hub/core',
+      'hub/http',
+    ],
+  },
   'hub/v3': {
     purpose: 'wire 3 over HTTP: its routes, and its hooks on the way of a request',
     uses: [
@@ -253,7 +270,7 @@ export const rooms: Record<string, Room> = {
   'hub/log.ts': { purpose: 'the log: JSON lines on stderr', uses: ['hub/core'] },
   'hub/lines.ts': {
     purpose: 'the wires that this hub speaks, and which of them a listener does',
-    uses: ['hub/http', 'hub/v3', 'hub/config.ts'],
+    uses: ['hub/http', 'hub/v1', 'hub/v3', 'hub/config.ts'],
   },
   'hub/witness': {
     purpose:

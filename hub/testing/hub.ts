@@ -57,6 +57,7 @@ export type TestHub = {
 export type TestHubOptions = {
   limits?: Partial<Limits>
   open?: boolean
+  wires?: Config['wires']
   groupMax?: number
   directory?: string
   about?: About
@@ -83,7 +84,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
   const note = (event: string, facts: Record<string, unknown>): void => void alerts.push({ event, facts })
   const start = async (): Promise<RunningHub> => {
     const config: Config = {
-      wires: [3],
+      wires: options.wires ?? [3],
       listen: { host: '127.0.0.1', port: 0 },
       baseUrl: options.baseUrl,
       dataDir: directory,

@@ -1,0 +1,109 @@
+/** What wire 1 has of its own on the way of a request: its version, challenges, failures, and pages of any origin. */
+import type { IncomingMessage } from 'node:http'
+import type { RouteRow } from '../../protocol/contract/route.ts'
+import { fromBase64 } from '../../protocol/encoding/bytes.ts'
+import type { VerifiedKel } from '../../protocol/identity/kel.ts'
+import { type ChallengeMembers, challengeText } from '../../protocol/wire1/challenge.ts'
+import type { Failure } from '../../protocol/wire1/failures.ts'
+import { corsHeaders, WIRE1, WIRE1_HEADER } from '../../protocol/wire1/headers.ts'
+import { type Wire1RouteName, wire1Routes } from '../../protocol/wire1/routes.ts'
+import type { Agent } from '../core/agents.ts'
+import type { Hub } from '../core/hub.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Exchange } from '../http/exchange.ts'
+import { header } from '../http/headers.ts'
+import type { LineKind, LineOptions } from '../http/line.ts'
+import { type Hooks, openLine } from '../http/pipeline.ts'
+import { directoryHandlers } from './directory.ts'
+import { refusalAnswer, refusalTold, tooNew, Wire1Refusal } from './refusals.ts'
+import { registryHandlers } from './registry.ts'
+import { relayHandlers } from './relay.ts'
+
+type Wire1 = {
+  name: Wire1RouteName
+  row: RouteRow
+  code: Failure
+  signed: undefined
+  signer: { kind: 'agent'; agent: Agent }
+}
+
+const NO_CONTENT = 204
+const everyAnswer = { [WIRE1_HEADER]: String(WIRE1), ...corsHeaders }
+
+/** Wire 1 over a hub. */
+export const wire1: LineKind = {
+  rows: wire1Routes,
+  open(options, shares) {
+    const { hub, nameFault, onError } = options
+    const line = openLine<Wire1>(
+      { hooks: hooksOf(options), shares, context: hub.context, nameFault },
+      onError,
+    )
+    return {
+      ...line,
+      async handle(request, response) {
+        if (request.method !== 'OPTIONS') return await line.handle(request, response)
+        response.writeHead(NO_CONTENT, everyAnswer).end()
+        return { route: 'OPTIONS', code: undefined }
+      },
+    }
+  },
+}
+
+function hooksOf({ hub }: LineOptions): Hooks<Wire1> {
+  return {
+    rows: wire1Routes,
+    handlers: { ...directoryHandlers(hub), ...registryHandlers(hub), ...relayHandlers(hub) },
+    headers: everyAnswer,
+    internal: 'failed',
+    speaks: request => versionOf(request) <= WIRE1,
+    checkVersion(exchange) {
+      if (versionOf(exchange.request) > WIRE1) throw tooNew()
+      exchange.requireMethod()
+    },
+    checkHeaders: () => undefined,
+    signers: {
+      agent: { read: () => undefined, authenticate: exchange => authenticate(exchange, hub) },
+    },
+    incoming: exchange => ({
+      signer: exchange.signer?.agent,
+      verifySigner: (log: VerifiedKel) => hub.challenges.verify(challengeOf(exchange), log),
+    }),
+    refusal: code => new Wire1Refusal(code, code),
+    told: refusalTold,
+    namesCode: () => true,
+    answer: refusalAnswer,
+  }
+}
+
+/** The version that a request declares; 0 where it declares none. */
+function versionOf({ headers: given }: IncomingMessage): number {
+  const declared = header(given, WIRE1_HEADER)
+  return declared !== undefined && /^[0-9]+$/.test(declared) ? Number(declared) : 0
+}
+
+/** What a request says of its signer; the path names the agent where the body does not. */
+function challengeOf({ row, params, body }: Exchange<Wire1>) {
+  const members = body as ChallengeMembers
+  const aid = params['aid'] ?? members.aid
+  return {
+    tsMs: members.ts,
+    seq: members.key_state_seq,
+    text: challengeText(row.action ?? '', aid, members.ts),
+    signature: fromBase64(members.sig),
+  }
+}
+
+/** Where the core has the log, it holds the challenge to that itself. */
+async function authenticate(exchange: Exchange<Wire1>, hub: Hub): Promise<Wire1['signer'] | undefined> {
+  const { aid: named } = exchange.body as Partial<ChallengeMembers>
+  const { aid: inPath = named } = exchange.params
+  if (named !== undefined && named !== inPath)
+    throw new Refusal('requestMalformed', { why: 'aid is not the agent of this path' })
+  const challenge = challengeOf(exchange)
+  hub.challenges.checkTime(challenge)
+  if (exchange.row.signer === 'core') return undefined
+  const found = await hub.openMail.find(inPath ?? '')
+  await hub.challenges.verify(challenge, found?.agent.log)
+  return found && { kind: 'agent', agent: found.agent }
+}

@@ -1,0 +1,140 @@
+/** The one place where refusals of the core become statuses and sentences of wire 1. */
+import { Refusal as AnyRefusal } from '../../protocol/encoding/errors.ts'
+import { type Failure, failures } from '../../protocol/wire1/failures.ts'
+import { WIRE1 } from '../../protocol/wire1/headers.ts'
+import { type Facts, type RefusalReason, refusalOf } from '../core/refusal.ts'
+import type { RefusalAnswer } from '../http/pipeline.ts'
+
+const MS_PER_SECOND = 1000
+
+/** What one refusal is here: its kind and its sentence, in which `{why}` and `{aid}` are filled. */
+type Told = readonly [Failure, string]
+
+/** A word by which a client tells why a challenge does not hold, then a sentence for people. */
+const unauthorized = (word: string, sentence: string): Told => ['unauthorized', `${word}: ${sentence}`]
+/** What this wire never meets; were it met, it would be a bug. */
+const elsewhere: Told = [
+  'failed',
+  'the hub failed to handle the request; retry, and tell the operator if it stays',
+]
+const malformed: Told = ['malformed', 'the request is not accepted: {why}; correct it and send it again']
+const busy: Told = ['failed', 'the hub cannot take this now: {why}; try again later']
+
+const told = {
+  accessInvalid: elsewhere,
+  admissionRequired: ['forbidden', '{aid} is not registered here, and only the operator can let it in'],
+  ackItemMalformed: malformed,
+  bucketTooNarrow: elsewhere,
+  challengeOutside: [
+    'stale_challenge',
+    "stale or future-dated challenge: its time is more than 5 minutes from this hub's clock; set the clock and sign again",
+  ],
+  challengerUnknown: unauthorized(
+    'UNKNOWN_AID',
+    'this hub holds no key history of the signer; register first',
+  ),
+  commitmentMismatch: malformed,
+  envelopeMalformed: malformed,
+  expiryTooFar: elsewhere,
+  expired: elsewhere,
+  headConflict: elsewhere,
+  homeUnreachable: ['peer_failed', 'the hub of the recipient did not answer; try again later'],
+  identityDeactivated: unauthorized('REVOKED_KEY', 'this identity has ended'),
+  keyEventTimeOutside: malformed,
+  keyLogForked: [
+    'malformed',
+    'the key history conflicts with the one held here; do not use this copy of the identity',
+  ],
+  keyLogInvalid: [
+    'malformed',
+    'the key history does not verify: {why}; send the whole history as it was written',
+  ],
+  keyLogOlder: unauthorized('KEY_STATE_DOWNGRADE', 'the key history is shorter than the one held here'),
+  keyRetired: unauthorized('REVOKED_KEY', 'the key that signed was rotated away; sign with the newest key'),
+  keySetOlder: elsewhere,
+  keyStateUnknown: unauthorized(
+    'KEY_STATE_DOWNGRADE',
+    'this hub does not hold that key state; register the longer history',
+  ),
+  kidStale: elsewhere,
+  mailboxFull: busy,
+  mailSealed: ['forbidden', 'the mail of {aid} is sealed at this hub, and is never opened again'],
+  notPeer: elsewhere,
+  overloaded: busy,
+  powRequired: elsewhere,
+  probation: elsewhere,
+  receiptNotReviewable: malformed,
+  reviewExists: ['malformed', 'this task has a review already'],
+  reviewWindowClosed: malformed,
+  queuedTooOften: busy,
+  rateLimited: busy,
+  recipientUnknown: ['unknown', 'recipient not registered; check the AID'],
+  registrationQuota: busy,
+  replayed: elsewhere,
+  requestMalformed: malformed,
+  resourceUnknown: ['unknown', 'nothing is at this address; check method and path'],
+  revocationsFull: elsewhere,
+  sessionInvalid: elsewhere,
+  signatureInvalid: unauthorized('INVALID_SIGNATURE', 'the signature does not hold for this challenge'),
+  sourceRate: busy,
+  statusQueryMalformed: malformed,
+  strangersBusy: busy,
+  supplyHalted: busy,
+  timeStale: elsewhere,
+  tooLarge: ['malformed', 'the {part} is larger than {limit} bytes; send less at once'],
+  tooLargeForStranger: elsewhere,
+  unknownAgent: ['unknown', 'no agent with this AID is known here; check the AID'],
+  unknownDestination: ['unknown', 'recipient not registered; check the AID'],
+  witnessElsewhere: malformed,
+} as const satisfies Record<RefusalReason, Told>
+
+/** What only this wire refuses. */
+export class Wire1Refusal extends AnyRefusal<Failure> {
+  override name = 'Wire1Refusal'
+}
+
+export type ToldRefusal = { code: Failure; facts: Facts & { sentence?: string; hint?: string } }
+
+/** The kind of failure of anything thrown, with its sentence; undefined for a bug. */
+export function refusalTold(thrown: unknown): ToldRefusal | undefined {
+  if (thrown instanceof Wire1Refusal) return { code: thrown.code, facts: { sentence: thrown.message } }
+  const refusal = refusalOf(thrown)
+  if (refusal === undefined) return undefined
+  const [code, sentence] = told[refusal.code]
+  return { code, facts: { ...refusal.facts, sentence: filled(sentence, refusal.facts), ...hintOf(refusal) } }
+}
+
+const filled = (sentence: string, { why, aid, part, limitBytes }: Facts): string =>
+  sentence.replace(/\{(\w+)\}/g, (_, name: string) =>
+    String(
+      { why: why ?? 'its form is wrong', aid: aid ?? 'the agent', part: part ?? 'body', limit: limitBytes }[
+        name
+      ],
+    ),
+  )
+
+/** What somebody does next who is not let in. */
+function hintOf({ code, facts }: { code: RefusalReason; facts: Facts }): { hint?: string } {
+  if (code === 'admissionRequired') return { hint: `ask the operator to run: svc-hub admit ${facts.aid}` }
+  if (code === 'mailSealed')
+    return { hint: 'register over wire 3 instead: svc hub-register <url> without --wire' }
+  return {}
+}
+
+/** The whole answer: a sentence, and on some a hint. */
+export function refusalAnswer({ code, facts }: ToldRefusal): RefusalAnswer {
+  const { sentence = elsewhere[1], hint, retryAfterMs } = facts
+  return {
+    status: failures[code],
+    headers:
+      retryAfterMs === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterMs / MS_PER_SECOND)) },
+    body: { error: sentence, ...(hint !== undefined && { hint }) },
+  }
+}
+
+/** A request of a wire that this hub does not speak yet. */
+export const tooNew = (): Wire1Refusal =>
+  new Wire1Refusal(
+    'too_new',
+    `this hub speaks wire ${WIRE1} here; use its address for the newer wire, or lower the version`,
+  )

@@ -1,0 +1,12 @@
+/** The routes of wire 1. */
+import { directoryRoutes } from './routes/directory.ts'
+import { registryRoutes } from './routes/registry.ts'
+import { relayRoutes } from './routes/relay.ts'
+
+/** Every route by its name. */
+export const wire1Routes = { ...directoryRoutes, ...registryRoutes, ...relayRoutes } as const
+
+/** The table as a type; its keys are {@link Wire1RouteName}. */
+export type Wire1Routes = typeof wire1Routes
+/** Name by which clients call a route, such as `relaySend`. */
+export type Wire1RouteName = keyof Wire1Routes

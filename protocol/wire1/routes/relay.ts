@@ -1,0 +1,67 @@
+/** Mail over wire 1, which the hub can read. */
+import * as z from 'zod'
+import { route } from '../../contract/route.ts'
+import { aidShape, count } from '../../contract/shapes.ts'
+import { blob64, challenge, isoTime } from './shapes.ts'
+
+const MIB = 1024 * 1024
+const IDS_MAX = 10_000
+/** Bytes of one payload at most. */
+export const PAYLOAD_BYTES_MAX = 5 * MIB
+
+const kind = z.enum(['delegate', 'result', 'message'])
+const interaction = z.string().max(256)
+
+/** Routes of the relay. A send is signed by nobody. */
+export const relayRoutes = {
+  relaySend: route({
+    method: 'POST',
+    path: '/relay/send',
+    auth: 'none',
+    request: z.object({
+      to_aid: aidShape,
+      from_aid: z.string().max(256),
+      kind,
+      interaction_id: interaction.default(''),
+      payload: blob64(PAYLOAD_BYTES_MAX),
+    }),
+    reply: z.object({
+      id: z.string(),
+      status: z.literal('queued'),
+      recipient_quiet: z.literal(true).optional(),
+      warning: z.string().optional(),
+    }),
+    codes: ['malformed', 'unknown', 'failed'],
+    limits: { bodyBytes: 7 * MIB },
+  }),
+  relayPoll: route({
+    method: 'POST',
+    path: '/relay/poll',
+    auth: 'signed',
+    action: 'poll',
+    request: z.object({ ...challenge, limit: z.int().default(0) }),
+    reply: z.object({
+      messages: z.array(
+        z.object({
+          id: z.string(),
+          from_aid: z.string(),
+          kind,
+          interaction_id: z.string(),
+          payload: blob64(PAYLOAD_BYTES_MAX),
+          created_at: isoTime,
+        }),
+      ),
+    }),
+    codes: ['malformed', 'stale_challenge', 'unauthorized'],
+  }),
+  relayAck: route({
+    method: 'POST',
+    path: '/relay/ack',
+    auth: 'signed',
+    action: 'ack',
+    request: z.object({ ...challenge, ids: z.array(z.string().max(256)) }),
+    reply: z.object({ acked: count }),
+    codes: ['malformed', 'stale_challenge', 'unauthorized'],
+    limits: { bodyBytes: MIB, values: IDS_MAX },
+  }),
+} as const
