@@ -146,6 +146,15 @@ describe('the checker', () => {
       expect(found({ ...open, restores: putBack(who) })).toMatch(/a payment is not over/)
   })
 
+  test('takes one across two hubs for explained where either of them was put back, and no other hub', () => {
+    const open = { alice: paid('paying', { other_hub: 'y' }), bob: paid('refused') }
+    const putBack = (who: string) => [{ who, savedMs: STARTED - 1000, restoredMs: STARTED + 5000 }]
+    expect(found(open)).toMatch(/a payment is not over/)
+    for (const who of ['east', 'west'])
+      expect(found({ ...open, restores: putBack(who) })).not.toMatch(/payment/)
+    expect(found({ ...open, restores: putBack('north') })).toMatch(/a payment is not over/)
+  })
+
   test('takes what was paid and agreed on', () => {
     const taken = paid('taken', { taken: 5 })
     expect(found({ task: { moves: 5 }, alice: taken, bob: taken })).toBe('')

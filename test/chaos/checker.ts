@@ -2,7 +2,7 @@
 import type { Account, Name, Restore, Said, Scene, Task, View } from './history.ts'
 
 /** A payment in one of these is not over. */
-const OPEN_PAYMENT = new Set(['authorized', 'held'])
+const OPEN_PAYMENT = new Set(['authorized', 'paying', 'held'])
 
 /** Everything that does not hold, in sentences. */
 export function faultsOf(scene: Scene): string[] {
@@ -120,9 +120,9 @@ function faultsOfPayment(scene: Scene, task: Task): string[] {
   const [mine, theirs] = [task.from, task.to].map(who => viewOf(scene, who, task.id)?.payment)
   if (mine === undefined || theirs === undefined || !task.isFinished) return []
   const said = `${task.from} says ${shown(mine)}, ${task.to} says ${shown(theirs)}`
-  // one of its sides or the hub that holds the credits
-  const hub = scene.hubs.get(mine.network)
-  const isHubPutBack = scene.restores.some(one => one.who === hub && one.restoredMs >= task.startedMs)
+  // one of its sides, the hub that holds the credits or that of the other side
+  const hubs = [mine.network, `hub:${mine.other_hub}`].map(network => scene.hubs.get(network))
+  const isHubPutBack = scene.restores.some(one => hubs.includes(one.who) && one.restoredMs >= task.startedMs)
   if (touched(scene, task).length > 0 || isHubPutBack) return []
   // the provider refused it; its payer goes by the hub, and says so until the authorization is over
   if (theirs.state === 'refused' && mine.problem === 'said_refused') return []

@@ -19,6 +19,10 @@ export type Payment = {
   problem?: string | undefined
   reason?: string | undefined
   held_until?: number | undefined
+  /** AID of the hub of the other side, where that is another one. */
+  other_hub?: string | undefined
+  /** Two hubs would learn of it for the first time. */
+  first_across?: true | undefined
 }
 
 /** A task as one of its sides shows it. */

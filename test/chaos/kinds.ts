@@ -35,7 +35,7 @@ export async function call(script: Script): Promise<void> {
 }
 
 /** A run that a stop of the node cut short has failed and is given back; any other is paid for. */
-async function paidCall(script: Script): Promise<void> {
+export async function paidCall(script: Script): Promise<void> {
   await script.delegatePaid({ capability: 'weather.now', args: {} }, prices['weather.now'])
   await script.receipts()
   const hasFailed = (await script.view(script.task.from))?.receipt?.status === 'FAILED'
@@ -43,7 +43,7 @@ async function paidCall(script: Script): Promise<void> {
   else await script.settled('receipt', prices['weather.now'], 'taken')
 }
 
-async function failedCall(script: Script): Promise<void> {
+export async function failedCall(script: Script): Promise<void> {
   await script.delegatePaid({ capability: 'weather.broken', args: {} }, prices['weather.broken'])
   await script.settled('receipt', 0, 'returned')
   await script.receipts()
@@ -63,13 +63,13 @@ async function paidAnswer(script: Script): Promise<void> {
   await script.settled('receipt', prices.task, 'taken')
 }
 
-async function paidWords(script: Script): Promise<void> {
+export async function paidWords(script: Script): Promise<void> {
   await paidAnswer(script)
   await script.finish()
 }
 
 /** The end is proposed while the answer still waits for its capture. */
-async function paidAndEnded(script: Script): Promise<void> {
+export async function paidAndEnded(script: Script): Promise<void> {
   await held(script)
   await script.say(script.task.to, answerTo(script))
   await script.press(script.task.to, '/end', { mode: 'either' })
@@ -79,7 +79,7 @@ async function paidAndEnded(script: Script): Promise<void> {
   await script.receipts()
 }
 
-async function refunded(script: Script): Promise<void> {
+export async function refunded(script: Script): Promise<void> {
   await paidAnswer(script)
   script.task.moves = prices.task - REFUND
   await script.press(script.task.to, '/refund', { amount: REFUND })
@@ -89,13 +89,13 @@ async function refunded(script: Script): Promise<void> {
   await script.finish()
 }
 
-async function withdrawn(script: Script): Promise<void> {
+export async function withdrawn(script: Script): Promise<void> {
   await held(script)
   await script.press(script.task.from, '/cancel', {})
   await script.settled('cancelled', 0, 'returned')
 }
 
-async function declined(script: Script): Promise<void> {
+export async function declined(script: Script): Promise<void> {
   await held(script)
   await script.press(script.task.to, '/decline', { reason: 'no time' })
   await script.settled('declined', 0, 'returned')

@@ -8,7 +8,7 @@ import { draw } from './disturbances.ts'
 import type { Restore, Scene, Standing, Task, View } from './history.ts'
 import { kinds } from './kinds.ts'
 import { Asked } from './processes.ts'
-import { NotPaid, PATIENCE_MS, Script } from './script.ts'
+import { carryOut, PATIENCE_MS, Script } from './script.ts'
 import { ChaosWorld, nodeNames } from './world.ts'
 
 const WORK_LEAST = 2
@@ -80,22 +80,11 @@ export class Rounds {
 
   async #carryOut(n: number, script: Script, run: (script: Script) => Promise<void>): Promise<void> {
     const { task } = script
-    try {
-      await run(script)
-      task.isFinished = true
-      task.isKnown = true
-    } catch (error) {
-      if (error instanceof NotPaid) {
-        task.moves = 0
-        task.isKnown = true
-        if (error.message.includes('not registered here'))
-          this.#fault(n, `task ${task.n} (${task.kind}) is not paid: ${error.message}`)
-        return count(this.#work, `not paid (${error.message.slice(0, 40)})`)
-      }
-      const refused = error instanceof Asked ? JSON.stringify(error.reply) : ''
-      if (error instanceof Asked) task.refused = error.reply['reason'] as string
-      task.waitedFor = `${task.waitedFor} ${refused}`.trim()
-      if (!(error instanceof Asked) && !(error instanceof Error)) throw error
+    const why = await carryOut(script, run)
+    if (why !== undefined) {
+      if (why.includes('not registered here'))
+        this.#fault(n, `task ${task.n} (${task.kind}) is not paid: ${why}`)
+      return count(this.#work, `not paid (${why.slice(0, 40)})`)
     }
     if (task.id === '') {
       this.#fault(n, `task ${task.n} (${task.kind}) was not taken: ${task.waitedFor}`)

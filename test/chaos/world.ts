@@ -1,13 +1,12 @@
 /** Two hubs and three nodes as processes, with lines between them that can be cut. */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bundledProgram } from '../../hub/testing/bundle.ts'
 import { bundledNode, freePort } from '../two-nodes/crash-world.ts'
 import { Line } from './line.ts'
 import { Processes, type Program, type Reply } from './processes.ts'
+import { openWeather, type Weather } from './weather.ts'
 
 export type NodeName = 'alice' | 'bob' | 'carol'
 export type HubName = 'east' | 'west'
@@ -57,7 +56,7 @@ export class ChaosWorld extends Processes {
   /** Where all nodes are at home now. */
   home: HubName = 'east'
   #programs = { hub: '', node: '' }
-  #service: Server | undefined
+  #weather: Weather | undefined
 
   line(node: NodeName, hub: HubName): Line {
     return this.lines.get(`${node} ${hub}`) as Line
@@ -73,9 +72,9 @@ export class ChaosWorld extends Processes {
     writeFileSync(join(this.folder, 'passphrase'), `${PASSPHRASE}\n`)
     const [hub, node] = await Promise.all([bundledProgram(), bundledNode(this.folder)])
     this.#programs = { hub, node }
-    const url = await this.#openService()
+    this.#weather = await openWeather()
     for (const name of hubNames) await this.#openHub(name)
-    for (const name of nodeNames) await this.#openNode(name, url)
+    for (const name of nodeNames) await this.#openNode(name, this.#weather)
     for (const name of nodeNames)
       this.aids.set(name, (await this.ask(name, 'GET', '/status'))['aid'] as string)
     for (const hubName of [...hubNames].reverse()) await this.#joinAll(hubName)
@@ -86,16 +85,6 @@ export class ChaosWorld extends Processes {
     await this.ask('carol', 'POST', '/prices/set', { capability: 'task', amount: prices.task })
     for (const what of ['weather.now', 'weather.broken'] as const)
       await this.ask('bob', 'POST', '/prices/set', { capability: what, amount: prices[what] })
-  }
-
-  async #openService(): Promise<string> {
-    const service = createServer((request, response) => {
-      const isBroken = request.url === '/broken'
-      setTimeout(() => response.writeHead(isBroken ? 500 : 200).end('{"celsius":21}'), 200)
-    })
-    this.#service = service
-    await new Promise<void>(done => service.listen(0, '127.0.0.1', done))
-    return `http://127.0.0.1:${(service.address() as AddressInfo).port}`
   }
 
   async #openHub(name: HubName): Promise<void> {
@@ -111,14 +100,10 @@ export class ChaosWorld extends Processes {
     for (const { network } of kinds) this.networks.set(network, name)
   }
 
-  async #openNode(name: NodeName, service: string): Promise<void> {
+  async #openNode(name: NodeName, { services }: Weather): Promise<void> {
     const port = await freePort()
     this.ports.set(name, port)
     mkdirSync(this.dir(name), { mode: 0o700 })
-    const services = [
-      { id: 'weather.now', url: `${service}/weather` },
-      { id: 'weather.broken', url: `${service}/broken` },
-    ]
     const modules = { cas: {}, ...(name === 'bob' && { service: services }) }
     const config = { control_addr: `127.0.0.1:${port}`, modules, guest_messages: 10_000 }
     writeFileSync(join(this.dir(name), 'config.json'), JSON.stringify(config), { mode: 0o600 })
@@ -239,7 +224,7 @@ export class ChaosWorld extends Processes {
   async close(keep: boolean): Promise<void> {
     await this.endAll()
     for (const line of this.lines.values()) line.close()
-    this.#service?.close()
+    this.#weather?.close()
     if (!keep) rmSync(this.folder, { recursive: true, force: true })
   }
 }
