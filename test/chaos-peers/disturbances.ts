@@ -1,6 +1,5 @@
 /** What goes wrong with three hubs, the lines between them and the nodes at them. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { orderRunningHub } from '../../hub/operator/socket.ts'
 import type { Dice } from '../chaos/dice.ts'
 import type { Restore } from '../chaos/history.ts'
 import { type HubName, hubNames, nodeNames, type PeersChaos } from './world.ts'
@@ -58,14 +57,14 @@ async function putBack({ world, dice, n, restores }: Ground): Promise<string> {
 async function rotate({ world, dice }: Ground): Promise<string> {
   const who: HubName = dice.pick(hubNames)
   await pause(dice.between(50, 2000))
-  await orderRunningHub(world.dir(who), { command: 'rotate' })
+  await world.order(who, { command: 'rotate' })
   return who
 }
 
 async function unlist({ world, dice }: Ground): Promise<string> {
   const from = dice.pick(hubNames)
   const to = dice.pick(hubNames.filter(one => one !== from))
-  await orderRunningHub(world.dir(from), { command: 'peers', remove: world.hub(to).aid })
+  await world.order(from, { command: 'peers', remove: world.hub(to).aid })
   await pause(dice.between(300, BETWEEN_MS))
   await world.list(from, to)
   return `${from} of ${to}`

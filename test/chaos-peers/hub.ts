@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readIdentity } from '../../hub/core/identity.ts'
 import { booksAgree } from '../../hub/store/books.ts'
+import type { Totals } from '../../hub/store/ledger-port.ts'
 import { type Database, openReader } from '../../hub/store/sqlite/database.ts'
-import { readSnapshot, readTransfer } from '../../hub/store/sqlite/ledger-reads.ts'
+import { readHoldings, readSnapshot, readTotals, readTransfer } from '../../hub/store/sqlite/ledger-reads.ts'
 import { peerPaymentsOver } from '../../hub/store/sqlite/peer-payment-store.ts'
 import type { Target } from '../../hub/testing/hub.ts'
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
@@ -33,6 +34,7 @@ export class ChaosHub implements Side {
     this.store = {
       transfer: async id => this.#read(db => readTransfer(db, id)),
       booksAgree: async () => this.#read(db => booksAgree(readSnapshot(db))),
+      holdings: async (aid, nowMs) => this.#read(db => readHoldings(db, aid, nowMs)),
       peerPayment: id => this.#over(store => store.peerPayment(id)),
       peerCredit: peer => this.#over(store => store.peerCredit(peer)),
     }
@@ -53,6 +55,10 @@ export class ChaosHub implements Side {
 
   wasTold(words: string): boolean {
     return readFileSync(this.#log, 'utf8').includes(words)
+  }
+
+  get totals(): Totals {
+    return this.#read(readTotals)
   }
 
   #read<T>(read: (db: Database) => T): T {

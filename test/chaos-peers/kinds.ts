@@ -1,16 +1,39 @@
 /** What is done between the hubs: tasks of nodes, and mail and payments without a node. */
 import type { TestAgent } from '../../hub/testing/hub.ts'
-import { call, talk, withFile } from '../chaos/kinds.ts'
+import {
+  call,
+  declined,
+  failedCall,
+  paidAndEnded,
+  paidCall,
+  paidWords,
+  refunded,
+  talk,
+  withdrawn,
+  withFile,
+} from '../chaos/kinds.ts'
 import type { Script } from '../chaos/script.ts'
 import { Letter } from '../matrix/peers/letters.ts'
 import { Across } from '../matrix/peers/payments.ts'
 import type { HubName, PeersChaos } from './world.ts'
 
-/** A task between nodes of two hubs; paid ones of `test/chaos/kinds.ts` go here as soon as nodes pay across hubs. */
-export const tasks: readonly { name: string; run(script: Script): Promise<void> }[] = [
+/** A task between nodes of two hubs. */
+export type Work = { name: string; run(script: Script): Promise<void> }
+
+export const freeTasks: readonly Work[] = [
   { name: 'words', run: talk },
   { name: 'call', run: call },
   { name: 'file', run: withFile },
+]
+
+export const paidTasks: readonly Work[] = [
+  { name: 'paid words', run: paidWords },
+  { name: 'paid and ended', run: paidAndEnded },
+  { name: 'refund', run: refunded },
+  { name: 'withdrawn', run: withdrawn },
+  { name: 'declined', run: declined },
+  { name: 'paid call', run: paidCall },
+  { name: 'failed call', run: failedCall },
 ]
 
 export type Between = { world: PeersChaos; n: number; from: HubName; to: HubName }

@@ -1,19 +1,22 @@
 /** Rounds of work between three hubs and of disturbances, each compared with what was told of it. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { networkOf } from '../../protocol/proof/payment.ts'
 import { sliced } from '../../protocol/testing/slow.ts'
 import { viewOf } from '../chaos/books.ts'
 import { faultsOf } from '../chaos/checker.ts'
 import { type Dice, dice } from '../chaos/dice.ts'
 import type { Restore, Standing, Task, View } from '../chaos/history.ts'
-import { Asked } from '../chaos/processes.ts'
-import { Script } from '../chaos/script.ts'
+import { carryOut, Script } from '../chaos/script.ts'
 import { faults, type Scene } from '../matrix/peers/check.ts'
 import { Letter } from '../matrix/peers/letters.ts'
 import { Across } from '../matrix/peers/payments.ts'
 import { wasPutBack } from '../matrix/peers/side.ts'
+import { audit, type Found, isToldApart, reopen } from './after-restores.ts'
 import { draw } from './disturbances.ts'
-import { deeds, tasks } from './kinds.ts'
-import { hubNames, nodeNames, PeersChaos } from './world.ts'
+import { deeds, freeTasks, paidTasks, type Work } from './kinds.ts'
+import { faultsOfNodes, faultsOfSum, isAcross, signedPayments, sumsOf } from './node-books.ts'
+import { rove } from './roving.ts'
+import { freeNodes, hubNames, nodeNames, PeersChaos, ROVER, sellers } from './world.ts'
 
 const LOOK_MS = 300
 const ROUND_MS = 15_000
@@ -24,6 +27,7 @@ const BESIDE_MAX = 24
 const READS_MAX = 4
 /** A hub asks by itself four minutes after a payment or a hold is over, and then again. */
 const ENDS_MS = sliced(8 * 60_000, 0)
+const MOVES = 0.25
 
 type Counts = Map<string, number>
 const count = (counts: Counts, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1)
@@ -41,6 +45,10 @@ export class PeerRounds {
   #letters: Letter[] = []
   #lines: string[] = []
   #n = 0
+  #comparedMs = Date.now()
+  #isRoving = false
+  /** What nodes have paid across hubs, at the last rest. */
+  #across = { payments: 0, credits: 0 }
 
   constructor(seed: number) {
     this.seed = seed
@@ -60,7 +68,9 @@ export class PeerRounds {
     const luck = dice(this.seed * 1_000_003 + n)
     for (let some = luck.between(2, DEEDS_MOST); some > 0 && this.#running.size < BESIDE_MAX; some--)
       this.#begin(n, luck)
-    if (this.#running.size < BESIDE_MAX) this.#beginTask(n, luck)
+    for (const kinds of [freeTasks, paidTasks])
+      if (this.#running.size < BESIDE_MAX) this.#beginTask(n, luck, kinds)
+    if (luck.next() < MOVES && !this.#isRoving) this.#track(this.#rove(n, luck))
     await this.#disturb(n, luck)
     const end = Date.now() + ROUND_MS
     while (this.#running.size > 0 && Date.now() < end) await pause(LOOK_MS)
@@ -104,27 +114,34 @@ export class PeerRounds {
     if (one instanceof Across && one.refused !== undefined) count(this.#work, `refused: ${one.refused.code}`)
   }
 
-  #beginTask(n: number, luck: Dice): void {
-    const kind = luck.pick(tasks)
+  #beginTask(n: number, luck: Dice, kinds: readonly Work[]): void {
+    const isPaid = kinds === paidTasks
+    const kind = luck.pick(kinds)
     const from = luck.pick(nodeNames)
-    const to = luck.pick(nodeNames.filter(one => one.split('-')[0] !== from.split('-')[0]))
+    const isElsewhere = (one: string) => one !== ROVER && one.split('-')[0] !== from.split('-')[0]
+    const to = luck.pick((isPaid ? sellers : freeNodes).filter(isElsewhere))
     count(this.#work, kind.name)
     const script = new Script(this.world, ++this.#n, kind.name, from, to)
+    script.isByRules = luck.next() < 0.5
     this.#track(this.#carryOut(n, script, kind.run))
   }
 
   async #carryOut(n: number, script: Script, run: (script: Script) => Promise<void>): Promise<void> {
     const { task } = script
-    try {
-      await run(script)
-      task.isFinished = true
-    } catch (error) {
-      const refused = error instanceof Asked ? JSON.stringify(error.reply) : String(error)
-      task.waitedFor = `${task.waitedFor} ${refused}`
-    }
+    const why = await carryOut(script, run)
+    if (why !== undefined) return count(this.#work, `not paid (${why.slice(0, 60)})`)
     if (task.id === '')
       return this.#fault(n, `task ${task.n} (${task.kind}) was not taken: ${task.waitedFor}`)
     for (const fault of await this.#faultsOfTask(task)) this.#fault(n, fault)
+  }
+
+  async #rove(n: number, luck: Dice): Promise<void> {
+    this.#isRoving = true
+    const to = luck.pick(hubNames.filter(name => name !== this.world.homeOf(ROVER)))
+    count(this.#work, 'move')
+    const fault = await rove(this.world, to)
+    if (fault !== undefined) this.#fault(n, fault)
+    this.#isRoving = false
   }
 
   async #faultsOfTask(task: Task): Promise<string[]> {
@@ -140,7 +157,7 @@ export class PeerRounds {
       views,
       restores: this.#restores,
       standing,
-      hubs: new Map(),
+      hubs: new Map(this.world.hubs.map(({ aid, name }) => [networkOf(aid), name])),
       nowMs: Date.now(),
     })
   }
@@ -161,21 +178,51 @@ export class PeerRounds {
     )
   }
 
-  get #scene(): Scene {
-    const { hubs, had } = this.world
-    return { hubs, had, letters: this.#letters, payments: this.#payments, readings: [] }
-  }
-
   /** At rest: mail is there once, and the books of all hubs are what payments explain. */
   async #compare(n: number): Promise<void> {
     let found: string[] = []
     for (let reads = 1; reads <= READS_MAX; reads++) {
-      found = await faults(this.#scene).catch((error: unknown) => [String(error)])
+      found = await this.#found().catch((error: unknown) => [String(error)])
       if (found.length === 0) break
       await pause(1000)
     }
     for (const fault of found) this.#fault(n, fault)
     await this.#takeMail()
+    await this.#goOn(n)
+  }
+
+  async #found(): Promise<string[]> {
+    const { world } = this
+    const { hubs, had } = world
+    const signed = await signedPayments(world)
+    const crossings = signed.filter(isAcross)
+    this.#across = await sumsOf(crossings)
+    const scene: Scene = {
+      hubs,
+      had,
+      letters: this.#letters,
+      payments: this.#payments,
+      crossings,
+      readings: [],
+    }
+    return [
+      ...(await faults(scene)),
+      ...(await faultsOfNodes(world, signed)),
+      ...(await faultsOfSum(world, [...this.#payments, ...crossings])),
+    ]
+  }
+
+  /** What people read of hubs that were put back, and their word that it goes on. */
+  async #goOn(n: number): Promise<void> {
+    const sinceMs = this.#comparedMs
+    this.#comparedMs = Date.now()
+    const note = ({ faults, reopened, accepted }: Found): void => {
+      for (const fault of faults) this.#fault(n, fault)
+      for (let times = reopened; times > 0; times--) count(this.#happened, 'payments reopened')
+      for (let times = accepted; times > 0; times--) count(this.#happened, 'gap accepted')
+    }
+    note(await reopen(this.world))
+    note(await audit(this.world, { signed: await signedPayments(this.world), sinceMs }))
   }
 
   /** What was compared is collected, so that mailboxes do not fill up. */
@@ -204,10 +251,29 @@ export class PeerRounds {
     }
     while ((await isOpen()) && Date.now() < end) await pause(2000)
     await this.#compare(0)
+    if (ENDS_MS > 0) for (const fault of await this.#apart(end)) this.#fault(0, fault)
     if (ENDS_MS > 0 && (await isOpen())) this.#fault(0, 'payments are open for ever')
   }
 
+  /** Hubs that say different things of a debt in the end, and no restore explains it. */
+  async #apart(end: number): Promise<string[]> {
+    const { hubs } = this.world
+    const pairs = hubs.flatMap((one, at) => hubs.slice(at + 1).map(other => ({ one, other })))
+    for (;;) {
+      const found: string[] = []
+      for (const { one, other } of pairs) {
+        const { owes } = await one.store.peerCredit(other.aid)
+        const { owes: back } = await other.store.peerCredit(one.aid)
+        if (owes + back !== 0 && !isToldApart(one, other))
+          found.push(`${one.name} says that ${other.name} owes ${owes}, and ${other.name} says ${-back}`)
+      }
+      if (found.length === 0 || Date.now() > end) return found
+      await pause(2000)
+    }
+  }
+
   summary(n: number): string {
-    return `${n} rounds: ${this.#n} pieces of work, ${this.#running.size} under way, ${this.faults.length} faults; ${shown(this.#work)}; ${shown(this.#happened)}`
+    const { payments, credits } = this.#across
+    return `${n} rounds: ${this.#n} pieces of work, ${this.#running.size} under way, ${this.faults.length} faults; ${payments} payments of nodes across, ${credits} credits; ${shown(this.#work)}; ${shown(this.#happened)}`
   }
 }

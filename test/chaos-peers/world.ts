@@ -2,24 +2,41 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { orderRunningHub } from '../../hub/operator/socket.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Order } from '../../hub/operator/order-shapes.ts'
+import { type OperatorReply, orderRunningHub } from '../../hub/operator/socket.ts'
 import { bundledProgram } from '../../hub/testing/bundle.ts'
 import { callRoute, random, TestAgent } from '../../hub/testing/hub.ts'
 import { Line } from '../chaos/line.ts'
 import { Processes, type Program, type Reply } from '../chaos/processes.ts'
+import { openWeather, type Weather } from '../chaos/weather.ts'
+import { prices } from '../chaos/world.ts'
 import { bundledNode, freePort } from '../two-nodes/crash-world.ts'
 import { ChaosHub } from './hub.ts'
 
 export const hubNames = ['east', 'north', 'west'] as const
 export type HubName = (typeof hubNames)[number]
-/** Nodes at each hub. */
-const NODES = Number(process.env['CHAOS_NODES'] ?? 2)
-export const nodeNames: readonly string[] = hubNames.flatMap(hub =>
+/** Nodes at each hub; the last of them has prices. */
+const NODES = Math.max(2, Number(process.env['CHAOS_NODES'] ?? 2))
+const stays: readonly string[] = hubNames.flatMap(hub =>
   Array.from({ length: NODES }, (_, n) => `${hub}-${n + 1}`),
 )
-export const homeOf = (node: string): HubName => node.split('-')[0] as HubName
+/** One that moves between the hubs, and takes credits along. */
+export const ROVER = 'rover'
+export const nodeNames: readonly string[] = [...stays, ROVER]
+export const sellers = stays.filter(name => name.endsWith(`-${NODES}`))
+/** Tasks in words cost nothing there. */
+export const freeNodes = stays.filter(name => !sellers.includes(name))
+
+/** Where a node has credits. */
+export const accountsOf = (node: string): readonly HubName[] =>
+  node === ROVER ? hubNames : [node.split('-')[0] as HubName]
 
 const GRANTED = 1_000_000
+export const NODE_GRANTED = 50_000
+const MAY_SPEND = { auto_max: 100, agent_max: 100, day_max: 1_000_000, payee_day_max: 1_000_000 }
+const ORDER_MS = 60_000
+const LOOK_MS = 100
 const LIMIT = 500_000
 const HUB_LIMITS = {
   probation_hours: 0,
@@ -29,6 +46,11 @@ const HUB_LIMITS = {
   stranger_per_minute: 10_000,
   sender_per_minute: 10_000,
   sender_waiting: 10_000,
+  check_per_minute: 10_000,
+  check_burst: 1000,
+  push_per_minute: 10_000,
+  push_burst: 1000,
+  bucket_per_minute: 100_000,
   status_per_minute: 100_000,
   status_burst: 10_000,
   registrations_per_day: 100_000,
@@ -39,6 +61,8 @@ export class PeersChaos extends Processes {
   readonly lines = new Map<string, Line>()
   readonly #hubs = new Map<HubName, ChaosHub>()
   readonly #aids = new Map<string, string>()
+  readonly #homes = new Map<string, HubName>()
+  #weather: Weather | undefined
   /** Somebody at each hub who pays and is paid without a node. */
   readonly #agents = new Map<HubName, TestAgent>()
   readonly had = new Map<TestAgent, number>()
@@ -58,6 +82,10 @@ export class PeersChaos extends Processes {
 
   aid(node: string): string {
     return this.#aids.get(node) as string
+  }
+
+  homeOf(node: string): HubName {
+    return this.#homes.get(node) as HubName
   }
 
   line(from: HubName, to: HubName): Line {
@@ -87,10 +115,21 @@ export class PeersChaos extends Processes {
     for (const from of hubNames)
       for (const to of hubNames.filter(one => one !== from)) await this.#join(from, to)
     for (const name of hubNames) await this.#openAgent(name)
-    for (const name of nodeNames) await this.#openNode(name)
+    this.#weather = await openWeather()
+    for (const name of nodeNames) await this.#openNode(name, this.#weather)
+    for (const name of sellers) await this.#sell(name)
     for (const name of nodeNames)
       for (const other of nodeNames.filter(one => one !== name))
         await this.ask(name, 'POST', '/contact/add', { aid: this.aid(other), petname: other })
+  }
+
+  /** What an operator orders, given again while the hub is away. */
+  async order(hub: HubName, order: Order): Promise<OperatorReply> {
+    for (const end = Date.now() + ORDER_MS; ; await pause(LOOK_MS)) {
+      const reply = await orderRunningHub(this.dir(hub), order).catch(() => undefined)
+      if (reply !== undefined) return reply
+      if (Date.now() > end) throw new Error(`${hub} takes no order: ${order.command}`)
+    }
   }
 
   async #openHub(name: HubName): Promise<void> {
@@ -116,39 +155,52 @@ export class PeersChaos extends Processes {
   async list(from: HubName, to: HubName): Promise<void> {
     const { url } = this.line(from, to)
     const kel = String((await callRoute(this.hub(to), 'hubIdentity', undefined)).json['kel'])
-    await orderRunningHub(this.dir(from), { command: 'peers', add: { url, kel } })
+    await this.order(from, { command: 'peers', add: { url, kel } })
     const limit = { aid: this.hub(to).aid, credits: LIMIT }
-    await orderRunningHub(this.dir(from), { command: 'peers', limit })
+    await this.order(from, { command: 'peers', limit })
   }
 
   async #openAgent(name: HubName): Promise<void> {
     const agent = new TestAgent(this.hub(name).target)
-    await orderRunningHub(this.dir(name), { command: 'admit', aid: agent.aid })
+    await this.order(name, { command: 'admit', aid: agent.aid })
     const { status } = await agent.register()
     if (status !== 200) throw new Error(`not registered at ${name}`)
     const id = Buffer.from(random(16)).toString('hex')
     const given = { amount: GRANTED, reason: 'chaos', id }
-    await orderRunningHub(this.dir(name), { command: 'grant', aid: agent.aid, ...given })
+    await this.order(name, { command: 'grant', aid: agent.aid, ...given })
     this.#agents.set(name, agent)
     this.had.set(agent, GRANTED)
   }
 
-  async #openNode(name: string): Promise<void> {
+  async #openNode(name: string, { services }: Weather): Promise<void> {
     const port = await freePort()
     this.ports.set(name, port)
     mkdirSync(this.dir(name), { mode: 0o700 })
-    const config = { control_addr: `127.0.0.1:${port}`, modules: { cas: {} }, guest_messages: 10_000 }
+    const modules = { cas: {}, ...(sellers.includes(name) && { service: services }) }
+    const config = { control_addr: `127.0.0.1:${port}`, modules, guest_messages: 10_000 }
     writeFileSync(join(this.dir(name), 'config.json'), JSON.stringify(config), { mode: 0o600 })
     this.start(name)
     const aid = String((await this.ask(name, 'GET', '/status'))['aid'])
     this.#aids.set(name, aid)
-    await orderRunningHub(this.dir(homeOf(name)), { command: 'admit', aid })
-    await this.register(name)
+    for (const hub of accountsOf(name)) {
+      await this.order(hub, { command: 'admit', aid })
+      await this.register(name, hub)
+      const id = Buffer.from(random(16)).toString('hex')
+      await this.order(hub, { command: 'grant', aid, amount: NODE_GRANTED, reason: 'chaos', id })
+    }
     await this.ask(name, 'POST', '/visibility', { visibility: 'federated' })
+    await this.ask(name, 'POST', '/spend/set', MAY_SPEND)
   }
 
-  register(node: string): Promise<Reply> {
-    return this.ask(node, 'POST', '/hub/register', { url: this.hub(homeOf(node)).url, name: node })
+  async #sell(name: string): Promise<void> {
+    for (const [capability, amount] of Object.entries(prices))
+      await this.ask(name, 'POST', '/prices/set', { capability, amount })
+  }
+
+  async register(node: string, hub: HubName): Promise<Reply> {
+    const reply = await this.ask(node, 'POST', '/hub/register', { url: this.hub(hub).url, name: node })
+    this.#homes.set(node, hub)
+    return reply
   }
 
   async #hubCommand(hub: HubName, ...words: string[]): Promise<string> {
@@ -175,6 +227,7 @@ export class PeersChaos extends Processes {
   async close(keep: boolean): Promise<void> {
     await this.endAll()
     for (const line of this.lines.values()) line.close()
+    this.#weather?.close()
     if (!keep) rmSync(this.folder, { recursive: true, force: true })
   }
 }

@@ -83,9 +83,10 @@ export async function refunded(script: Script): Promise<void> {
   await paidAnswer(script)
   script.task.moves = prices.task - REFUND
   await script.press(script.task.to, '/refund', { amount: REFUND })
-  await script.until('the requester knows of the refund', async () => {
-    return (await script.view(script.task.from))?.payment?.given_back === REFUND
-  })
+  for (const who of [script.task.from, script.task.to])
+    await script.until(`${who} knows of the refund`, async () => {
+      return (await script.view(who))?.payment?.given_back === REFUND
+    })
   await script.finish()
 }
 

@@ -81,4 +81,20 @@ describe('the check', () => {
       /the payment has no answer \(.*ask again.*\).*\n.*the payment is asked at west for ever/,
     )
   })
+
+  test('counts what nodes pay as well, and sees what one side of it has forgotten', async () => {
+    await using world = await PeersWorld.open()
+    await money[0]?.begin(world)
+    const restore = await world.east.backUp(world.folder)
+    await money.find(({ name }) => name === 'a hold')?.begin(world)
+    await world.turn()
+    await restore()
+    await world.reachable(world.east)
+    world.east.restores.length = 0
+    const { hubs, letters, readings, payments: crossings } = world
+    const scene = { hubs, letters, readings, payments: [], had: new Map() }
+    const given = (amount: number) => `the payment: east took 0, west gave ${amount} from nowhere`
+    expect(await faults({ ...scene, crossings })).toEqual([given(30), given(12)])
+    expect((await faults(scene)).join()).toMatch(/owes .* payments explain 0/)
+  })
 })

@@ -15,8 +15,17 @@ import { lost, type Side, wasPutBack } from './side.ts'
 
 const { paid, held, captured } = settlementKinds
 
+/** A payment from an account at one hub to an agent of another, whoever asked for it. */
+export type Crossing = {
+  name: string
+  payers: Side
+  payees: Side
+  transaction: Uint8Array
+  startedMs: number
+}
+
 /** What the ledgers of both hubs say of a payment. */
-type Books = {
+export type Books = {
   /** What the payer's hub took for the peer, and what it still holds for it. */
   debit: number
   holds: number
@@ -29,7 +38,7 @@ type Books = {
 const givenBy = (body: Receipt | undefined): number =>
   body?.kind === paid || body?.kind === captured ? body.amount : 0
 
-async function booksOf({ payers, payees, transaction }: Across): Promise<Books> {
+export async function booksOf({ payers, payees, transaction }: Crossing): Promise<Books> {
   const at = async (hub: Side, id: Uint8Array): Promise<Receipt | undefined> => {
     const receipt = (await hub.store.transfer(id))?.receipt
     return receipt && SettlementReceipt.decode(receipt).body
@@ -49,6 +58,8 @@ export type Scene = {
   hubs: readonly Side[]
   letters: readonly Letter[]
   payments: readonly Across[]
+  /** Those that nodes make. */
+  crossings?: readonly Crossing[]
   readings: readonly Reading[]
   /** What agents had before. */
   had: ReadonlyMap<TestAgent, number>
@@ -57,12 +68,16 @@ export type Scene = {
 /** Everything that does not hold, in sentences. */
 export async function faults(world: Scene): Promise<string[]> {
   const books = new Map<Across, Books>()
+  const all = new Map<Crossing, Books>()
   for (const one of world.payments) books.set(one, await booksOf(one))
+  for (const one of world.crossings ?? []) all.set(one, await booksOf(one))
+  for (const [one, of] of books) all.set(one, of)
   return [
     ...(await faultsOfLetters(world)),
-    ...[...books].flatMap(([one, of]) => faultsOfPayment(one, of)),
+    ...[...all].flatMap(([one, of]) => faultsOfPayment(one, of)),
+    ...[...books].flatMap(([one, { credit }]) => faultsOfTold(one, credit)),
     ...(await Promise.all(world.hubs.map(faultsOfLedger))).flat(),
-    ...(await faultsOfDebt(world, books)),
+    ...(await faultsOfDebt(world, all)),
     ...(await faultsOfBalances(world, books)),
     ...(await Promise.all(world.readings.map(faultsOfReading))).flat(),
   ]
@@ -84,8 +99,8 @@ async function faultsOfLetter(letter: Letter): Promise<string[]> {
 }
 
 /** Nothing is paid twice, by one side alone, or without what both hubs signed. */
-function faultsOfPayment(one: Across, { debit, credit, row }: Books): string[] {
-  const found = faultsOfTold(one, credit)
+function faultsOfPayment(one: Crossing, { debit, credit, row }: Books): string[] {
+  const found: string[] = []
   const says = `${one.name}: ${one.payers.name} took ${debit}, ${one.payees.name} gave ${credit}`
   const isOpen = row !== undefined && row.state !== 'ended'
   if (credit > debit && !wasPutBack(one.payers, one.startedMs)) found.push(`${says} from nowhere`)
@@ -104,7 +119,7 @@ function faultsOfTold({ name, told, payees, refused }: Across, credit: number): 
 }
 
 /** What the payee has is in a receipt of each hub, under its key. */
-function faultsOfReceipts(one: Across, row: PeerPayment | undefined): string[] {
+function faultsOfReceipts(one: Crossing, row: PeerPayment | undefined): string[] {
   if (row === undefined)
     return [`${one.name}: its payee has credits, and ${one.payees.name} does not know why`]
   const pairs = [
@@ -127,7 +142,7 @@ async function faultsOfLedger({ name, store }: Side): Promise<string[]> {
 }
 
 /** Two hubs say the same of what one owes the other, but for what payments explain. */
-async function faultsOfDebt({ hubs }: Scene, books: Map<Across, Books>): Promise<string[]> {
+async function faultsOfDebt({ hubs }: Scene, books: ReadonlyMap<Crossing, Books>): Promise<string[]> {
   const found: string[] = []
   for (const [at, one] of hubs.entries())
     for (const other of hubs.slice(at + 1)) {
