@@ -1,6 +1,6 @@
 /** What the people of hubs and nodes do once a hub was put back: they read what is told of it, and go on. */
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { wasPutBack } from '../matrix/peers/side.ts'
+import { type Restore, wasPutBack } from '../matrix/peers/side.ts'
 import type { ChaosHub } from './hub.ts'
 import type { Signed } from './node-books.ts'
 import { accountsOf, type HubName, hubNames, nodeNames, type PeersChaos } from './world.ts'
@@ -55,7 +55,7 @@ async function auditOne({ world, node, name }: Account, audited: Audited, found:
     return fault === undefined ? undefined : String(fault)
   }
   const told = await look({})
-  if (told !== undefined && !isExplained(hub, told, audited))
+  if (told !== undefined && !isExplained(hub.restores, told, audited))
     found.faults.push(`${node} finds at ${name}: ${told}`)
   if (!wasPutBack(hub, audited.sinceMs) && told === undefined) return
   const still = await look({ accept: true })
@@ -63,10 +63,15 @@ async function auditOne({ world, node, name }: Account, audited: Audited, found:
   if (told !== undefined) found.accepted += 1
 }
 
-/** A payment that was signed before the hub was put back, or less than there was. */
-function isExplained(hub: ChaosHub, told: string, { signed, sinceMs }: Audited): boolean {
+/** A payment that was signed before the hub was put back, or less than there was at the last look. */
+export function isExplained(
+  restores: readonly Restore[],
+  told: string,
+  { signed, sinceMs }: { signed: readonly Pick<Signed, 'transaction' | 'startedMs'>[]; sinceMs: number },
+): boolean {
+  const wasAfter = (ms: number) => restores.some(({ restoredMs }) => restoredMs >= ms)
   const lost = LOST.exec(told)?.[1]
   const one = signed.find(({ transaction }) => cidText(transaction) === lost)
-  if (lost !== undefined) return one !== undefined && wasPutBack(hub, one.startedMs)
-  return SHORT.test(told) && wasPutBack(hub, sinceMs)
+  if (lost !== undefined) return one !== undefined && wasAfter(one.startedMs)
+  return SHORT.test(told) && wasAfter(sinceMs)
 }
