@@ -1,6 +1,6 @@
 /** What nodes signed to pay, as the ledgers of the hubs have it, and what is left of their credits. */
 import { parseCid } from '../../protocol/crypto/hash.ts'
-import { networkOf } from '../../protocol/proof/payment.ts'
+import { networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
 import { type Books, booksOf, type Crossing } from '../matrix/peers/check.ts'
 import type { ChaosHub } from './hub.ts'
 import { accountsOf, NODE_GRANTED, nodeNames, type PeersChaos } from './world.ts'
@@ -42,11 +42,15 @@ async function signedOf(
   return { name, payers, payees, transaction, startedMs: timestamp, payer: world.aid(node), payTo }
 }
 
-/** The hub that has it for its payee, who may have moved since; else that at which the payee is now. */
-async function payeesOf(
-  world: PeersChaos,
-  { payers, transaction, payTo }: { payers: ChaosHub; transaction: Uint8Array; payTo: string },
-): Promise<ChaosHub> {
+type Asked = { payers: ChaosHub; transaction: Uint8Array; payTo: string }
+
+/** The hub that gave it to its payee, who may have moved since; else that at which the payee is now. */
+async function payeesOf(world: PeersChaos, { payers, transaction, payTo }: Asked): Promise<ChaosHub> {
+  const receipt = (await payers.store.transfer(transaction))?.receipt
+  if (receipt !== undefined) {
+    const { peer } = SettlementReceipt.decode(receipt).body
+    return world.hubs.find(({ aid }) => aid === peer) ?? payers
+  }
   for (const hub of world.hubs)
     if (hub !== payers && (await hub.store.peerPayment(transaction)) !== undefined) return hub
   const payee = nodeNames.find(node => world.aid(node) === payTo)
