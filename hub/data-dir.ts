@@ -39,6 +39,7 @@ import {
   StoreFull,
   StoreRefused,
 } from './store/port.ts'
+import type { Threads } from './store/threads.ts'
 
 const SECRET_SETTING = 'pow_secret'
 /** Lies in a data directory while a backup is being restored into it. */
@@ -74,6 +75,7 @@ export type DataDirectoryOptions = {
   /** The database file grows no further. */
   bytesMax?: number | undefined
   onGroup?: ((group: GroupCommitted) => void) | undefined
+  threads?: Threads | undefined
   /** A store of an older schema is refused, not migrated. */
   keepsOlder?: boolean
   onMigrated?: ((migrated: Migrated) => void) | undefined

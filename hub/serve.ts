@@ -38,6 +38,7 @@ import { DocumentPages, openSite } from './pages/documents.ts'
 import { SignedPeerCalls } from './peers/calls.ts'
 import { openPeers, type PeerList } from './peers/list.ts'
 import type { Store, StoreBroken, StoreHealth } from './store/port.ts'
+import type { Threads } from './store/threads.ts'
 import { CheckpointOffers } from './witness/offer.ts'
 
 export type ServeOptions = {
@@ -49,6 +50,7 @@ export type ServeOptions = {
   /** The disk failed: the process must end and be started anew. */
   onBroken: () => void
   groupMax?: number
+  threads?: Threads
   /** Serves only a hub that is there already, and makes none. */
   existing?: boolean
   /** Who may register at a hub that this start makes; the operator alone lets agents in where nothing is said. */
@@ -110,7 +112,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
         isLocked
           ? log.error('another program has locked the store; sends are refused until it lets go', {})
           : log.info('the store can be written again', {}),
-      ...present({ groupMax: options.groupMax }),
+      ...present({ groupMax: options.groupMax, threads: options.threads }),
       bytesMax: config.limits.storeBytesMax,
       onGroup: watched && (group => watched.metrics.committed(group)),
       onMigrated: ({ from, to, copy }) =>

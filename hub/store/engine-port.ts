@@ -6,6 +6,7 @@ import type { Timers } from '../../protocol/timers.ts'
 import type { ClearingState } from './clearing-port.ts'
 import type { LedgerSnapshot, LedgerStore } from './ledger-port.ts'
 import { type GroupCommitted, type Store, type StoreBroken, StoreRefused } from './port.ts'
+import type { Threads } from './threads.ts'
 import type { WatchedChains, WitnessStore } from './witness-port.ts'
 
 /** What a migration did, and the copy that it made before. */
@@ -29,6 +30,8 @@ export type StoreOptions = {
   /** The rows take no more room. */
   bytesMax?: number | undefined
   onGroup?: ((group: GroupCommitted) => void) | undefined
+  /** Its own are started where none are passed in. */
+  threads?: Threads | undefined
   /** Files whose loss breaks the store like that of its own: others could open the directory. */
   watched?: readonly string[]
 }

@@ -1,7 +1,8 @@
 /** The main thread's end of the writer: few messages with many changes, one promise a change. */
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { soon } from '../../../protocol/timers.ts'
 import { type GroupCommitted, StoreBroken, StoreFull, type StoreHealth, StoreLocked } from '../port.ts'
+import { ownThreads, type Threads } from '../threads.ts'
 import type { FromWriter, ToWriter, WriterData } from './writer.ts'
 import type { WriteArgument, WriteName, WriteOutcome, WriteResult } from './writes.ts'
 
@@ -22,12 +23,14 @@ export type StoreEvents = {
   /** Told when another program begins to hold the store, and when writes go through again. */
   onLocked?: ((isLocked: boolean) => void) | undefined
   onGroup?: ((group: GroupCommitted) => void) | undefined
+  threads?: Threads | undefined
 }
 
 export class WriterClient {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
   readonly #events: StoreEvents
+  readonly #threads: Threads
   #outbox: Extract<ToWriter, { jobs: unknown }>['jobs'] = []
   /** The last ticket of each message whose outcomes are still to come. */
   readonly #posted: number[] = []
@@ -39,11 +42,12 @@ export class WriterClient {
 
   constructor(options: WriterData, events: StoreEvents) {
     this.#events = events
-    this.#worker = new Worker(WRITER_FILE, {
-      workerData: options,
+    this.#threads = events.threads ?? ownThreads
+    this.#worker = this.#threads.start(WRITER_FILE, {
       name: 'svc-hub-store',
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
     })
+    this.#worker.postMessage({ open: options } satisfies ToWriter)
     this.#worker.on('message', (message: FromWriter) => this.#receive(message))
     this.#worker.on('error', (error: Error) =>
       this.fail(new StoreBroken(`the store writer ended: ${error.message}`)),
@@ -72,8 +76,9 @@ export class WriterClient {
     this.#closed = Promise.withResolvers<void>()
     if (this.#outbox.length > 0) this.#postAll()
     this.#worker.postMessage({ close: true } satisfies ToWriter)
-    if (this.#broken === undefined) await this.#closed.promise
-    await this.#worker.terminate()
+    if (this.#broken !== undefined) return void (await this.#worker.terminate())
+    await this.#closed.promise
+    await this.#threads.end(this.#worker, WRITER_FILE)
   }
 
   #post(): void {

@@ -9,6 +9,7 @@ import { type RunningHub, startHub } from '../../../hub/serve.ts'
 import type { Store } from '../../../hub/store/port.ts'
 import { writes } from '../../../hub/store/sqlite/writes.ts'
 import { random, type Target, type TestClock } from '../../../hub/testing/hub.ts'
+import { KeptThreads } from '../../../hub/testing/kept-threads.ts'
 import { RELEASE } from '../../../protocol/build-info.ts'
 import type { VerifiedKel } from '../../../protocol/identity/kel.ts'
 import type { TestTimers } from '../../../protocol/testing/timers.ts'
@@ -26,6 +27,7 @@ const limits: Limits = {
 }
 /** One thread checks the signatures of all hubs of this process: they come and go too often for one each. */
 const verifier = new Verifier(1000)
+const threads = new KeptThreads()
 /** No answer depends on these alone. */
 const BESIDE = new Set(['putSetting', 'markSeen', 'raiseFloor'])
 
@@ -126,6 +128,7 @@ export class HubSide implements Side {
       now: this.clock.now,
       timers: this.#timers,
       onBroken: () => undefined,
+      threads,
     })
     this.hub.context.verifier.verify = (...check) => verifier.verify(...check)
   }
