@@ -72,6 +72,8 @@ export interface Hooks<K extends Kinds> {
   readonly headers: Readonly<Record<string, string>>
   /** The code of what has none: a bug. */
   readonly internal: K['code']
+  /** How often an address asks is left to a proxy. */
+  readonly unmetered?: true
   /** Whether a request says that it is for this line. */
   speaks(request: IncomingMessage): boolean
   /** Refuses a version that the line does not speak; no route may have been found. */
@@ -236,11 +238,11 @@ function checkHeaders<K extends Kinds>(exchange: Exchange<K>, { hooks }: Parts<K
 
 async function takeFromBucket<K extends Kinds>(
   exchange: Exchange<K>,
-  { shares, context }: Parts<K>,
+  { hooks, shares, context }: Parts<K>,
 ): Promise<void> {
   const socketAddress = exchange.request.socket.remoteAddress ?? ''
   exchange.address = clientAddress(socketAddress, exchange.header('x-forwarded-for'))
-  if (isProxy(exchange.address)) return
+  if (hooks.unmetered === true || isProxy(exchange.address)) return
   const weight = Math.min(weightOf(exchange), context.limits.requestRate.burst)
   const bucket = addressBucket(exchange.address)
   const retryAfterMs = await shares.buckets.take(bucket, context.now(), weight)

@@ -338,6 +338,17 @@ describe('every answer', () => {
     expect((await asked('0')).status).toBe(200)
   })
 
+  test('comes however often an address asks: that is for a proxy to count', async () => {
+    const strict = await startTestHub({
+      wires: [1],
+      limits: { requestRate: { perSecond: 1 / 60, burst: 1 } },
+    })
+    const headers = { 'X-Forwarded-For': '198.51.100.7' }
+    for (let time = 0; time < 3; time++)
+      expect((await fetch(`${strict.url}/healthz`, { headers })).status).toBe(200)
+    await strict.close()
+  })
+
   test('takes members that nobody knows, and refuses one that comes twice', async () => {
     const agent = await registered({ favourite_colour: 'green' })
     const twice = await fetch(`${hub.url}/relay/send`, {

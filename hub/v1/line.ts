@@ -56,6 +56,7 @@ function hooksOf({ hub }: LineOptions): Hooks<Wire1> {
     handlers: { ...directoryHandlers(hub), ...registryHandlers(hub), ...relayHandlers(hub) },
     headers: everyAnswer,
     internal: 'failed',
+    unmetered: true,
     speaks: request => versionOf(request) <= WIRE1,
     checkVersion(exchange) {
       if (versionOf(exchange.request) > WIRE1) throw tooNew()
