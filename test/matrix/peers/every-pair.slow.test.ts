@@ -1,5 +1,5 @@
 /** Every pair of something that waits between two hubs and something that happens. */
 import { testCells } from './cells.ts'
-import { mail, money, reading } from './rows.ts'
+import { mail, money, reading, travelling } from './rows.ts'
 
-testCells([...mail, ...money, ...reading])
+testCells([...mail, travelling('east'), ...money, ...reading])

@@ -27,6 +27,7 @@ export class Letter {
   told: Told | undefined
   /** Why it was not kept, as its sender was told last. */
   why = 'not sent'
+  #asking: Promise<void> | undefined
 
   constructor(
     hubs: { from: Side; to: Side },
@@ -49,8 +50,18 @@ export class Letter {
     return { from: this.#from, to: this.#to }
   }
 
-  /** Sends it, or asks for what became of it; what the recipient's hub does not know any more is sent again. */
+  /**
+   * Sends it, or asks for what became of it; what the recipient's hub does not know any more is sent again. Whoever has
+   * no answer yet waits on.
+   */
   async ask(): Promise<void> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined
+    })
+    await this.#asking
+  }
+
+  async #ask(): Promise<void> {
     if (!this.#from.isUp) return
     if (this.told !== undefined && (await this.#state(this.told)) !== 'unknown') return
     const session = this.#isStranger ? await this.#openSession() : undefined

@@ -1,9 +1,9 @@
 /** The way from one hub to another, on which requests and answers are lost, kept, repeated, altered or made up. */
 import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type Answer, type Asked, answerOf, endWith, headOf, readAsked } from './exchange.ts'
+import { HeadAhead } from './head-ahead.ts'
 
-export type Asked = { method: string; path: string; headers: http.IncomingHttpHeaders; body: Buffer }
-export type Answer = { status: number; headers: http.OutgoingHttpHeaders; body: Buffer }
 /** What comes of a request; undefined is no answer at all. */
 export type Fault = {
   (asked: Asked, pass: () => Promise<Answer | undefined>): Promise<Answer | undefined>
@@ -18,11 +18,15 @@ export class PeerLine {
   fault: Fault | undefined
   /** Requests whose asker still waits. */
   waiting = 0
+  /** Bodies that are on their way after their heads, and stay there. */
+  travelling = 0
   /** Paths that were asked for. */
   readonly asked: string[] = []
+  #letGo: PromiseWithResolvers<void> | undefined
 
   constructor() {
     this.#server = http.createServer((request, response) => void this.#take(request, response))
+    this.#server.on('checkContinue', (request, response) => void this.#takeHead(request, response))
     this.#server.unref()
     // no call meets a connection that is just being closed
     this.#server.keepAliveTimeout = 0
@@ -43,42 +47,74 @@ export class PeerLine {
     this.fault = undefined
     this.waiting = 0
     this.asked.length = 0
+    this.letBodiesGo()
   }
 
-  async #take(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+  /** Heads that go ahead of their bodies go on; the bodies stay on their way. */
+  keepBodies(): void {
+    this.#letGo ??= Promise.withResolvers()
+  }
+
+  letBodiesGo(): void {
+    this.travelling = 0
+    this.#letGo?.resolve()
+    this.#letGo = undefined
+  }
+
+  #count(response: http.ServerResponse): void {
     this.waiting += 1
     response.once('close', () => {
       this.waiting = Math.max(0, this.waiting - 1)
     })
+  }
+
+  async #take(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    this.#count(response)
     const asked = await readAsked(request).catch(() => undefined)
     if (asked === undefined) return void response.destroy()
-    this.asked.push(asked.path)
-    const pass = () => passOn(asked, this.target)
-    const answer = await (this.fault === undefined ? pass() : this.fault(asked, pass)).catch(() => undefined)
-    if (answer === undefined || response.destroyed) return void response.destroy()
-    response.writeHead(answer.status, answer.headers).end(answer.body)
+    await this.#answer(asked, response, () => passOn(asked, this.target))
   }
-}
 
-async function readAsked(request: http.IncomingMessage): Promise<Asked> {
-  const { method = 'GET', url = '/', headers } = request
-  return { method, path: url, headers, body: await bytesOf(request) }
-}
+  async #takeHead(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const [letGo, target] = [this.#letGo, this.target]
+    if (letGo === undefined || target === undefined || this.fault !== undefined) {
+      response.writeContinue()
+      return await this.#take(request, response)
+    }
+    this.#count(response)
+    const ahead = new HeadAhead(headOf(request), target)
+    if (!(await ahead.isWanted)) return endWith(response, await ahead.answer)
+    response.writeContinue()
+    const asked = await readAsked(request).catch(() => undefined)
+    if (asked === undefined) return ahead.cut()
+    this.travelling += 1
+    await letGo.promise
+    let isOnWay = true
+    const pass = () => {
+      const isFirst = isOnWay && this.target !== undefined
+      isOnWay = false
+      return isFirst ? ahead.give(asked.body) : passOn(asked, this.target)
+    }
+    await this.#answer(asked, response, pass)
+    ahead.cut()
+  }
 
-async function bytesOf(stream: http.IncomingMessage): Promise<Buffer> {
-  const pieces: Buffer[] = []
-  for await (const piece of stream) pieces.push(piece as Buffer)
-  return Buffer.concat(pieces)
+  async #answer(
+    asked: Asked,
+    response: http.ServerResponse,
+    pass: () => Promise<Answer | undefined>,
+  ): Promise<void> {
+    this.asked.push(asked.path)
+    const answer = await (this.fault === undefined ? pass() : this.fault(asked, pass)).catch(() => undefined)
+    endWith(response, answer)
+  }
 }
 
 function passOn({ method, path, headers, body }: Asked, target: string | undefined) {
   return new Promise<Answer | undefined>(resolve => {
     if (target === undefined) return resolve(undefined)
     const onward = http.request(new URL(path, target), { method, headers, agent: false }, reply => {
-      bytesOf(reply).then(
-        bytes => resolve({ status: reply.statusCode ?? 502, headers: reply.headers, body: bytes }),
-        () => resolve(undefined),
-      )
+      resolve(answerOf(reply))
     })
     onward.on('error', () => resolve(undefined))
     onward.end(body)

@@ -1,7 +1,7 @@
 /** Mail and money between two hubs, all of it waiting at once, whatever happens that could lose any. */
 import { testCells } from './cells.ts'
-import { columns, kills } from './columns.ts'
-import { mail, money, together } from './rows.ts'
+import { columns } from './columns.ts'
+import { mail, money, together, travelling } from './rows.ts'
 
 const waiting =
   /^(a large letter whose|a payment whose answer was lost|a hold$|an order whose|a refund|a move with credits)/
@@ -10,11 +10,10 @@ const harmless = /flood|goes back/
 
 testCells(
   [
-    together(
-      'everything that is asked of the hub of a payer',
-      'west',
-      [...mail, ...money].filter(({ name }) => waiting.test(name)),
-    ),
+    together('everything that is asked of the hub of a payer', 'west', [
+      ...[...mail, ...money].filter(({ name }) => waiting.test(name)),
+      travelling('west'),
+    ]),
   ],
-  columns.filter(column => !kills.includes(column) && !harmless.test(column.name)),
+  columns.filter(({ name }) => !harmless.test(name)),
 )

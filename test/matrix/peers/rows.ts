@@ -75,6 +75,34 @@ async function meeting(
   await world.pass(11_000)
 }
 
+/** The body of a large letter is on its way while the next calls to its peer leave. */
+async function overlapping(world: PeersWorld, from: HubSide): Promise<Waiting> {
+  const [to, line] = [world.other(from), world.line(from)]
+  const { alice, bob, capability } = world.agents
+  const both =
+    from === world.east
+      ? { alice, bob, capability }
+      : { alice: bob, bob: alice, capability: alice.capability({ usesPerDay: 9, expMs: alice.endOfDay(20) }) }
+  const [large, next] = [
+    new Letter({ from, to }, both, { name: 'a letter whose body travels', bytes: 300 * KIB }),
+    new Letter({ from, to }, both, { name: 'a letter that overtakes it' }),
+  ]
+  line.keepBodies()
+  large.ask().catch(() => undefined)
+  await world.untilTravelling(from)
+  await insist(() => next.ask())
+  if (line.travelling !== 1 || large.told !== undefined) throw new Error('the body does not travel any more')
+  if (next.told === undefined) throw new Error(`no call leaves meanwhile: ${next.why}`)
+  world.letters.push(large, next)
+  return { world, here: from, there: to }
+}
+
+/** Nothing begins after it, since its body arrives at the next turn. */
+export const travelling = (from: 'east' | 'west'): Row => ({
+  name: `a large letter from ${from}, overtaken on its way,`,
+  begin: world => overlapping(world, world[from]),
+})
+
 type Paid = Paying & { takes?: number; isForgotten?: boolean; amount?: number }
 
 /** Alice pays bob, whose hub asks hers. */

@@ -39,7 +39,8 @@ type Kept = { folder: string; atMs: number; agents: Agents; neighbours: Record<N
 const lines = { 'east west': new PeerLine(), 'west east': new PeerLine() }
 
 /** Somebody waits for what is kept on its way. */
-const isKeeping = ({ fault, waiting }: PeerLine): boolean => fault?.isKeeping === true && waiting > 0
+const isKeeping = ({ fault, waiting, travelling }: PeerLine): boolean =>
+  travelling > 0 || (fault?.isKeeping === true && waiting > 0)
 
 export class PeersWorld implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'svc-peers-'))
@@ -201,8 +202,14 @@ export class PeersWorld implements AsyncDisposable {
     await Promise.all(counted)
   }
 
-  /** Clients ask once for what they have no answer to; hubs do what is due. */
+  /** Until the body of a letter is on its way to the other hub, whose head it has taken. */
+  async untilTravelling(from: HubSide): Promise<void> {
+    await this.#settle(() => this.line(from).travelling === 0)
+  }
+
+  /** Clients ask once for what they have no answer to; hubs do what is due. Bodies that travel arrive. */
   async turn(): Promise<void> {
+    for (const line of Object.values(lines)) line.letBodiesGo()
     const asked = [...this.letters, ...this.payments].map(one => insist(() => one.ask()))
     if (Object.values(lines).some(({ fault }) => fault !== undefined)) await this.#askNeighbours()
     await this.through(asked)
