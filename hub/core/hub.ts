@@ -1,5 +1,6 @@
 /** The hub as one thing: its parts composed over one store, its housekeeping, its end. */
 import { Agents } from './agents.ts'
+import { Board } from './board/board.ts'
 import { Challenges } from './challenges.ts'
 import { lastStoredMs, SignerClocks } from './clocks.ts'
 import type { HubContext } from './context.ts'
@@ -50,6 +51,7 @@ export type Hub = {
   registry: Registry
   sends: Sends
   mailboxes: Mailboxes
+  board: Board
   challenges: Challenges
   openJoining: OpenJoining
   openMail: OpenMail
@@ -107,9 +109,9 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
   const credits = new Credits(context, { agents, supply, clock })
   const across = openPayments(context, { agents, calls, federation, supply, credits })
   const membership = openMembership(context, { agents, keyLogs, endSigner, issuance })
-  const openMail = new OpenMail(context, agents)
+  const open = openParts(context, agents)
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
-  const stopSweeping = keepSweeping([mailboxes, openMail], context)
+  const stopSweeping = keepSweeping([mailboxes, open.openMail], context)
   const stopReading = readPeers(context, { agents, keyLogs, federation, calls })
   const publication = new Publication(context.store, () => liabilitySecret(context))
   const checkpoints = new Checkpoints(context, supply)
@@ -120,8 +122,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
     ...membership,
     sends,
     mailboxes,
-    challenges: new Challenges(context),
-    openMail,
+    ...open,
     directory,
     federation,
     reviews: new Reviews(context, agents, keyLogs),
@@ -152,6 +153,13 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
     },
   }
 }
+
+/** What serves agents whose mail the hub can read. */
+const openParts = (context: HubContext, agents: Agents) => ({
+  board: new Board(context),
+  challenges: new Challenges(context),
+  openMail: new OpenMail(context, agents),
+})
 
 type MemberParts = { agents: Agents; keyLogs: KeyLogs; endSigner: EndSigner; issuance: Issuance }
 

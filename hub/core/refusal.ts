@@ -5,9 +5,12 @@ import { StoreBroken, StoreFull, StoreLocked } from '../store/port.ts'
 
 export type RefusalReason =
   | 'accessInvalid'
+  | 'actionConflict'
+  | 'actionForbidden'
   | 'admissionRequired'
   | 'ackItemMalformed'
   | 'bucketTooNarrow'
+  | 'cardUnknown'
   | 'challengeOutside'
   | 'challengerUnknown'
   | 'commitmentMismatch'

@@ -3,6 +3,7 @@
  * an engine commits what arrives together as one transaction, in which each fails alone. The store reads no clock and draws no randomness; times and ids are passed in.
  */
 import { Failure, Refusal, systemCode } from '../../protocol/encoding/errors.ts'
+import type { BoardStore } from './board-port.ts'
 import type { ClearingStore } from './clearing-port.ts'
 import type { LedgerStore } from './ledger-port.ts'
 import type { MailKind, OpenMailStore } from './open-mail-port.ts'
@@ -272,6 +273,7 @@ export interface LocalStore {
 
 export interface Store
   extends LedgerStore,
+    BoardStore,
     ClearingStore,
     OpenMailStore,
     PeerCardStore,

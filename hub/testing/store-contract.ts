@@ -3,6 +3,7 @@
  * wrong on purpose shows that they are not empty.
  */
 import { afterEach, beforeEach, describe, test } from 'vitest'
+import { boardRules } from './contract/board-rules.ts'
 import { clearingRules } from './contract/clearing-rules.ts'
 import { ledgerRules } from './contract/ledger-rules.ts'
 import { mailRules } from './contract/mail-rules.ts'
@@ -21,6 +22,7 @@ export const contract = {
   mail: mailRules,
   registry: registryRules,
   openMail: openMailRules,
+  board: boardRules,
   clearing: clearingRules,
   peerCards: peerCardRules,
   peerPayments: peerPaymentRules,

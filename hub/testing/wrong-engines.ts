@@ -258,6 +258,16 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
       },
     }),
   },
+  'that writes a card over whatever was written meanwhile': {
+    rules: 'board',
+    breaks: 'writes a card over the version that was read',
+    changes: store => ({
+      async putBoardCard(change) {
+        const version = (await store.boardCard(change.card.id))?.version ?? 0
+        return await store.putBoardCard({ ...change, card: { ...change.card, version } })
+      },
+    }),
+  },
   'that lets anybody remove open mail': {
     rules: 'openMail',
     breaks: 'removes nothing of another mailbox',

@@ -1,79 +1,24 @@
 /** Wire 1 over HTTP: joining, mail that the hub can read, the directory, and how requests are refused. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
-import { encodeKel, incept, rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
-import { signChallenge } from '../../protocol/wire1/challenge.ts'
-import { random, startTestHub, type TestHub } from '../testing/hub.ts'
-
-type Reply = { status: number; json: Record<string, unknown>; headers: Headers }
+import { fromBase64, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
+import { startTestHub, type TestHub } from '../testing/hub.ts'
+import { OpenAgent, Wire1Client } from '../testing/wire1.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 let hub: TestHub
+let client: Wire1Client
 
 beforeAll(async () => {
   hub = await startTestHub({ wires: [1] })
+  client = new Wire1Client(hub)
 })
 afterAll(() => hub.close())
 
-async function ask(
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Record<string, string> = {},
-): Promise<Reply> {
-  const sent = { method, headers: { 'Content-Type': 'application/json', ...headers } }
-  const answer = await fetch(
-    `${hub.url}${path}`,
-    body === undefined ? sent : { ...sent, body: JSON.stringify(body) },
-  )
-  const text = await answer.text()
-  return { status: answer.status, json: text === '' ? {} : JSON.parse(text), headers: answer.headers }
-}
-const get = (path: string) => ask('GET', path)
-const post = (path: string, body: unknown) => ask('POST', path, body)
-
-/** An agent with its keys; `sign` makes the members of a challenge. */
-class Agent {
-  log: VerifiedKel
-  seeds = [random(32), random(32)]
-  constructor() {
-    this.log = incept({
-      seed: this.seeds[0] as Uint8Array,
-      nextSeed: this.seeds[1] as Uint8Array,
-      ts: hub.clock.now(),
-    })
-  }
-  get aid(): string {
-    return this.log.aid
-  }
-  rotate(): void {
-    const [, seed] = this.seeds.slice(-2) as [Uint8Array, Uint8Array]
-    this.seeds.push(random(32))
-    const nextSeed = this.seeds.at(-1) as Uint8Array
-    this.log = rotate(this.log, { seed, nextSeed, ts: hub.clock.now() })
-  }
-  sign(action: string, { seq = this.log.seq, ts = hub.clock.now() } = {}) {
-    return signChallenge({ action, aid: this.aid, ts }, { seed: this.seeds[seq] as Uint8Array, seq })
-  }
-  register(more: Record<string, unknown> = {}, challenge = this.sign('register')) {
-    return post('/register', {
-      ...challenge,
-      kel: toBase64(encodeKel(this.log.events)),
-      name: 'bob',
-      ...more,
-    })
-  }
-  poll = (more: Record<string, unknown> = {}) => post('/relay/poll', { ...this.sign('poll'), ...more })
-}
-
-async function registered(more: Record<string, unknown> = {}): Promise<Agent> {
-  const agent = new Agent()
-  await hub.running.order({ command: 'admit', aid: agent.aid })
-  expect((await agent.register(more)).json).toEqual({ aid: agent.aid, status: 'registered' })
-  return agent
-}
+const get = (path: string) => client.get(path)
+const post = (path: string, body: unknown) => client.post(path, body)
+const registered = (more?: Record<string, unknown>) => client.registered(more)
 
 const mail = (to: string, text: string, more: Record<string, unknown> = {}) => ({
   to_aid: to,
@@ -86,7 +31,7 @@ const mail = (to: string, text: string, more: Record<string, unknown> = {}) => (
 
 describe('an agent joins', () => {
   test('once the operator lets it in, and is given trial credits once', async () => {
-    const agent = new Agent()
+    const agent = new OpenAgent(client)
     const refused = await agent.register()
     expect(refused.status).toBe(403)
     expect(refused.json).toEqual({
@@ -115,10 +60,9 @@ describe('an agent joins', () => {
   })
 
   test('and is refused under the history of another, a shorter one, or one that was altered', async () => {
-    const [agent, other] = [await registered(), new Agent()]
-    const kel = toBase64(encodeKel(agent.log.events))
-    expect((await other.register({ kel })).status).toBe(400)
-    const before = toBase64(encodeKel(agent.log.events))
+    const [agent, other] = [await registered(), new OpenAgent(client)]
+    expect((await other.register({ kel: agent.kel })).status).toBe(400)
+    const before = agent.kel
     agent.rotate()
     expect((await agent.register()).status).toBe(200)
     const shorter = await agent.register({ kel: before })
@@ -126,7 +70,7 @@ describe('an agent joins', () => {
       401,
       expect.stringMatching(/^KEY_STATE_DOWNGRADE/),
     ])
-    const altered = encodeKel(agent.log.events)
+    const altered = fromBase64(agent.kel)
     altered.set([(altered.at(-1) ?? 0) ^ 1], altered.length - 1)
     expect((await agent.register({ kel: toBase64(altered) })).status).toBe(400)
   })
@@ -162,7 +106,7 @@ describe('a challenge', () => {
       const { status, json } = await post('/relay/poll', body)
       return [status, String(json['error']).split(':')[0]]
     }
-    expect(await told(new Agent().sign('poll'))).toEqual([401, 'UNKNOWN_AID'])
+    expect(await told(new OpenAgent(client).sign('poll'))).toEqual([401, 'UNKNOWN_AID'])
     expect(await told({ ...agent.sign('poll'), key_state_seq: 1 })).toEqual([401, 'KEY_STATE_DOWNGRADE'])
     expect(await told(agent.sign('ack'))).toEqual([401, 'INVALID_SIGNATURE'])
     agent.rotate()
@@ -206,7 +150,7 @@ describe('mail', () => {
       created_at: new Date(Date.parse(String(messages[0]?.['created_at']))).toISOString(),
     })
     const ids = messages.map(({ id }) => id)
-    const ack = async (by: Agent, given: unknown[]) =>
+    const ack = async (by: OpenAgent, given: unknown[]) =>
       (await post('/relay/ack', { ...by.sign('ack'), ids: given })).json
     expect(await ack(other, ids)).toEqual({ acked: 0 })
     expect(await ack(agent, [])).toEqual({ acked: 0 })
@@ -323,7 +267,7 @@ describe('every answer', () => {
       ['OPTIONS', '/relay/send', 204],
       ['POST', '/relay/send', 400],
     ] as const) {
-      const { headers, ...answer } = await ask(method, path)
+      const { headers, ...answer } = await client.ask(method, path)
       expect(answer.status).toBe(status)
       expect(headers.get('x-svc-wire')).toBe('1')
       expect(headers.get('access-control-allow-origin')).toBe('*')
@@ -332,7 +276,7 @@ describe('every answer', () => {
   })
 
   test('to a newer wire is 400 with the wire of this address; an older one or none is accepted', async () => {
-    const asked = (wire: string) => ask('GET', '/healthz', undefined, { 'X-Svc-Wire': wire })
+    const asked = (wire: string) => client.ask('GET', '/healthz', undefined, { 'X-Svc-Wire': wire })
     expect((await asked('2')).status).toBe(400)
     expect((await asked('2')).json).toEqual({ error: expect.stringContaining('wire 1') })
     expect((await asked('0')).status).toBe(200)

@@ -18,6 +18,7 @@ import { directoryHandlers } from './directory.ts'
 import { refusalAnswer, refusalTold, tooNew, Wire1Refusal } from './refusals.ts'
 import { registryHandlers } from './registry.ts'
 import { relayHandlers } from './relay.ts'
+import { taskHandlers } from './tasks.ts'
 
 type Wire1 = {
   name: Wire1RouteName
@@ -53,7 +54,12 @@ export const wire1: LineKind = {
 function hooksOf({ hub }: LineOptions): Hooks<Wire1> {
   return {
     rows: wire1Routes,
-    handlers: { ...directoryHandlers(hub), ...registryHandlers(hub), ...relayHandlers(hub) },
+    handlers: {
+      ...directoryHandlers(hub),
+      ...registryHandlers(hub),
+      ...relayHandlers(hub),
+      ...taskHandlers(hub),
+    },
     headers: everyAnswer,
     internal: 'failed',
     unmetered: true,

@@ -22,9 +22,12 @@ const busy: Told = ['failed', 'the hub cannot take this now: {why}; try again la
 
 const told = {
   accessInvalid: elsewhere,
+  actionConflict: ['conflict', 'this cannot be done now: {why}; read the card again'],
+  actionForbidden: ['forbidden', '{why}; ask its creator or its assignee'],
   admissionRequired: ['forbidden', '{aid} is not registered here, and only the operator can let it in'],
   ackItemMalformed: malformed,
   bucketTooNarrow: elsewhere,
+  cardUnknown: ['unknown', 'no card has this id; check it'],
   challengeOutside: [
     'stale_challenge',
     "stale or future-dated challenge: its time is more than 5 minutes from this hub's clock; set the clock and sign again",

@@ -14,9 +14,12 @@ const JITTER_SECONDS = 5
 
 const codeOf = {
   accessInvalid: 'access_invalid',
+  actionConflict: 'bad_request',
+  actionForbidden: 'bad_request',
   admissionRequired: 'admission_required',
   ackItemMalformed: 'bad_ack_item',
   bucketTooNarrow: 'bucket_too_narrow',
+  cardUnknown: 'not_found',
   challengeOutside: 'unauthorized',
   challengerUnknown: 'unauthorized',
   commitmentMismatch: 'requester_commit_mismatch',

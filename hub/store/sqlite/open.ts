@@ -7,6 +7,7 @@ import { freeBytes } from '../../files.ts'
 import type { StoreOptions } from '../engine-port.ts'
 import { type LocalStore, type Store, StoreBroken } from '../port.ts'
 import type { WitnessStore } from '../witness-port.ts'
+import { boardOver } from './board-store.ts'
 import { clearingOver } from './clearing-store.ts'
 import { type Database, faultClass, inWords, openReader, openWriter, usedBytes } from './database.ts'
 import { ledgerOver } from './ledger-store.ts'
@@ -126,6 +127,7 @@ function storeOver(
   }
   return {
     ...mailOver(reader, writer, freeingRoom),
+    ...boardOver(reader, writer),
     ...openMailOver(reader, writer, freeingRoom),
     findAgent: async aid => reads.readAgent(reader, aid),
     putAgent: change => writer.write('putAgent', change),

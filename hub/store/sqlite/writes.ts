@@ -2,6 +2,7 @@
 import { faultPoint, flushPoint } from '../../faults.ts'
 import { admit, block, putSetting, raiseFloor, refuseRange, setQuota } from './account-writes.ts'
 import { keepForkProof, markSeen, putAgent } from './agent-writes.ts'
+import { putBoardCard } from './board-store.ts'
 import { postTogether, putClearing } from './clearing-store.ts'
 import { type Database, type FaultClass, faultClass, rollBack } from './database.ts'
 import { digestsOf, rereadDigests, undoDigests } from './digests.ts'
@@ -40,6 +41,7 @@ export const writes = {
   markSeen,
   keepForkProof,
   addReview,
+  putBoardCard,
   putOpenProfile,
   listOpen,
   sendOpen,

@@ -1,0 +1,126 @@
+/** The task board in the database. Changes run inside a transaction. */
+import type {
+  BoardCard,
+  BoardColumn,
+  BoardEvent,
+  BoardStore,
+  CardState,
+  PutBoardCard,
+  PutBoardResult,
+} from '../board-port.ts'
+import type { Database } from './database.ts'
+import type { WriterClient } from './writer-client.ts'
+
+export const boardQueries = {
+  card: 'SELECT * FROM board_card WHERE id = ?',
+  cards: 'SELECT * FROM board_card ORDER BY n',
+  events: 'SELECT seq, made_ms, at_ms, actor, action, detail FROM board_event WHERE card = ? ORDER BY seq',
+  made: 'SELECT max(made_ms) AS ms FROM board_event WHERE card = ? AND actor = ?',
+  done: 'SELECT 1 FROM board_event WHERE card = ? AND actor = ? AND made_ms = ? AND action = ?',
+} as const
+
+export function putBoardCard(db: Database, { card, event, limits }: PutBoardCard): PutBoardResult {
+  const held = db.one<{ version: number }>('SELECT version FROM board_card WHERE id = ?', card.id)
+  if ((held?.version ?? 0) !== card.version) return { outcome: 'conflict' }
+  if (held === undefined && countOf(db) >= limits.cardsMax) return { outcome: 'boardFull' }
+  if (card.column === 'in_progress' && inProgressBeside(db, card) >= limits.inProgressMax)
+    return { outcome: 'tooManyInProgress' }
+  if (held === undefined) insert(db, card)
+  else update(db, card)
+  db.run(
+    'INSERT INTO board_event (card, made_ms, at_ms, actor, action, detail) VALUES (?, ?, ?, ?, ?, ?)',
+    ...[card.id, event.madeMs, event.atMs, event.actor, event.action, event.detail],
+  )
+  return { outcome: 'stored' }
+}
+
+const countOf = (db: Database): number =>
+  db.one<{ n: number }>('SELECT count(*) AS n FROM board_card')?.n ?? 0
+
+const inProgressBeside = (db: Database, { id, assignee }: BoardCard): number =>
+  db.one<{ n: number }>(
+    "SELECT count(*) AS n FROM board_card WHERE place = 'in_progress' AND assignee = ? AND id <> ?",
+    assignee ?? '',
+    id,
+  )?.n ?? 0
+
+const values = (card: BoardCard) =>
+  [
+    card.version + 1,
+    card.title,
+    card.taskdoc,
+    card.state,
+    card.column,
+    card.before ?? null,
+    card.assignee ?? null,
+    card.updatedMs,
+  ] as const
+
+function insert(db: Database, card: BoardCard): void {
+  db.run(
+    'INSERT INTO board_card (version, title, taskdoc, state, place, before, assignee, updated_ms, id, creator, created_ms)' +
+      ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    ...values(card),
+    card.id,
+    card.creator,
+    card.createdMs,
+  )
+}
+
+function update(db: Database, card: BoardCard): void {
+  db.run(
+    'UPDATE board_card SET version = ?, title = ?, taskdoc = ?, state = ?, place = ?, before = ?, assignee = ?,' +
+      ' updated_ms = ? WHERE id = ?',
+    ...values(card),
+    card.id,
+  )
+}
+
+type StoredCard = {
+  id: string
+  version: number
+  title: string
+  taskdoc: string
+  state: CardState
+  place: BoardColumn
+  before: BoardColumn | null
+  creator: string
+  assignee: string | null
+  created_ms: number
+  updated_ms: number
+}
+
+const cardOf = (row: StoredCard): BoardCard => ({
+  id: row.id,
+  version: row.version,
+  title: row.title,
+  taskdoc: row.taskdoc,
+  state: row.state,
+  column: row.place,
+  before: row.before ?? undefined,
+  creator: row.creator,
+  assignee: row.assignee ?? undefined,
+  createdMs: row.created_ms,
+  updatedMs: row.updated_ms,
+})
+
+type StoredEvent = Omit<BoardEvent, 'madeMs' | 'atMs'> & { seq: number; made_ms: number; at_ms: number }
+
+export function boardOver(reader: Database, writer: WriterClient): BoardStore {
+  return {
+    async boardCard(id) {
+      const row = reader.one<StoredCard>(boardQueries.card, id)
+      return row && cardOf(row)
+    },
+    boardCards: async () => reader.all<StoredCard>(boardQueries.cards).map(cardOf),
+    boardEvents: async card =>
+      reader
+        .all<StoredEvent>(boardQueries.events, card)
+        .map(({ made_ms: madeMs, at_ms: atMs, ...event }) => ({ ...event, madeMs, atMs })),
+    boardDone: async ({ card, actor, madeMs, action }) => ({
+      latestMs: reader.one<{ ms: number | null }>(boardQueries.made, card, actor)?.ms ?? 0,
+      isRepeat: reader.one(boardQueries.done, card, actor, madeMs, action) !== undefined,
+    }),
+    putBoardCard: change => writer.write('putBoardCard', change),
+  }
+}

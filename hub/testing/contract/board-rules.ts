@@ -1,0 +1,78 @@
+/** The contract of the store on the task board. */
+import { expect } from 'vitest'
+import type { BoardCard, BoardEvent } from '../../store/board-port.ts'
+import { NOW_MS, type Rule, rule, type World } from './world.ts'
+
+const limits = { cardsMax: 3, inProgressMax: 1 }
+const card = (id: string, more: Partial<BoardCard> = {}): BoardCard => ({
+  ...{
+    id,
+    version: 0,
+    title: `title of ${id}`,
+    taskdoc: '',
+    state: 'open',
+    column: 'ready',
+    before: undefined,
+  },
+  ...{ creator: 'alice', assignee: undefined, createdMs: NOW_MS, updatedMs: NOW_MS },
+  ...more,
+})
+const event = (more: Partial<BoardEvent> = {}): BoardEvent => ({
+  ...{ madeMs: NOW_MS, atMs: NOW_MS, actor: 'alice', action: 'create', detail: '' },
+  ...more,
+})
+const put = async ({ store }: World, one: BoardCard, what = event()) =>
+  (await store.putBoardCard({ card: one, event: what, limits })).outcome
+
+const claimed = (id: string, more: Partial<BoardCard> = {}) =>
+  card(id, { version: 1, state: 'claimed', column: 'in_progress', assignee: 'bob', ...more })
+
+export const boardRules: readonly Rule[] = [
+  rule('keeps cards in the order in which they were made, and what happened to each', async world => {
+    for (const id of ['b', 'a']) expect(await put(world, card(id))).toBe('stored')
+    const claim = event({ actor: 'bob', action: 'claim', madeMs: NOW_MS + 1, detail: 'mine' })
+    expect(await put(world, claimed('b', { before: 'ready' }), claim)).toBe('stored')
+    await world.reopen()
+    expect((await world.store.boardCards()).map(({ id, version }) => [id, version])).toEqual([
+      ['b', 2],
+      ['a', 1],
+    ])
+    expect(await world.store.boardCard('b')).toEqual({ ...claimed('b', { before: 'ready' }), version: 2 })
+    expect(await world.store.boardCard('c')).toBeUndefined()
+    expect(await world.store.boardEvents('b')).toEqual([
+      { ...event(), seq: expect.any(Number) },
+      { ...claim, seq: expect.any(Number) },
+    ])
+  }),
+
+  rule('writes a card over the version that was read, and over no other', async world => {
+    await put(world, card('a'))
+    expect(await put(world, card('a'))).toBe('conflict')
+    const both = [claimed('a'), claimed('a', { assignee: 'carol' })]
+    const outcomes = await Promise.all(both.map(one => put(world, one)))
+    expect(outcomes.sort()).toEqual(['conflict', 'stored'])
+    expect(await world.store.boardEvents('a')).toHaveLength(2)
+  }),
+
+  rule('holds the board to its cards, and an assignee to those in progress', async world => {
+    for (const id of ['a', 'b', 'c']) await put(world, card(id))
+    expect(await put(world, card('d'))).toBe('boardFull')
+    expect(await put(world, claimed('a'))).toBe('stored')
+    expect(await put(world, claimed('b'))).toBe('tooManyInProgress')
+    expect(await put(world, claimed('b', { assignee: 'carol' }))).toBe('stored')
+    expect(await put(world, claimed('a', { version: 2, title: 'the same card again' }))).toBe('stored')
+    const done = { version: 3, column: 'done', state: 'accepted' } as const
+    expect(await put(world, claimed('a', done))).toBe('stored')
+    expect(await put(world, claimed('c'))).toBe('stored')
+  }),
+
+  rule('tells when an agent last did something to a card, and whether it was this', async world => {
+    await put(world, card('a'), event({ madeMs: 7 }))
+    const did = (more: Partial<BoardEvent>) =>
+      world.store.boardDone({ card: 'a', ...event({ madeMs: 7, ...more }) })
+    expect(await did({})).toEqual({ latestMs: 7, isRepeat: true })
+    expect(await did({ action: 'move' })).toEqual({ latestMs: 7, isRepeat: false })
+    expect(await did({ madeMs: 8 })).toEqual({ latestMs: 7, isRepeat: false })
+    expect(await did({ actor: 'bob' })).toEqual({ latestMs: 0, isRepeat: false })
+  }),
+]

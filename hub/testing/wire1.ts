@@ -1,0 +1,82 @@
+/** For tests: agents with open mail, and requests of wire 1 as they go over HTTP. */
+import { toBase64 } from '../../protocol/encoding/bytes.ts'
+import { encodeKel, incept, rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import { type ChallengeMembers, signChallenge } from '../../protocol/wire1/challenge.ts'
+import { random, type TestHub } from './hub.ts'
+
+export type Wire1Reply = { status: number; json: Record<string, unknown>; headers: Headers }
+type Headed = Record<string, string>
+
+/** Asks one hub over wire 1. */
+export class Wire1Client {
+  readonly hub: TestHub
+
+  constructor(hub: TestHub) {
+    this.hub = hub
+  }
+
+  async ask(method: string, path: string, body?: unknown, headers: Headed = {}): Promise<Wire1Reply> {
+    const sent = { method, headers: { 'Content-Type': 'application/json', ...headers } }
+    const given = body === undefined ? sent : { ...sent, body: JSON.stringify(body) }
+    const answer = await fetch(`${this.hub.url}${path}`, given)
+    const text = await answer.text()
+    return { status: answer.status, json: text === '' ? {} : JSON.parse(text), headers: answer.headers }
+  }
+
+  get = (path: string) => this.ask('GET', path)
+  post = (path: string, body: unknown) => this.ask('POST', path, body)
+
+  /** An agent that the operator let in, and that has registered. */
+  async registered(more: Record<string, unknown> = {}): Promise<OpenAgent> {
+    const agent = new OpenAgent(this)
+    await this.hub.running.order({ command: 'admit', aid: agent.aid })
+    const { status, json } = await agent.register(more)
+    if (status !== 200) throw new Error(`not registered: ${JSON.stringify(json)}`)
+    return agent
+  }
+}
+
+type SignedBy = { seq?: number; ts?: number }
+
+/** An agent with its keys; `sign` makes the members of a challenge. */
+export class OpenAgent {
+  readonly #client: Wire1Client
+  readonly #seeds = [random(32), random(32)]
+  log: VerifiedKel
+
+  constructor(client: Wire1Client) {
+    this.#client = client
+    const [seed, nextSeed] = this.#seeds as [Uint8Array, Uint8Array]
+    this.log = incept({ seed, nextSeed, ts: client.hub.clock.now() })
+  }
+
+  get aid(): string {
+    return this.log.aid
+  }
+
+  get kel(): string {
+    return toBase64(encodeKel(this.log.events))
+  }
+
+  rotate(): void {
+    const seed = this.#seeds.at(-1) as Uint8Array
+    const nextSeed = random(32)
+    this.#seeds.push(nextSeed)
+    this.log = rotate(this.log, { seed, nextSeed, ts: this.#client.hub.clock.now() })
+  }
+
+  sign(
+    action: string,
+    { seq = this.log.seq, ts = this.#client.hub.clock.now() }: SignedBy = {},
+  ): ChallengeMembers {
+    return signChallenge({ action, aid: this.aid, ts }, { seed: this.#seeds[seq] as Uint8Array, seq })
+  }
+
+  register(more: Record<string, unknown> = {}): Promise<Wire1Reply> {
+    return this.#client.post('/register', { ...this.sign('register'), kel: this.kel, name: 'bob', ...more })
+  }
+
+  poll(more: Record<string, unknown> = {}): Promise<Wire1Reply> {
+    return this.#client.post('/relay/poll', { ...this.sign('poll'), ...more })
+  }
+}
