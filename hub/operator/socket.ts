@@ -23,6 +23,8 @@ const ANSWER_MS = 10_000
 
 const SHUT_OUT =
   'this user may not give orders to the hub that runs there: permission denied; run svc-hub as the user that it runs as'
+const NO_ANSWER =
+  'the hub that runs there gave no answer, so nobody knows whether it did that; repeat the command, and where that does not help: svc-hub doctor'
 
 export type OperatorReply = { ok: true; result: Record<string, unknown> } | { ok: false; error: string }
 
@@ -80,9 +82,18 @@ export async function orderRunningHub(directory: string, order: Order): Promise<
     if (socket === undefined) return undefined
     socket.setTimeout(ANSWER_MS, () => socket.destroy())
     socket.end(JSON.stringify(order))
-    return JSON.parse(Buffer.from(await readAll(socket, ANSWER_BYTES_MAX)).toString()) as OperatorReply
+    return await replyOn(socket)
   } finally {
     reached.close()
+  }
+}
+
+/** A hub that hangs or dies meanwhile leaves no answer, or a part of one. */
+async function replyOn(socket: Socket): Promise<OperatorReply> {
+  try {
+    return JSON.parse(Buffer.from(await readAll(socket, ANSWER_BYTES_MAX)).toString()) as OperatorReply
+  } catch (error) {
+    throw error instanceof StoreRefused ? error : new StoreRefused(NO_ANSWER, { cause: error })
   }
 }
 

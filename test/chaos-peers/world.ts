@@ -208,11 +208,24 @@ export class PeersChaos extends Processes {
     return await this.command([this.#programs.hub, ...words, '--data-dir', this.dir(hub)], env)
   }
 
+  /** When the copy was begun; its operator repeats the command while the hub hangs. */
+  async #copy(hub: HubName, folder: string): Promise<number> {
+    for (const end = Date.now() + ORDER_MS; ; await pause(LOOK_MS)) {
+      const savedMs = Date.now()
+      try {
+        await this.#hubCommand(hub, 'backup', folder)
+        return savedMs
+      } catch (error) {
+        if (Date.now() > end) throw error
+        rmSync(folder, { recursive: true, force: true })
+      }
+    }
+  }
+
   /** Copies a hub as it is now; what comes out puts it back to this moment. */
   async backUpHub(hub: HubName, n: number): Promise<() => Promise<void>> {
     const folder = this.dir(`${hub}-backup-${n}`)
-    const savedMs = Date.now()
-    await this.#hubCommand(hub, 'backup', folder)
+    const savedMs = await this.#copy(hub, folder)
     return async () => {
       await this.end(hub)
       rmSync(this.dir(hub), { recursive: true })
