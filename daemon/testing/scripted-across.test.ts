@@ -137,6 +137,85 @@ describe('a hold between two ledgers', () => {
   })
 })
 
+describe('credits that go back between two ledgers', () => {
+  /** What bob signs at the hub of alice to give back a payment of hers. */
+  const refundOf = (paid: Uint8Array, amount: number): Uint8Array =>
+    Authorization.encode(
+      paymentParts(bob.node.ctx).signer.sign({
+        payTo: alice.node.aid,
+        amount,
+        network: networkOf(theirs.log.aid),
+        refundOf: transactionOf(Authorization.decode(paid)),
+      }),
+    )
+  const back = (refund: Uint8Array): Promise<Settled> =>
+    alice.node.hub.credits.settle(refund, quoteOfRow({ authorization: refund }), signal)
+
+  test('are given back by the hub of the requester, which asks that of the provider, once', async () => {
+    const paid = signed(7)
+    await settle(paid)
+    const refund = refundOf(paid, 5)
+    const answer = await back(refund)
+    expect('peerReceipt' in answer).toBe(true)
+    expect(await back(refund)).toEqual(answer)
+    expect(books()).toEqual([98, 2, 2, -2])
+  })
+
+  test('are given back by no other hub, and not beyond the payment', async () => {
+    const paid = signed(7)
+    await settle(paid)
+    const refund = refundOf(paid, 5)
+    expect(said(await home.credits.settle(refund, quoteOfRow({ authorization: refund }), signal))).toBe(
+      'invalid_payload',
+    )
+    expect(said(await back(refundOf(paid, 8)))).not.toBe('receipt')
+    expect(books()).toEqual([93, 7, 7, -7])
+  })
+
+  test.each(['lost_before', 'lost_after'] as const)('wait where the answer is %s', async kind => {
+    const paid = signed(7)
+    await settle(paid)
+    const refund = refundOf(paid, 7)
+    ours().next('peer', { kind })
+    expect(said(await back(refund))).toBe('settlement_pending')
+    expect(said(await back(refund))).toBe('receipt')
+    expect(books()).toEqual([100, 0, 0, 0])
+  })
+})
+
+describe('credits that an agent takes along', () => {
+  /** Alice registers at the other hub, and pays herself there in the credits of the first one. */
+  const account = () => {
+    const at = new ScriptedHub(theirs, alice.node.aid, () => world.clock.ms)
+    const { keySet } = world.post.listed.get(alice.node.aid) as { keySet: Parameters<ScriptedHub['list']>[1] }
+    at.list(alice.node.ctx.identity.log, keySet)
+    return at
+  }
+  const toHerself = (amount: number): Uint8Array => {
+    const network = networkOf(world.post.log.aid)
+    const { signer } = paymentParts(alice.node.ctx)
+    return Authorization.encode(signer.sign({ payTo: alice.node.aid, amount, network }))
+  }
+
+  test('leave one account and come to the other, once', async () => {
+    const [at, move] = [account(), toHerself(9)]
+    const ask = () => at.credits.settle(move, quoteOfRow({ authorization: move }), signal)
+    theirs.ledger.next('peer', { kind: 'lost_after' })
+    expect(said(await ask())).toBe('settlement_pending')
+    expect(said(await ask())).toBe('receipt')
+    expect(said(await ask())).toBe('receipt')
+    expect(theirs.ledger.balanceOf(alice.node.aid).balance).toBe(9)
+    expect(books()).toEqual([91, 0, 9, -9])
+  })
+
+  test('are not more than the hub that was left may owe', async () => {
+    const [at, move] = [account(), toHerself(LIMIT + 1)]
+    const answer = await at.credits.settle(move, quoteOfRow({ authorization: move }), signal)
+    expect(said(answer)).toBe('peer_limit')
+    expect(books()).toEqual([100, 0, 0, 0])
+  })
+})
+
 describe('a hub that was put back to before a payment', () => {
   test.each([
     ['of the payer takes back what it had signed', () => world.post],
