@@ -128,13 +128,13 @@ export class TestNode {
   }
 
   /** Sends everything that is due, each message once. */
-  async send(): Promise<void> {
+  async send(hub: ScriptedHub = this.hub): Promise<void> {
     const tried = new Set<number>()
     for (;;) {
       const next = dueEntries(this.ctx.store, this.ctx.now()).find(({ message }) => !tried.has(message))
       if (next === undefined) return
       tried.add(next.message)
-      await this.mail.attempts.make(this.hub, next)
+      await this.mail.attempts.make(hub, next)
     }
   }
 
@@ -160,8 +160,8 @@ export class TestNode {
   }
 
   /** Asks the hub about everything for which it is time. */
-  async ask(): Promise<void> {
-    await this.mail.queries.askWhatIsDue(this.hub)
+  async ask(hub: ScriptedHub = this.hub): Promise<void> {
+    await this.mail.queries.askWhatIsDue(hub)
   }
 
   async close(): Promise<void> {
@@ -234,7 +234,7 @@ export class TestWorld implements AsyncDisposable {
     let hub: ScriptedHub | undefined
     const open: Opening = async undo => {
       const below = await this.#ground(name, { dir, random }, undo)
-      hub ??= new ScriptedHub(this.post, below.identity.aid, () => this.clock.ms)
+      hub ??= new ScriptedHub(this.postOf(name), below.identity.aid, () => this.clock.ms)
       below.hub.settleAt(hub)
       const topUps = openTopUps(below)
       undo.defer(() => topUps.stop())
@@ -245,6 +245,11 @@ export class TestWorld implements AsyncDisposable {
     const node = new TestNode({ dir, hub: at, clock: this.clock, open }, ctx, undo)
     this.#nodes.push(node)
     return node
+  }
+
+  /** The hub at which a node begins. */
+  protected postOf(_name: string): Post {
+    return this.post
   }
 
   /** What carries the mail of a node. */

@@ -2,16 +2,18 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { keepRefundTold, paymentOf } from '../../daemon/store/payments.ts'
 import { DAY_MS } from '../../daemon/testing/node.ts'
 import { faults, stuck } from './check.ts'
 import type { Row, Waiting } from './row.ts'
+import { across } from './rows/across.ts'
 import { mail } from './rows/mail.ts'
 import { money } from './rows/money.ts'
 import { proofs } from './rows/proofs.ts'
 import { agents } from './rows/work.ts'
 import { MatrixWorld } from './world.ts'
 
-const rows = [...mail, ...money, ...proofs, ...agents]
+const rows = [...across, ...mail, ...money, ...proofs, ...agents]
 const rowOf = (name: string): Row => {
   const row = rows.find(one => one.name === name)
   if (row === undefined) throw new Error(`no row is called: ${name}`)
@@ -33,7 +35,7 @@ const cases: [is: string, row: string, change: (waiting: Waiting) => void | Prom
     'credits from nowhere',
     'a hold',
     ({ world }) => world.post.ledger.grant(world.bob.aid, 3),
-    /bob has \d+ credits and \d+ held, and by receipts/,
+    /bob has \d+ credits and \d+ held at .*, and by receipts/,
   ],
   [
     'a receipt that the hub did not sign',
@@ -54,6 +56,38 @@ const cases: [is: string, row: string, change: (waiting: Waiting) => void | Prom
         here.node.thread(id).key,
       ),
     /says ended 1, and the hub moved 5/,
+  ],
+  [
+    'a debt of which two hubs say something else',
+    'an order between two hubs whose answer was lost',
+    ({ world }) => world.post.ledger.grant(world.other.log.aid, 2),
+    /http:..other.test has 7 credits and 0 held at http:..hub.test, and by receipts 5 and 0\n(.*\n)?.*owes 7, and the other one is owed 5/,
+  ],
+  [
+    'a payment between two hubs that is not booked for ever',
+    'an order between two hubs whose answer was lost',
+    ({ world }) => {
+      for (const row of world.other.ledger.rows().values()) row.state = 'held'
+    },
+    /a payment of 5 between two hubs is held for ever/,
+  ],
+  [
+    'a refund that no hub made',
+    'a refund on its way to the requester',
+    ({ here, id }) => {
+      const { key } = here.node.thread(id)
+      here.ctx.store.run('UPDATE payments SET refunded = 3 WHERE interaction = ?', key)
+    },
+    /bob says that it gave back 3, and the hub moved 5/,
+  ],
+  [
+    'a refund that waits for ever',
+    'a refund that the hub of the requester has yet to make',
+    ({ here, there, id }) => {
+      const refund = paymentOf(there.ctx.store, there.node.thread(id).key)?.refund ?? null
+      keepRefundTold(here.ctx.store, here.node.thread(id).key, refund)
+    },
+    /alice: a refund waits for ever/,
   ],
   [
     'a file with other bytes',

@@ -1,15 +1,22 @@
 /** What must hold of both nodes and the hub, whatever waited and whatever happened. */
 import { isDeepStrictEqual } from 'node:util'
 
+import { openMoves } from '../../daemon/store/credit-moves.ts'
+import { toldRefunds } from '../../daemon/store/open-payments.ts'
 import { allEntries } from '../../daemon/store/outbox.ts'
 import { type PaymentRow, paymentOf } from '../../daemon/store/payments.ts'
 import { quoteOf } from '../../daemon/store/quotes.ts'
 import type { Interaction, Message } from '../../daemon/store/threads.ts'
 import { isOver, waitingFor } from '../../daemon/tasks/standing.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
-import { SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'
+import {
+  Authorization,
+  SettlementReceipt,
+  settlementKinds,
+  transactionOf,
+} from '../../protocol/proof/payment.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
-import { faultsOfAccounts, faultsOfPaying } from './accounts.ts'
+import { faultsOfAccounts, faultsOfDebt, faultsOfPaying, openAcross } from './accounts.ts'
 import {
   faultsOfArchive,
   faultsOfFiles,
@@ -38,6 +45,7 @@ export function faults(world: MatrixWorld): string[] {
     ...faultsOfCredits(world),
     ...faultsOfAccounts(world),
     ...faultsOfPaying(world),
+    ...faultsOfDebt(world),
     ...world.sides.flatMap(faultsOfFiles),
     ...faultsOfArchive(world),
     ...faultsOfRatings(world),
@@ -104,22 +112,25 @@ const bodyOf = (receipt: Uint8Array): unknown => Receipt.decode(receipt).body
 
 /** Every credit can be explained by a signed receipt of the hub. */
 function faultsOfCredits(world: MatrixWorld): string[] {
-  const { ledger } = world.post
-  const found: string[] = []
-  const held = world.sides.map(({ aid }) => ledger.balanceOf(aid))
-  const sum = held.reduce((all, one) => all + one.balance + one.held, 0)
-  if (sum !== ledger.outstanding) found.push(`${ledger.outstanding} credits are out and ${sum} are owned`)
+  const owners = [...world.sides.map(({ aid }) => aid), ...world.posts.map(({ log }) => log.aid)]
+  const found = world.posts.flatMap(({ ledger }) => {
+    const held = owners.map(aid => ledger.balanceOf(aid))
+    const sum = held.reduce((all, one) => all + one.balance + one.held, 0)
+    return sum === ledger.outstanding ? [] : [`${ledger.outstanding} credits are out and ${sum} are owned`]
+  })
   for (const side of world.sides)
     for (const key of keysOf(side)) {
       const row = paymentOf(side.ctx.store, key)
-      if (row !== undefined) found.push(...faultsOfPayment(world, side, row))
+      if (row !== undefined)
+        found.push(...faultsOfPayment(world, side, row), ...faultsOfRefund(world, side, row))
     }
   return found
 }
 
 function faultsOfPayment(world: MatrixWorld, side: Side, row: PaymentRow): string[] {
-  const { ledger } = world.post
-  const end = ledger.receiptOf(row.payment, true)
+  // each side keeps the network of the account that a payment changes
+  const account = world.posts.find(({ ledger }) => ledger.network === row.network)
+  const end = account?.ledger.receiptOf(row.payment, true)
   const says = `${side.name} (${row.side}) says ${row.state}${row.moved === null ? '' : ` ${row.moved}`}`
   if (row.state === 'held' && row.heldReceipt === null) return [`${says} without a receipt`]
   if (row.state !== 'ended') return []
@@ -127,6 +138,21 @@ function faultsOfPayment(world: MatrixWorld, side: Side, row: PaymentRow): strin
   const { kind, amount } = SettlementReceipt.decode(end).body
   const moved = kind === settlementKinds.captured ? amount : 0
   return row.moved === moved ? [] : [`${says}, and the hub moved ${moved}`]
+}
+
+/** What a provider says that it gave back was moved by the hub in whose credits it is, or by that of the requester. */
+function faultsOfRefund(world: MatrixWorld, side: Side, { refund, refunded }: PaymentRow): string[] {
+  if (refund === null || refunded === null) return []
+  const transaction = transactionOf(Authorization.decode(refund))
+  const moved = world.posts
+    .map(({ ledger }) => ledger.receiptOf(transaction))
+    .find(receipt => receipt !== undefined)
+  // hubs that were put back have lost what they signed: the comparison of the account says so
+  if (world.isHubRestored && moved === undefined) return []
+  const amount = moved === undefined ? 0 : SettlementReceipt.decode(moved).body.amount
+  return amount === refunded
+    ? []
+    : [`${side.name} says that it gave back ${refunded}, and the hub moved ${amount}`]
 }
 
 /** A second copy signs nothing, and whoever was first goes on. */
@@ -194,9 +220,11 @@ export function stuck(world: MatrixWorld): string[] {
         .filter(({ state }) => state === 'queued' || state === 'delivered')
         .map(({ state, preview }) => `${side.name}: ${preview} is ${state} for ever`),
       ...stuckOutcomes(side),
+      ...toldRefunds(side.ctx.store).map(() => `${side.name}: a refund waits for ever`),
+      ...openMoves(side.ctx.store).map(({ amount }) => `${side.name}: a move of ${amount} waits for ever`),
       ...keysOf(side).flatMap(key => stuckPayment(side, paymentOf(side.ctx.store, key))),
     ])
-    .concat(disagreements(world))
+    .concat(disagreements(world), openAcross(world))
 }
 
 /** Once all mail has come, a task is over for both sides or for none, and both hold its receipt or say why not. */

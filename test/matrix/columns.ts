@@ -5,7 +5,7 @@ import type { Store } from '../../daemon/store/open.ts'
 import { isOver, isRequester } from '../../daemon/tasks/standing.ts'
 import { failWrites } from '../../daemon/testing/failing-store.ts'
 import { DAY_MS, HOUR_MS } from '../../daemon/testing/node.ts'
-import { refusedWith } from '../../daemon/testing/scripted-hub.ts'
+import { type Post, refusedWith } from '../../daemon/testing/scripted-hub.ts'
 import { heardIn } from './outcomes.ts'
 import { isUpgraded, undoUpgrades } from './release-before.ts'
 import type { Waiting } from './row.ts'
@@ -37,17 +37,20 @@ function wordAnew(store: Store): void {
 }
 
 async function moveAndReturn({ world }: Waiting, side: Side): Promise<void> {
-  await side.parts.membership.join(world.other.url, signal)
+  const home = world.homeOf(side)
+  const [elsewhere] = world.posts.filter(post => post !== home)
+  await side.parts.membership.join(elsewhere?.url ?? '', signal)
   await world.turns(1)
   world.pass(HOUR_MS)
-  await side.parts.membership.join(world.post.url, signal)
+  await side.parts.membership.join(home.url, signal)
 }
 
 async function leaveAndReturn({ world }: Waiting, side: Side): Promise<void> {
+  const { url } = world.homeOf(side)
   await side.parts.membership.leave(undefined)
   for (const one of world.sides) if (one !== side) await one.turn()
   world.pass(60_000)
-  await side.parts.membership.join(world.post.url, signal)
+  await side.parts.membership.join(url, signal)
 }
 
 /** Something else than what waits happens between backup and restore. */
@@ -56,8 +59,16 @@ async function goOn({ world }: Waiting): Promise<void> {
 }
 
 /** What a backup does not know: credits that its node signed away since, where it has some. */
-async function payMeanwhile({ aid, hub, parts, world }: Side): Promise<void> {
-  if (world.post.ledger.balanceOf(aid).balance > 0) await parts.wallet.redeem(hub, 1, 'meanwhile', signal)
+async function payMeanwhile(side: Side): Promise<void> {
+  const { balance } = side.world.homeOf(side).ledger.balanceOf(side.aid)
+  if (balance > 0) await side.parts.wallet.redeem(side.hub, 1, 'meanwhile', signal)
+}
+
+export async function restoreHubs(waiting: Waiting, posts: readonly Post[]): Promise<void> {
+  const restores = posts.map(post => post.backup())
+  await goOn(waiting)
+  waiting.world.noteHubRestored()
+  for (const restore of restores) restore()
 }
 
 /** The process dies at its next commit, which may be a while away, or comes with the end of its work. */
@@ -74,13 +85,16 @@ async function kill({ here, world }: Waiting, place: 'before' | 'after'): Promis
   return here.kills === 0 ? IMPOSSIBLE : undefined
 }
 
-/** Nobody reaches the hub until it heals. */
-function unreached(world: MatrixWorld): void {
-  for (const { hub } of world.sides)
+/** Nobody reaches a hub, or any, until it heals. */
+export function unreached(world: MatrixWorld, posts: readonly Post[] = world.posts): void {
+  for (const { hub } of world.sides.filter(side => posts.includes(world.homeOf(side))))
     for (const name of ['send', 'poll', 'deliveryStates', 'bucket', 'fetchLog'] as const)
       hub.answers({ ...hub.script, [name]: () => Promise.reject(world.unreached()) })
-  for (const operation of ['settle', 'endOf', 'endHold', 'account', 'redeem'] as const)
-    world.post.ledger.always(operation, { kind: 'lost_before' })
+  for (const { ledger } of posts) {
+    ledger.isAway = true
+    for (const operation of ['settle', 'endOf', 'endHold', 'account', 'redeem'] as const)
+      ledger.always(operation, { kind: 'lost_before' })
+  }
 }
 
 const own: Column[] = [
@@ -198,10 +212,7 @@ const hub: Column[] = [
   {
     name: 'the hub is restored from a backup',
     async happen(waiting) {
-      const restore = waiting.world.post.backup()
-      await goOn(waiting)
-      waiting.world.noteHubRestored()
-      restore()
+      await restoreHubs(waiting, waiting.world.posts)
     },
   },
   {
@@ -221,7 +232,8 @@ const hub: Column[] = [
       for (const { hub } of world.sides)
         hub.answers({ ...hub.script, send: refused, deliveryStates: refused, bucket: refused })
       for (const operation of ['settle', 'endHold', 'redeem'] as const)
-        world.post.ledger.always(operation, { kind: 'refuse', reason: 'unavailable' })
+        for (const { ledger } of world.posts)
+          ledger.always(operation, { kind: 'refuse', reason: 'unavailable' })
       await world.turns(2)
       world.pass(HOUR_MS)
       world.heal()

@@ -28,7 +28,8 @@ export function faultsOfFiles({ ctx, name }: Side): string[] {
 export function faultsOfRatings(world: MatrixWorld): string[] {
   return world.sides.flatMap(({ ctx, name, aid }) => {
     const ratings = ctx.store.all<{ state: string; review: Uint8Array }>('SELECT state, review FROM reviews')
-    const has = (review: Uint8Array) => world.post.ratings.some(one => Buffer.compare(one, review) === 0)
+    const taken = world.posts.flatMap(({ ratings }) => ratings)
+    const has = (review: Uint8Array) => taken.some(one => Buffer.compare(one, review) === 0)
     return ratings.flatMap(({ state, review }) =>
       state === 'uploaded' && !has(review) ? [`${name} (${aid}) calls uploaded what the hub has not`] : [],
     )

@@ -109,13 +109,18 @@ export class Side {
     return (this.ctx.hub.home ?? this.node.hub) as ScriptedHub
   }
 
+  /** Sends everything that is due by its hub, each message once. */
+  send(): Promise<void> {
+    return this.node.send(this.hub)
+  }
+
   #assemble(): void {
     const modules = this.#modules()
     // a poll of the scripted hub is held for no time at all
     const timings = { ...this.node.ctx.timings, pollSettledMs: this.isCopy ? COPY_SETTLED_MS : 0 }
     Object.assign(this.node.ctx, { modules, timings })
     const { ctx } = this.node
-    const { membership } = openMembership(ctx, {} as HubInputs, this.world.doorsOf(this.aid))
+    const { membership } = openMembership(ctx, {} as HubInputs, this.world.doorsOf(this))
     const payee = payeeOf(ctx, membership)
     const payer = payerOf(ctx, (task, pay) => taskParts(ctx).committed.commit(task, pay), membership)
     this.parts = {
@@ -193,9 +198,9 @@ export class Side {
       for (const previous of parts.membership.draining()) await parts.relay.drain(previous, 0).catch(noted)
     }
     if (hub !== undefined && hub.stopped === undefined && ctx.hub.unasked === undefined) {
-      await node.send()
+      await this.send()
       await parts.relay.drain(hub, 0).catch(noted)
-      await node.ask()
+      await node.ask(this.hub)
     }
     if (ctx.hub.oldCopy === undefined) {
       // a call at work ends when its provider does
@@ -221,6 +226,7 @@ export class Side {
   /** What a start does before the loops. */
   async begin(): Promise<void> {
     const { ctx, parts } = this
+    parts.membership.open()
     await parts.membership.begin()
     if (ctx.hub.unsettled !== undefined) await this.#settle()
     parts.calls.start()

@@ -55,7 +55,7 @@ describe('the first one, when a copy has taken over', () => {
     await copy.stop()
     const { alice, bob } = world
     const id = delegate(world, { to: bob })
-    alice.node.hub.answers({ fetchAgent: () => Promise.reject(world.unreached()) })
+    alice.hub.answers({ fetchAgent: () => Promise.reject(world.unreached()) })
     await alice.restart()
     expect(alice.ctx.hub).toMatchObject({ oldCopy: undefined, state: { state: 'offline' } })
     expect(alice.ctx.hub.unasked).toMatch(/nothing leaves this machine/)
@@ -64,7 +64,7 @@ describe('the first one, when a copy has taken over', () => {
     await world.turns(3)
     expect(bob.ctx.threads.findById(id)).toBeUndefined()
     expect(world.post.ledger.asked).toEqual([])
-    alice.node.hub.answers({})
+    alice.hub.answers({})
     await world.turns(1)
     expect(alice.ctx.hub.oldCopy).toMatch(/it is an old copy/)
     expect(bob.ctx.threads.findById(id)).toBeUndefined()

@@ -19,6 +19,8 @@ import { freeStore, openWarm } from './warm-stores.ts'
 
 export const PRICE = 5
 export const GRANTED = 100
+/** What the hub of the payer may owe that of the payee. */
+export const LIMIT = 4 * PRICE
 const TASK_PRICES = { [TASK]: PRICE }
 const { signal } = new AbortController()
 
@@ -36,6 +38,8 @@ export type Loss = { saidBefore: number; held: ReadonlySet<string> }
 export type KeptWorld = {
   folders: { alice: KeptFolder; bob: KeptFolder }
   post: PostSnapshot
+  other: PostSnapshot
+  isAcross: boolean
   said: { by: 'alice' | 'bob'; id: string; text: string }[]
   granted: number
   ms: number
@@ -74,15 +78,43 @@ export class MatrixWorld extends TestWorld {
   alice!: Side
   bob!: Side
   readonly #clients = new Map<string, ScriptedHub>()
+  /** Whether the two live at two hubs that list each other. */
+  isAcross = false
 
-  /** Two nodes that have joined the hub and know each other by name. */
+  get posts(): Post[] {
+    return [this.post, this.other]
+  }
+
+  /** The hub of a side. */
+  homeOf(side: Side): Post {
+    return this.posts.find(({ url }) => url === side.hub.url) ?? this.post
+  }
+
+  protected override postOf(name: string): Post {
+    return this.isAcross && name.endsWith('bob') ? this.other : this.post
+  }
+
+  /** The hub of alice pays, that of bob is owed so much at most. */
+  listPeers(): void {
+    this.post.list(this.other)
+    this.other.list(this.post, LIMIT)
+  }
+
+  /** The same as {@link begin}, with a hub for each. */
+  beginAcross(): Promise<this> {
+    this.isAcross = true
+    this.listPeers()
+    return this.begin()
+  }
+
+  /** Two nodes that have joined their hub and know each other by name. */
   async begin(): Promise<this> {
     const { alice, bob } = await this.pair()
     for (const { ctx } of [alice, bob]) ctx.settings.change({ guest_messages: 5 })
     this.alice = new Side(this, 'alice', alice)
     this.bob = new Side(this, 'bob', bob)
     for (const side of this.sides) {
-      await side.parts.membership.join(this.post.url, signal)
+      await side.parts.membership.join(this.homeOf(side).url, signal)
       side.parts.calls.start()
     }
     return this
@@ -90,18 +122,22 @@ export class MatrixWorld extends TestWorld {
 
   /** Ends both processes and keeps what is left, for other worlds to go on from. */
   async keep(): Promise<KeptWorld> {
-    const { post, said, granted, clock } = this
+    const { post, other, isAcross, said, granted, clock } = this
     const [alice, bob] = [await keepDirectory(this.alice), await keepDirectory(this.bob)]
     const saidBy = said.map(({ by, id, text }) => ({ by: by.name as 'alice' | 'bob', id, text }))
     // whoever goes on draws other random bytes by the time, also where none passed
-    return { folders: { alice, bob }, post: post.snapshot(), said: saidBy, granted, ms: clock.ms + 1 }
+    const hubs = { post: post.snapshot(), other: other.snapshot(), isAcross }
+    return { folders: { alice, bob }, ...hubs, said: saidBy, granted, ms: clock.ms + 1 }
   }
 
   /** Both start on copies of directories that were kept, at a hub that has what it had then. */
-  async goOn({ folders, post, said, granted, ms }: KeptWorld): Promise<this> {
+  async goOn({ folders, post, other, isAcross, said, granted, ms }: KeptWorld): Promise<this> {
     this.clock.ms = ms
     this.granted = granted
     this.post.restore(post)
+    this.other.restore(other)
+    this.isAcross = isAcross
+    if (isAcross) this.listPeers()
     const start = async (name: 'alice' | 'bob') => {
       const dir = mkdtempSync(join(tmpdir(), `svc-matrix-${name}-`))
       fillFolder(dir, folders[name])
@@ -133,19 +169,19 @@ export class MatrixWorld extends TestWorld {
     const copy = new Side(
       this,
       `copy of ${of.name}`,
-      await this.openQuietly(dir, `copy of ${of.name}`, ''),
+      await this.openQuietly(dir, `copy of ${of.name}`, `copy of ${of.name}`),
       true,
     )
     this.copies.push(copy)
     await copy.begin()
   }
 
-  /** The clients of one identity at the hubs of this world. */
-  doorsOf(aid: string): HubDoors {
+  /** The clients of one side at the hubs of this world. */
+  doorsOf({ aid, name: of }: Side): HubDoors {
     const at = (url: string) => {
-      const post = [this.post, this.other].find(one => one.url === url)
+      const post = this.posts.find(one => one.url === url)
       if (post === undefined) throw new Error(`there is no hub ${url}`)
-      const name = `${aid} ${url}`
+      const name = `${of} ${url}`
       const client = this.#clients.get(name) ?? new ScriptedHub(post, aid, () => this.clock.ms)
       this.#clients.set(name, client)
       return client
@@ -216,9 +252,12 @@ export class MatrixWorld extends TestWorld {
     return this.#lost.has(side)
   }
 
-  /** The hub answers as usual again. */
+  /** The hubs answer as usual again. */
   heal(): void {
-    this.post.ledger.heal()
+    for (const { ledger } of this.posts) {
+      ledger.heal()
+      ledger.isAway = false
+    }
     for (const { hub } of this.sides) hub.answers({})
   }
 
@@ -257,6 +296,7 @@ export class MatrixWorld extends TestWorld {
         activity = this.#activity()
         if (activity === before) leftAt.set(side, before)
       }
+      for (const { ledger } of this.posts) ledger.across.tick()
       this.pass(60_000)
     }
   }
@@ -266,7 +306,7 @@ export class MatrixWorld extends TestWorld {
     return [...this.sides, ...this.copies].reduce((sum, { ctx, hub, kills }) => {
       const stored = ctx.store.get<{ n: number }>('SELECT total_changes() AS n')?.n ?? 0
       return sum + stored + kills + hub.calls.filter(call => call !== 'poll').length
-    }, this.post.ledger.asked.length)
+    }, this.post.ledger.asked.length + this.other.ledger.asked.length)
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {

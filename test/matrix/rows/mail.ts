@@ -6,7 +6,7 @@ import { answered, delegate, joined, type Row, stage, tell, unknown, unsent } fr
 const stockLow = stage(async world => {
   const { id } = await answered(world)
   for (let n = 0; n < 6; n++) tell(world, world.alice, id, `word ${n}`)
-  await world.alice.node.send()
+  await world.alice.send()
   return id
 })
 
@@ -24,7 +24,7 @@ export const mail: Row[] = [
     async begin(world) {
       const waiting = await answered(world)
       tell(world, world.alice, waiting.id, 'one more thing')
-      await world.alice.node.send()
+      await world.alice.send()
       return waiting
     },
   },
@@ -33,7 +33,7 @@ export const mail: Row[] = [
     async begin(world) {
       const waiting = await answered(world)
       tell(world, world.alice, waiting.id, 'one more thing')
-      await world.alice.node.send()
+      await world.alice.send()
       await world.bob.parts.relay.drain(world.bob.hub, 0)
       return waiting
     },
@@ -65,7 +65,7 @@ export const mail: Row[] = [
       const file = world.fileOf('a file of some length '.repeat(2000))
       const next = delegate(world, { to: bob, text: 'read this', attach: [file] })
       world.breakNextSend(alice)
-      await alice.node.send()
+      await alice.send()
       return { world, here: alice, there: bob, id: next === id ? id : next }
     },
   },

@@ -103,7 +103,7 @@ export const money: Row[] = [
     async begin(world) {
       const waiting = await authorized(world)
       world.post.ledger.next('settle', { kind: 'lost_after' })
-      await world.alice.node.send()
+      await world.alice.send()
       await world.bob.turn()
       return { ...waiting, here: world.bob, there: world.alice }
     },

@@ -61,7 +61,7 @@ export const proofs: Row[] = [
     cannot: over,
     async begin(world) {
       const waiting = await ended(world)
-      await world.bob.node.send()
+      await world.bob.send()
       return { ...waiting, here: world.bob, there: world.alice }
     },
   },
@@ -78,7 +78,7 @@ export const proofs: Row[] = [
     cannot: over,
     async begin(world) {
       const waiting = await ended(world)
-      await world.bob.node.send()
+      await world.bob.send()
       await world.alice.parts.relay.drain(world.alice.hub, 0)
       return waiting
     },

@@ -125,7 +125,7 @@ export const agents: Row[] = [
       await joined(world)
       const { alice, bob } = world
       const id = await overA2a(world)
-      await alice.node.send()
+      await alice.send()
       return { world, here: alice, there: bob, id }
     },
   },
