@@ -30,6 +30,7 @@ import { Capability } from '../../protocol/mail/capability.ts'
 import { openDack } from '../../protocol/mail/dack.ts'
 import { parseEnvelopeHead } from '../../protocol/mail/envelope.ts'
 import { decodeHead, encodeHead } from '../../protocol/mail/message.ts'
+import { decodeOpen, encodeOpen } from '../../protocol/mail/open-message.ts'
 import { decodePayload, encodePayload } from '../../protocol/mail/payload.ts'
 import { SessionGrant } from '../../protocol/mail/session.ts'
 import { ChainExport, exportLine, parseExportLine } from '../../protocol/proof/chain-export.ts'
@@ -271,6 +272,9 @@ function workFormats(): Subject[] {
   const kinds = valid('seal/payloads.json') as unknown as { kind: number; bytes: string }[]
   return [
     subject('message head', heads, bytes => encodeHead(decodeHead(bytes))),
+    subject('open message', hex(valid('open/messages.json'), 'bytes'), bytes =>
+      encodeOpen(decodeOpen(bytes)),
+    ),
     subject(
       'payload, behind its kind',
       kinds.map(({ kind, bytes }) => Uint8Array.of(kind, ...fromHex(bytes))),

@@ -269,6 +269,41 @@ def confirmations(held):
         held.refuses(f"confirmation: {case['reason']}", confirmation, unhex(case["handleSecret"]), unhex(case["sealed"]))
 
 
+# --- open messages ----------------------------------------------------------------------------------------------------
+
+
+def open_message(data):
+    body_bytes, signature, files = items(objects.decode(data), 3, 3)
+    need(isinstance(body_bytes, bytes) and len(body_bytes) <= 1 << 20, "the head is no bytes, or too long")
+    fixed(signature, 64)
+    body = message_body(objects.decode(body_bytes))
+    need(not any(key in body for key in (12, 14, 16, 17)), "a member of sealed heads")
+    need(len(items(files, 0, 64)) == len(body[15]), "not as many attachments")
+    for content, entry in zip(files, body[15]):
+        need(isinstance(content, bytes), "an attachment is no bytes")
+        need(len(content) == entry[3] and objects.content_id(content) == entry[4], "another attachment")
+    return body_bytes, signature, body, files
+
+
+def holds_open(data, key):
+    body_bytes, signature, _, _ = open_message(data)
+    return objects.verifies("svc-open/v1", key, hashlib.sha256(body_bytes).digest(), signature)
+
+
+def open_messages(held):
+    given = held.read("open/messages.json")
+    for case in given["valid"]:
+        data, key = unhex(case["bytes"]), unhex(case["publicKey"])
+        _, _, body, files = open_message(data)
+        found = (holds_open(data, key), message_digest(body), [content.hex() for content in files])
+        held.same("open message", (True, case["messageDigest"], case["attachments"]), found)
+    for case in given["invalid"]:
+        held.refuses(f"open message: {case['reason']}", open_message, unhex(case["bytes"]))
+    for case in given["unsigned"]:
+        found = holds_open(unhex(case["bytes"]), unhex(case["publicKey"]))
+        held.same(f"open message: {case['reason']}", False, found)
+
+
 def check(held):
-    for part in (accesses, capabilities, heads, messages, envelopes, sessions, confirmations):
+    for part in (accesses, capabilities, heads, messages, envelopes, sessions, confirmations, open_messages):
         part(held)
