@@ -172,6 +172,18 @@ describe('credits that go back between two ledgers', () => {
     expect(books()).toEqual([93, 7, 7, -7])
   })
 
+  test('are given to nobody without an account, also once the hub lists no other one', async () => {
+    const paid = signed(7)
+    await settle(paid)
+    const refund = refundOf(paid, 7)
+    theirs.unlist(world.post)
+    expect(said(await home.credits.settle(refund, quoteOfRow({ authorization: refund }), signal))).toBe(
+      'invalid_payload',
+    )
+    expect(said(await settle(paid))).toBe('receipt')
+    expect(books()).toEqual([93, 7, 7, -7])
+  })
+
   test.each(['lost_before', 'lost_after'] as const)('wait where the answer is %s', async kind => {
     const paid = signed(7)
     await settle(paid)

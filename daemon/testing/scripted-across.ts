@@ -91,10 +91,6 @@ export class ScriptedAcross {
     return [...this.#peers].flatMap(([aid, { limit }]) => (limit > 0 ? [aid] : []))
   }
 
-  get hasPeers(): boolean {
-    return this.#peers.size > 0
-  }
-
   /** What counts against the limit of a peer and is not booked. */
   openOf(peer: string): number {
     return [...this.#here.rows().values()]

@@ -253,7 +253,7 @@ export class ScriptedLedger implements HereLedger {
   /** Here, or at the hub in whose credits it is. */
   #settleAnywhere(encoded: Uint8Array, quote: Quote, signed?: Uint8Array): Settled {
     const { network } = Authorization.decode(encoded).body
-    return network !== this.network && this.across.hasPeers
+    return network !== this.network
       ? this.across.settle(encoded, quote)
       : { receipt: this.#settle(encoded, quote, signed === undefined ? {} : { signed }) }
   }
@@ -528,9 +528,9 @@ export class ScriptedLedger implements HereLedger {
 
   /** A refund comes to any account here, a payment to who lives here; a peer vouches for its own. */
   #checkPayee({ payer, payTo, refundOf }: Authorization['body'], peer: string | undefined): void {
-    if (!this.across.hasPeers) return
     const log = this.#outside.logOf(payTo)
-    if (peer === undefined && log === undefined)
+    const isKnown = log !== undefined || (refundOf !== undefined && this.#books.balances.has(payTo))
+    if (peer === undefined && !isKnown)
       throw new NotPaid('invalid_payload', 'the payee is not registered here')
     if (peer !== undefined && payer !== payTo && refundOf === undefined && log?.home === this.aid)
       throw new NotPaid('invalid_payload', 'the payee lives at this hub')

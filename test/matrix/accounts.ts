@@ -10,7 +10,7 @@ export function faultsOfAccounts(world: MatrixWorld): string[] {
   return world.posts.flatMap(post => faultsAt(world, post))
 }
 
-function faultsAt(world: MatrixWorld, { ledger, log, url }: Post): string[] {
+function faultsAt(world: MatrixWorld, { ledger, log, url, listed }: Post): string[] {
   const key = keyAt(log, log.seq)
   if (key === undefined) throw new Error('the hub has no key')
   const receipts = ledger.receipts().map(bytes => SettlementReceipt.decode(bytes))
@@ -21,6 +21,8 @@ function faultsAt(world: MatrixWorld, { ledger, log, url }: Post): string[] {
   const peers = world.posts.flatMap(post => (post.url === url ? [] : [{ name: post.url, aid: post.log.aid }]))
   for (const { name, aid } of [...world.sides, ...peers]) {
     const { balance, held } = ledger.balanceOf(aid)
+    if (world.sides.some(side => side.aid === aid) && balance > 0 && !listed.has(aid))
+      found.push(`${name} has credits at ${url}, where it is not registered`)
     const own = sumOf(bodies, aid)
     const granted = url === world.post.url ? world.grantedTo(aid) : 0
     const expected = { balance: granted + ledger.issuedTo(aid) + own.moved - own.held, held: own.held }
