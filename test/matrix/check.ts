@@ -224,7 +224,7 @@ export function stuck(world: MatrixWorld): string[] {
       ...openMoves(side.ctx.store).map(({ amount }) => `${side.name}: a move of ${amount} waits for ever`),
       ...keysOf(side).flatMap(key => stuckPayment(side, paymentOf(side.ctx.store, key))),
     ])
-    .concat(disagreements(world), openAcross(world))
+    .concat(disagreements(world), paidOtherwise(world), openAcross(world))
 }
 
 /** Once all mail has come, a task is over for both sides or for none, and both hold its receipt or say why not. */
@@ -251,6 +251,20 @@ function disagreements(world: MatrixWorld): string[] {
   })
 }
 
+/** Both sides say the same of what became of a payment, and of what was given back. */
+function paidOtherwise(world: MatrixWorld): string[] {
+  const { alice, bob } = world
+  // at one hub a refund of a task that takes no words any more is in the account alone
+  if (!world.isAcross || world.sides.some(isCutOff)) return []
+  return interactionsOf(alice).flatMap(own => {
+    const other = bob.ctx.threads.findById(own.id)
+    const rows = [paymentOf(alice.ctx.store, own.key), other && paymentOf(bob.ctx.store, other.key)]
+    if (rows.some(row => row === undefined || isLostByHub(world, row))) return []
+    const [ours, theirs] = rows.map(row => `${row?.state} ${row?.moved}, given back ${row?.refunded}`)
+    return ours === theirs ? [] : [`of a payment alice says: ${ours}, and bob: ${theirs}`]
+  })
+}
+
 /** Its person reads that a copy that is lost had ended the task, and may agree. */
 const readsOfLostEnd = ({ ctx }: Side, { key }: Interaction): boolean =>
   ctx.threads
@@ -265,7 +279,10 @@ const isCutOff = (side: Side): boolean =>
 
 function stuckPayment(side: Side, row: PaymentRow | undefined): string[] {
   if (row === undefined || row.state === 'ended' || row.state === 'refused') return []
-  // the hub has lost what it signed: no proof will come, and a person is told
-  if (side.world.isHubRestored && row.problem === 'hold_lost') return []
+  if (isLostByHub(side.world, row)) return []
   return [`${side.name} (${row.side}): a payment is ${row.state} for ever`]
 }
+
+/** The hub has lost what it signed: no proof will come, and a person is told. */
+const isLostByHub = ({ isHubRestored }: MatrixWorld, { problem }: PaymentRow): boolean =>
+  isHubRestored && problem === 'hold_lost'
