@@ -350,12 +350,28 @@ describe('a hold across two hubs', () => {
   })
 
   test('of which nobody knows yet whether it was made is ended by no order', async () => {
-    vi.spyOn(SignedPeerCalls.prototype, 'settle').mockRejectedValueOnce(new Refusal('homeUnreachable'))
+    const lost = new Refusal('homeUnreachable')
+    vi.spyOn(SignedPeerCalls.prototype, 'settle').mockRejectedValueOnce(lost).mockRejectedValueOnce(lost)
     const paid = pay(30, { holdSeconds: 3600 })
     await settle(paid)
     expect(reasonOf(await end(paid, 9))).toBe('settlement_pending')
     await settle(paid)
     expect(receiptOf(await end(paid, 9)).body.kind).toBe(2)
+  })
+
+  test('of which this hub has no answer is asked about when its payee gives an order, and for nobody else', async () => {
+    const peers = vi.spyOn(SignedPeerCalls.prototype, 'settle')
+    peers.mockRejectedValueOnce(new Refusal('homeUnreachable'))
+    const paid = pay(30, { holdSeconds: 3600 })
+    await settle(paid)
+    peers.mockClear()
+    const stranger = await registeredAgent(payees)
+    expect(reasonOf(await end(paid, 9, stranger))).toBe('settlement_pending')
+    const forged = order(bob, paid, 9, stranger.seed)
+    expect(reasonOf(await ask(payees, 'x402Capture', forged))).toBe('invalid_signature')
+    expect(peers).not.toHaveBeenCalled()
+    expect(receiptOf(await end(paid, 9)).body.kind).toBe(2)
+    expect([await credits(), (await owed()).open]).toEqual([[91, 9], 0])
   })
 
   test('is ended by its payee alone, at its own hub', async () => {

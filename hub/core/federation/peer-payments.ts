@@ -7,6 +7,7 @@ import { toHex } from '../../../protocol/encoding/bytes.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import {
   Authorization,
+  type HoldOrder,
   hubOfNetwork,
   SettlementReceipt,
   settlementKinds,
@@ -151,9 +152,9 @@ export class PeerPayments {
   }
 
   /** Carries out a payee's order about a hold at a peer; `releases` when it must give all back. */
-  async end(row: PeerPayment, orderBytes: Uint8Array, releases: boolean): Promise<SettledAcross> {
+  async end(known: PeerPayment, orderBytes: Uint8Array, releases: boolean): Promise<SettledAcross> {
     const order = decodedOrder(orderBytes)
-    if (row.state === 'asked') throw new PaymentPending(row.transaction, AGAIN)
+    const row = known.state === 'asked' ? await this.#askedFor(known, order) : known
     checkOrder(order, releases, settledOf(row) ?? settledOf({ receipt: row.endReceipt }), row.peer)
     if (row.state === 'ended') return endOf(row, order)
     await this.#parts.holds.checkSignature(order)
@@ -164,6 +165,13 @@ export class PeerPayments {
       askAtMs: now() + ORDER_AGAIN_MS,
     })
     return endOf(await this.#asked({ ...row, order: orderBytes }), order)
+  }
+
+  /** A payee knows of its hold, where this hub lost the answer by a restore: it is asked for at once. */
+  async #askedFor(row: PeerPayment, order: HoldOrder): Promise<PeerPayment> {
+    if (order.body.payee !== row.payee) throw new PaymentPending(row.transaction, AGAIN)
+    await this.#parts.holds.checkSignature(order)
+    return await this.#answered(row)
   }
 
   /** How the hold of a payment has ended; undefined while it has not. */
