@@ -4,7 +4,7 @@ import { fromHex, Malformed, toHex, utf8 } from '../encoding/bytes.ts'
 import { encode } from '../encoding/cbor.ts'
 import { agent, attachmentOf, bodyOf, checkByteFormat, fixture, grant } from '../testing/agents.ts'
 import { decodeHead, encodeHead, messageDigest, signHead } from './message.ts'
-import { decodeOpen, encodeOpen, openHolds, signOpen } from './open-message.ts'
+import { decodeOpen, encodeOpen, holdsOpen, signOpen } from './open-message.ts'
 
 type Valid = { bytes: string; publicKey: string; messageDigest: string; attachments: string[] }
 const { valid, invalid, unsigned } = fixture<{
@@ -24,7 +24,7 @@ describe('open messages', () => {
     for (const vector of valid) {
       const message = decodeOpen(fromHex(vector.bytes))
       expect(toHex(encodeOpen(message))).toBe(vector.bytes)
-      expect(openHolds(fromHex(vector.publicKey), message)).toBe(true)
+      expect(holdsOpen(fromHex(vector.publicKey), message)).toBe(true)
       expect(toHex(messageDigest(message.body))).toBe(vector.messageDigest)
       expect(message.attachments.map(toHex)).toEqual(vector.attachments)
     }
@@ -37,14 +37,14 @@ describe('open messages', () => {
 
   test(`${unsigned.length} messages hold under no signature of theirs`, () => {
     for (const { bytes, publicKey, reason } of unsigned)
-      expect(openHolds(fromHex(publicKey), decodeOpen(fromHex(bytes))), reason).toBe(false)
+      expect(holdsOpen(fromHex(publicKey), decodeOpen(fromHex(bytes))), reason).toBe(false)
   })
 
   test('a head that was sealed is none, nor is an open one sealed', () => {
     const context = alice.random(32)
     const sealed = signHead(alice.identitySeed, openBody(), context)
     const taken = encode([sealed.bodyBytes, sealed.signature, []])
-    expect(openHolds(alice.log.publicKey, decodeOpen(taken))).toBe(false)
+    expect(holdsOpen(alice.log.publicKey, decodeOpen(taken))).toBe(false)
     expect(() => decodeOpen(encodeHead(sealed))).toThrow(Malformed)
     expect(() => decodeHead(encodeOpen(signOpen(alice.identitySeed, openBody(), [])))).toThrow(Malformed)
   })
@@ -60,7 +60,7 @@ describe('open messages', () => {
     expect(() => sign(openBody({ attachments }))).toThrow(Malformed)
     expect(() => sign(openBody({ attachments }), [utf8('y')])).toThrow(Malformed)
     expect(() => sign(openBody({ attachments }), [utf8('x'), utf8('x')])).toThrow(Malformed)
-    expect(openHolds(alice.log.publicKey, sign(openBody({ attachments }), [utf8('x')]))).toBe(true)
+    expect(holdsOpen(alice.log.publicKey, sign(openBody({ attachments }), [utf8('x')]))).toBe(true)
   })
 
   test('the three properties of a byte format hold', () => {

@@ -50,7 +50,7 @@ export function decodeOpen(encoded: Uint8Array): OpenMessage {
 }
 
 /** Whether `publicKey` signed this message. */
-export function openHolds(publicKey: Uint8Array, { bodyBytes, signature }: OpenMessage): boolean {
+export function holdsOpen(publicKey: Uint8Array, { bodyBytes, signature }: OpenMessage): boolean {
   return labelledVerify(OPEN_LABEL, publicKey, sha256(bodyBytes), signature)
 }
 
