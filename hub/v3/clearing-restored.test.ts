@@ -117,6 +117,21 @@ describe('the hub of the payer was restored', () => {
     expect(entries.at(-1)?.change).toEqual({ aid: alice.aid, amount: 20, reason: 'restored' })
   })
 
+  test('to before it had to do with its peer, and compares with it all the same', async () => {
+    const concerns = async () => {
+      const { clearing, context } = payers.running.hub
+      const [peer] = context.peers.all
+      return peer !== undefined && (await clearing.concerns(peer))
+    }
+    await save(payers)
+    expect(await concerns()).toBe(false)
+    await pay(30)
+    await putBack(payers)
+    expect(await concerns()).toBe(true)
+    await clear()
+    expect(await owed()).toEqual([30, 30])
+  })
+
   test('and does not know its payer any more', async () => {
     await save(payers)
     const dora = await registeredAgent(payers)

@@ -6,6 +6,7 @@
 import { ClearingStatement } from '../../../protocol/proof/clearing.ts'
 import { faultPoint } from '../../faults.ts'
 import type { ClearingState, PeerFigures } from '../../store/clearing-port.ts'
+import { RESTORED_SETTING } from '../../store/ledger-port.ts'
 import type { HubContext } from '../context.ts'
 import { PaymentRefused } from '../ledger/refused.ts'
 import type { Buckets } from '../ports/rates.ts'
@@ -100,12 +101,12 @@ export class Clearing {
     alert(event, { peer: peer.url, why })
   }
 
-  /** Whether a peer and this hub ever had to do with credits of each other. */
+  /** Whether a peer and this hub ever had to do with credits of each other, or may have in a time that was lost. */
   async concerns(peer: Peer): Promise<boolean> {
     const { store } = this.#context
-    return (
-      (await store.peerFigures(peer.aid)).seq > 0 || (await store.clearing(peer.aid)).agreedMs !== undefined
-    )
+    if ((await store.peerFigures(peer.aid)).seq > 0) return true
+    const { agreedMs, atMs = 0 } = await store.clearing(peer.aid)
+    return agreedMs !== undefined || Number((await store.setting(RESTORED_SETTING)) ?? 0) > atMs
   }
 
   /** Compares with a peer, and shows it what was signed while it says something else; throws where it gives no answer. */
