@@ -10,6 +10,11 @@ const TURNS_TO_CALM = 2
 /** Longer than holds last, with the hours that a clock is doubted. */
 const HOURS_AFTER = 6
 const TURNS_AFTER = 2
+/** A hub shows older statements at its second look, a minute after the first. */
+const TURNS_OF_LOOKS = 9
+
+const turnsAfter = ({ statements }: PeersWorld): number =>
+  statements.length === 0 ? TURNS_AFTER : TURNS_OF_LOOKS
 
 export function testCells(rows: readonly Row[], chosen: readonly Column[] = columns): void {
   for (const row of rows) {
@@ -31,7 +36,7 @@ export function testCells(rows: readonly Row[], chosen: readonly Column[] = colu
         expect((await faults(world)).join('\n')).toBe('')
         expect(world.harmed.join('\n')).toBe('')
         await world.pass(HOURS_AFTER * HOUR_MS)
-        for (let turn = 0; turn < TURNS_AFTER; turn++) await world.turn()
+        for (let turn = 0; turn < turnsAfter(world); turn++) await world.turn()
         const found = [...(await faults(world)), ...unanswered(world), ...(await stuck(world))]
         expect(found.join('\n')).toBe('')
       })

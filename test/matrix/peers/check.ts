@@ -12,6 +12,7 @@ import type { Letter } from './letters.ts'
 import type { Across, Receipt } from './payments.ts'
 import { faultsOfReading, type Reading, unread } from './reading.ts'
 import { lost, type Side, wasPutBack } from './side.ts'
+import { differenceOf, type Statement, unheard } from './statements.ts'
 
 const { paid, held, captured } = settlementKinds
 
@@ -61,6 +62,8 @@ export type Scene = {
   /** Those that nodes make. */
   crossings?: readonly Crossing[]
   readings: readonly Reading[]
+  /** Debts that were paid outside. */
+  statements?: readonly Statement[]
   /** What agents had before. */
   had: ReadonlyMap<TestAgent, number>
 }
@@ -141,15 +144,24 @@ async function faultsOfLedger({ name, store }: Side): Promise<string[]> {
   return (await store.booksAgree()) ? [] : [`the books of ${name} do not agree`]
 }
 
-/** Two hubs say the same of what one owes the other, but for what payments explain. */
-async function faultsOfDebt({ hubs }: Scene, books: ReadonlyMap<Crossing, Books>): Promise<string[]> {
+/** Two hubs say the same of what one owes the other, but for what payments and statements explain. */
+async function faultsOfDebt(
+  { hubs, statements = [] }: Scene,
+  books: ReadonlyMap<Crossing, Books>,
+): Promise<string[]> {
   const found: string[] = []
   for (const [at, one] of hubs.entries())
     for (const other of hubs.slice(at + 1)) {
       const between = [...books].filter(([{ payers, payees }]) =>
         [payers, payees].every(hub => hub === one || hub === other),
       )
-      const known = between.reduce((sum, [, { debit, credit }]) => sum + credit - debit, 0)
+      const paidOutside = statements.filter(({ creditor, debtor }) =>
+        [creditor, debtor].every(hub => hub === one || hub === other),
+      )
+      const cleared = await Promise.all(paidOutside.map(differenceOf))
+      const known =
+        between.reduce((sum, [, { debit, credit }]) => sum + credit - debit, 0) +
+        cleared.reduce((sum, difference) => sum + difference, 0)
       const says = [
         (await one.store.peerCredit(other.aid)).owes,
         (await other.store.peerCredit(one.aid)).owes,
@@ -210,6 +222,7 @@ export async function stuck(world: Scene): Promise<string[]> {
   const found: string[] = []
   for (const one of world.payments) found.push(...stuckPayment(one, await booksOf(one)))
   for (const one of world.readings) found.push(...(await unread(one)))
+  for (const one of world.statements ?? []) found.push(...(await unheard(one)))
   return [...found, ...world.hubs.flatMap(stuckCalls)]
 }
 

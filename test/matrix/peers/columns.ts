@@ -226,9 +226,6 @@ const hostile: Column[] = [
   },
 ]
 
-export const kills: readonly Column[] = [...either('here', 'the hub'), ...either('there', 'the peer')].filter(
-  ({ name }) => name.includes('killed'),
-)
 export const columns: readonly Column[] = [
   ...lines,
   ...either('here', 'the hub'),

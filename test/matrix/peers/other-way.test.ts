@@ -1,6 +1,6 @@
-/** Mail and a refund, which go the other way, and hubs that are killed over each step. */
+/** Mail and a refund, which go the other way, while the line between the hubs loses or doubles what goes over it. */
 import { testCells } from './cells.ts'
-import { kills, lines } from './columns.ts'
+import { lines } from './columns.ts'
 import { mail, money, together, travelling } from './rows.ts'
 
 const refund = money.filter(({ name }) => name.includes('refund'))
@@ -12,11 +12,5 @@ testCells(
       travelling('east'),
     ]),
   ],
-  lines,
-)
-
-const lost = /^(a letter|a payment|an order) whose answer was lost$/
-testCells(
-  [...mail, ...money].filter(({ name }) => lost.test(name)),
-  kills,
+  lines.filter(({ name }) => /lost|after the hub gave up|twice/.test(name)),
 )

@@ -20,6 +20,7 @@ export type Row = {
 const KIB = 1024
 const FORWARD = '/fed/v3/forward'
 const SETTLE = '/fed/v3/settle'
+const CLEAR = '/fed/v3/clear'
 const HOLD_SECONDS = 3600
 /** A connection that nobody used for long may be closed at the next call. */
 const ASKS = 3
@@ -182,6 +183,36 @@ export const reading: Row[] = [
   { name: 'a review that was withdrawn', begin: world => telling(world, 'the review', 'review', true) },
 ]
 
+/** A payment that both hubs have. */
+async function paidFor(world: PeersWorld): Promise<Across> {
+  const one = payment(world)
+  for (let time = 0; time < ASKS && one.told.length === 0; time++)
+    await meeting(world, world.west, SETTLE, undefined, () => one.ask())
+  return one
+}
+
+/** The operator of the creditor says that the debt was paid; the debtor does not hear it. */
+async function paidOutside(world: PeersWorld): Promise<Waiting> {
+  const { east, west } = world
+  await paidFor(world)
+  const [amount, line] = [20, world.line(west)]
+  line.fault = once(line, CLEAR, requestsLost)
+  const paid = { aid: east.aid, amount, reference: 'transfer 7' }
+  const { number } = (await west.running.order({ command: 'peers', paid })) as { number: number }
+  world.statements.push({
+    ...{ name: 'the statement', creditor: west, debtor: east, amount, number },
+    madeMs: world.timers.now(),
+  })
+  await world.timers.skip(5000)
+  await world.through([])
+  if (line.fault !== undefined) throw new Error('the debtor was told of nothing')
+  return { world, here: west, there: east }
+}
+
+export const clearing: Row[] = [
+  { name: 'a statement about a paid debt that did not arrive', begin: paidOutside },
+]
+
 export const money: Row[] = [
   { name: 'a payment that did not arrive', begin: world => paying(world, requestsLost) },
   { name: 'a payment whose answer was lost', begin: world => paying(world, answersLost) },
@@ -215,9 +246,7 @@ export const money: Row[] = [
     name: 'a refund whose answer was lost',
     async begin(world) {
       const { east, west, agents } = world
-      const first = payment(world)
-      for (let time = 0; time < ASKS && first.told.length === 0; time++)
-        await meeting(world, west, SETTLE, undefined, () => first.ask())
+      const first = await paidFor(world)
       const given = { name: 'the refund', payers: west, payees: east, payer: agents.bob, payee: agents.alice }
       const back = new Across({ ...given, amount: 20 }, { refundOf: first.transaction })
       world.payments.push(back)

@@ -13,6 +13,7 @@ import { PeerLine } from './line.ts'
 import { faultsOfNeighbours } from './neighbours.ts'
 import type { Across } from './payments.ts'
 import type { Reading } from './reading.ts'
+import type { Statement } from './statements.ts'
 
 export const GRANTED = 1000
 export const LIMIT = 500
@@ -50,6 +51,7 @@ export class PeersWorld implements AsyncDisposable {
   readonly letters: Letter[] = []
   readonly payments: Across[] = []
   readonly readings: Reading[] = []
+  readonly statements: Statement[] = []
   /** What agents had when the world began. */
   readonly had = new Map<TestAgent, number>()
   agents!: Agents
