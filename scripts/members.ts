@@ -38,8 +38,8 @@ export function membersOf(schema: Schema): Member[] {
     const seen = new Map<string, Member>()
     for (const member of variants.flatMap(membersOf)) {
       const before = seen.get(member.name)
-      const type =
-        before === undefined || before.type === member.type ? member.type : `${before.type} or ${member.type}`
+      const types = [...(before?.type.split(' or ') ?? []), ...member.type.split(' or ')]
+      const type = [...new Set(types)].join(' or ')
       seen.set(member.name, { ...member, type, optional: true })
     }
     const everywhere = (name: string) => variants.every(variant => variant.required?.includes(name))
@@ -60,6 +60,7 @@ export function membersOf(schema: Schema): Member[] {
 /** What a member holds, in words. */
 export function typeOf(schema: Schema): string {
   if (schema.description !== undefined) return schema.description
+  if (schema.const === '') return 'empty'
   if (schema.const !== undefined) return `\`${String(schema.const)}\``
   if (schema.enum !== undefined) return schema.enum.map(value => `\`${String(value)}\``).join(' or ')
   const variants = schema.anyOf ?? schema.oneOf
