@@ -8,7 +8,7 @@ import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
 import { encodeKel, storedKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { decodeKelLazily } from '../../protocol/identity/kel-lazy.ts'
 import { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
-import type { Account, AgentRow, JudgedBy, PutAgentResult, SignUp, SignUpRefused } from '../store/port.ts'
+import type { Account, AgentRow, JudgedBy, PutAgent, PutAgentResult, SignUpRefused } from '../store/port.ts'
 import { makeRoom } from './bounded.ts'
 import type { HubContext } from './context.ts'
 import { HOUR_MS, QUIET_AFTER_MS } from './limits.ts'
@@ -29,7 +29,7 @@ export type Agent = {
 }
 
 /** What a new account takes, and what its agent is told where there is none left. */
-export type SignUpTerms = { signUp: SignUp; refused: (why: SignUpRefused) => Refusal }
+export type SignUpTerms = Pick<PutAgent, 'signUp' | 'invite'> & { refused: (why: SignUpRefused) => Refusal }
 type Stored = Extract<PutAgentResult, { outcome: 'stored' }>
 
 /** What agents need of the hub; the commands of a stopped one have no more. */
@@ -91,7 +91,8 @@ export class Agents {
 
   /**
    * Changes an agent's row: `change` sees the newest row and returns the next one; it runs again when somebody else
-   * wrote meanwhile. `signUpOf` says what a row that comes by work takes.
+   * wrote meanwhile. `signUpOf` says what a new row takes that comes by work or an
+   * invitation.
    */
   async update(
     aid: string,
@@ -107,6 +108,7 @@ export class Agents {
         entry: this.#entry(next),
         terms: next.row.card === undefined ? [] : termsOf(next.row.card),
         signUp: terms?.signUp,
+        invite: terms?.invite,
       })
       this.#cached.forget(aid)
       if (stored.outcome === 'conflict') continue

@@ -27,6 +27,7 @@ import { Settlements } from './ledger/settlements.ts'
 import { Statements } from './ledger/statements.ts'
 import { Mailboxes } from './mailbox.ts'
 import { Admission } from './membership/admission.ts'
+import { Invites } from './membership/invites.ts'
 import { KeyLogs } from './membership/key-logs.ts'
 import { OpenJoining } from './membership/open-joining.ts'
 import { type EndSigner, Registry } from './membership/registry.ts'
@@ -53,6 +54,7 @@ export type Hub = {
   mailboxes: Mailboxes
   board: Board
   challenges: Challenges
+  invites: Invites
   openJoining: OpenJoining
   openMail: OpenMail
   directory: Directory
@@ -166,9 +168,11 @@ type MemberParts = { agents: Agents; keyLogs: KeyLogs; endSigner: EndSigner; iss
 /** The two ways in: with keys to seal to, and with mail that the hub can read. */
 function openMembership(context: HubContext, { agents, endSigner, ...parts }: MemberParts) {
   const admission = new Admission(context)
+  const invites = new Invites(context)
   return {
+    invites,
     registry: new Registry(context, agents, { ...parts, endSigner, admission }),
-    openJoining: new OpenJoining(context, { ...parts, agents, admission }),
+    openJoining: new OpenJoining(context, { ...parts, agents, admission, invites }),
   }
 }
 

@@ -20,6 +20,7 @@ export type RefusalReason =
   | 'headConflict'
   | 'homeUnreachable'
   | 'identityDeactivated'
+  | 'inviteInvalid'
   | 'keyEventTimeOutside'
   | 'keyLogForked'
   | 'keyLogInvalid'

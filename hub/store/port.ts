@@ -5,6 +5,7 @@
 import { Failure, Refusal, systemCode } from '../../protocol/encoding/errors.ts'
 import type { BoardStore } from './board-port.ts'
 import type { ClearingStore } from './clearing-port.ts'
+import type { InviteStore } from './invite-port.ts'
 import type { LedgerStore } from './ledger-port.ts'
 import type { MailKind, OpenMailStore } from './open-mail-port.ts'
 import type { PeerCardStore } from './peer-card-port.ts'
@@ -209,6 +210,8 @@ export type PutAgent = {
   terms: readonly string[]
   /** What a new account takes that came by work. */
   signUp?: SignUp | undefined
+  /** What one takes that was invited. */
+  invite?: { hash: Uint8Array; nowMs: number } | undefined
 }
 /** `dropped` counts the envelopes that went with an agent that is not registered any more. */
 export type PutAgentResult =
@@ -225,7 +228,7 @@ export type SignUp = {
   /** The proof holds so long, and is remembered for it. */
   proofUntilMs: number
 }
-export type SignUpRefused = 'rangeFull' | 'proofUsed'
+export type SignUpRefused = 'rangeFull' | 'proofUsed' | 'inviteGone'
 
 export type SweepResult = { envelopes: { mailbox: number; id: number }[]; files: string[]; more: boolean }
 
@@ -274,6 +277,7 @@ export interface LocalStore {
 export interface Store
   extends LedgerStore,
     BoardStore,
+    InviteStore,
     ClearingStore,
     OpenMailStore,
     PeerCardStore,

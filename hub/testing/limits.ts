@@ -99,7 +99,14 @@ const limitsOfMailboxes = {
     const { openMail, openJoining } = hub.running.hub
     const { aid, kel } = new TestAgent(hub)
     await hub.running.order({ command: 'admit', aid })
-    const given = { aid, kel: fromBase64url(kel), profile: {}, pricing: undefined, guestQuota: undefined }
+    const given = {
+      aid,
+      kel: fromBase64url(kel),
+      profile: {},
+      pricing: undefined,
+      guestQuota: undefined,
+      invite: undefined,
+    }
     await openJoining.register(given, '192.0.2.1', async () => undefined)
     const send = (bytes: number) =>
       openMail.send({

@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { boardRules } from './contract/board-rules.ts'
 import { clearingRules } from './contract/clearing-rules.ts'
+import { inviteRules } from './contract/invite-rules.ts'
 import { ledgerRules } from './contract/ledger-rules.ts'
 import { mailRules } from './contract/mail-rules.ts'
 import { openMailRules } from './contract/open-mail-rules.ts'
@@ -23,6 +24,7 @@ export const contract = {
   registry: registryRules,
   openMail: openMailRules,
   board: boardRules,
+  invites: inviteRules,
   clearing: clearingRules,
   peerCards: peerCardRules,
   peerPayments: peerPaymentRules,

@@ -268,6 +268,18 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
       },
     }),
   },
+  'that lets an invitation in again': {
+    rules: 'invites',
+    breaks: 'lets one account in',
+    changes: store => ({
+      async putAgent(change) {
+        const stored = await store.putAgent(change)
+        return stored.outcome === 'inviteGone'
+          ? await store.putAgent({ ...change, invite: undefined })
+          : stored
+      },
+    }),
+  },
   'that lets anybody remove open mail': {
     rules: 'openMail',
     breaks: 'removes nothing of another mailbox',

@@ -44,6 +44,30 @@ describe('an agent joins', () => {
     expect(balance).toBe(100)
   })
 
+  test('by an invitation once, and by none that is used, over, taken back or made up', async () => {
+    const { invites, credits } = hub.running.hub
+    const { code, name } = await invites.make(7)
+    expect(JSON.stringify(await invites.all())).not.toContain(code)
+    const [agent, other] = [new OpenAgent(client), new OpenAgent(client)]
+    for (let time = 0; time < 2; time++) expect((await agent.register({ invite: code })).status).toBe(200)
+    expect((await credits.balance(agent.aid)).balance).toBe(100)
+    expect(await invites.all()).toContainEqual(expect.objectContaining({ name, usedBy: agent.aid }))
+    const refused = async (invite: string) => {
+      const { status, json } = await other.register({ invite })
+      expect([status, json['hint']]).toEqual([403, expect.stringContaining('svc-hub invite new')])
+    }
+    await refused(code)
+    await refused('made up')
+    const taken = await invites.make(7)
+    expect(await invites.revoke(taken.name)).toBe(true)
+    expect(await invites.revoke(name)).toBe(false)
+    await refused(taken.code)
+    const over = await invites.make(1)
+    hub.clock.advance(DAY_MS + MINUTE_MS)
+    await refused(over.code)
+    expect((await other.register({ invite: (await invites.make(1)).code })).status).toBe(200)
+  })
+
   test.each([
     ['no quota', {}, 5],
     ['a quota below 0', { guest_messages: -3 }, 0],

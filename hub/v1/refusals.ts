@@ -43,6 +43,7 @@ const told = {
   headConflict: elsewhere,
   homeUnreachable: ['peer_failed', 'the hub of the recipient did not answer; try again later'],
   identityDeactivated: unauthorized('REVOKED_KEY', 'this identity has ended'),
+  inviteInvalid: ['forbidden', 'this invitation lets nobody in: it is unknown, used, over or was taken back'],
   keyEventTimeOutside: malformed,
   keyLogForked: [
     'malformed',
@@ -119,6 +120,7 @@ const filled = (sentence: string, { why, aid, part, limitBytes }: Facts): string
 /** What somebody does next who is not let in. */
 function hintOf({ code, facts }: { code: RefusalReason; facts: Facts }): { hint?: string } {
   if (code === 'admissionRequired') return { hint: `ask the operator to run: svc-hub admit ${facts.aid}` }
+  if (code === 'inviteInvalid') return { hint: 'ask the operator for another one: svc-hub invite new' }
   if (code === 'mailSealed')
     return { hint: 'register over wire 3 instead: svc hub-register <url> without --wire' }
   return {}

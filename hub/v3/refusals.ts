@@ -29,6 +29,7 @@ const codeOf = {
   headConflict: 'head_conflict',
   homeUnreachable: 'home_unreachable',
   identityDeactivated: 'aid_deactivated',
+  inviteInvalid: 'admission_required',
   keyEventTimeOutside: 'kel_ts_out_of_window',
   keyLogForked: 'kel_fork',
   keyLogInvalid: 'kel_invalid',

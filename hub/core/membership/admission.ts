@@ -10,6 +10,7 @@ import type { HubContext } from '../context.ts'
 import { DAY_MS } from '../limits.ts'
 import type { Buckets } from '../ports/rates.ts'
 import { Refusal } from '../refusal.ts'
+import { inviteGone } from './invites.ts'
 
 export const MODE_SETTING = 'admission'
 export type AdmissionMode = 'open' | 'closed'
@@ -69,6 +70,7 @@ export class Admission {
   refused(why: SignUpRefused, aid: string): Refusal {
     if (why === 'proofUsed')
       return new Refusal('powRequired', { why: WORK_USED, challenge: this.#challenge(aid) })
+    if (why === 'inviteGone') return inviteGone()
     return new Refusal('registrationQuota', { retryAfterMs: DAY_MS - (this.#context.now() % DAY_MS) })
   }
 

@@ -1,6 +1,6 @@
 /**
  * Joining with open mail, which the hub can read. Whoever is known here comes back by itself; a new one needs the word of
- * the operator. An agent whose mail is sealed never comes this way.
+ * the operator, or an invitation. An agent whose mail is sealed never comes this way.
  */
 import { encodeKel, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import { witnessKel } from '../../../protocol/identity/kel-witness.ts'
@@ -12,6 +12,7 @@ import type { Issuance } from '../ledger/issuance.ts'
 import { DAY_MS } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
 import type { Admission } from './admission.ts'
+import { type Invites, inviteGone } from './invites.ts'
 import { eventsOf, type KeyLogs, newest } from './key-logs.ts'
 import { required } from './leaving.ts'
 import type { Profile } from './registry.ts'
@@ -25,11 +26,19 @@ export type OpenRegistration = {
   profile: Profile
   pricing: string | undefined
   guestQuota: number | undefined
+  /** The code of an invitation. */
+  invite: string | undefined
 }
 /** What an agent says of itself later; what is absent stays. */
 export type OpenChange = Profile & { pricing?: string | undefined; address?: string | undefined }
 
-type Parts = { agents: Agents; keyLogs: KeyLogs; admission: Admission; issuance: Issuance }
+type Parts = {
+  agents: Agents
+  keyLogs: KeyLogs
+  admission: Admission
+  invites: Invites
+  issuance: Issuance
+}
 
 export class OpenJoining {
   readonly #context: HubContext
@@ -53,14 +62,29 @@ export class OpenJoining {
     await verify(log)
     await admission.checkBlocked(given.aid)
     if (held?.row.mail === 'sealed') throw new Refusal('mailSealed')
-    if (held === undefined) await admission.checkAdmitted(given.aid)
-    const { agent } = await agents.update(given.aid, newestHeld => this.#joined(given, log, newestHeld))
+    const invite = held === undefined ? await this.#wayIn(given) : undefined
+    const terms = { ...(invite && { invite }), refused: inviteGone }
+    const { agent } = await agents.update(
+      given.aid,
+      newestHeld => this.#joined(given, log, newestHeld),
+      newestHeld => (newestHeld === undefined ? terms : undefined),
+    )
     await this.#putProfile(agent.row.number, {
       guestQuota: clamped(given.guestQuota ?? GUEST_QUOTA_DEFAULT),
       ...(given.pricing !== undefined && { pricing: given.pricing }),
     })
     await this.#context.store.noteLeft({ number: agent.row.number, leftMs: undefined })
     if (held === undefined) await issuance.trialOfNew(given.aid, false)
+  }
+
+  /** What a new account takes: nothing where the operator let it in, else the invitation that it shows. */
+  async #wayIn({ aid, invite }: OpenRegistration): Promise<{ hash: Uint8Array; nowMs: number } | undefined> {
+    const { admission, invites } = this.#parts
+    if (invite === undefined) {
+      await admission.checkAdmitted(aid)
+      return undefined
+    }
+    return { hash: await invites.checked(invite), nowMs: this.#context.now() }
   }
 
   #joined({ aid, profile }: OpenRegistration, log: VerifiedKel, held: Agent | undefined): Agent {

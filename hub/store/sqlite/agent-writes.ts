@@ -1,6 +1,7 @@
 /** The changes of the registry: agent rows, what finds them, proofs of forks. They run inside a transaction. */
 import type { ForkProof, PutAgent, PutAgentResult } from '../port.ts'
 import type { Database } from './database.ts'
+import { takeInvite } from './invite-store.ts'
 import { addMailbox, emptyMailbox } from './mail-writes.ts'
 import { retellCard } from './peer-card-store.ts'
 import { takeSignUp } from './sign-ups.ts'
@@ -34,6 +35,8 @@ function putRow(db: Database, change: PutAgent): PutAgentResult {
   if ((held?.version ?? 0) !== row.version) return { outcome: 'conflict' }
   const taken = change.signUp === undefined ? 'taken' : takeSignUp(db, change.signUp)
   if (taken !== 'taken') return { outcome: taken }
+  const invited = change.invite === undefined ? 'taken' : takeInvite(db, change.invite, row.aid)
+  if (invited !== 'taken') return { outcome: invited }
   const version = row.version + 1
   const number =
     held === undefined ? insertAgent(db, row, version) : updateAgent(db, row, held.number, version)

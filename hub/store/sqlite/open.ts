@@ -10,6 +10,7 @@ import type { WitnessStore } from '../witness-port.ts'
 import { boardOver } from './board-store.ts'
 import { clearingOver } from './clearing-store.ts'
 import { type Database, faultClass, inWords, openReader, openWriter, usedBytes } from './database.ts'
+import { invitesOver } from './invite-store.ts'
 import { ledgerOver } from './ledger-store.ts'
 import { readList } from './listings.ts'
 import { type FreeingRoom, mailOver } from './mail-store.ts'
@@ -127,8 +128,7 @@ function storeOver(
   }
   return {
     ...mailOver(reader, writer, freeingRoom),
-    ...boardOver(reader, writer),
-    ...openMailOver(reader, writer, freeingRoom),
+    ...inTheOpen(reader, writer, freeingRoom),
     findAgent: async aid => reads.readAgent(reader, aid),
     putAgent: change => writer.write('putAgent', change),
     signUps: async of => signUpsOf(reader, of),
@@ -207,6 +207,13 @@ function makeReserve(path: string): boolean {
     closeSync(file)
   }
 }
+
+/** What is kept for agents whose mail the hub can read. */
+const inTheOpen = (reader: Database, writer: WriterClient, freeingRoom: FreeingRoom) => ({
+  ...boardOver(reader, writer),
+  ...invitesOver(reader, writer),
+  ...openMailOver(reader, writer, freeingRoom),
+})
 
 /** What is kept of peer hubs. */
 const peersOver = (reader: Database, writer: WriterClient) => ({

@@ -18,6 +18,7 @@ const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
 /** Tables that are read whole, and why each stays small. */
 const SMALL: Readonly<Record<string, string>> = {
   board_card: 'a board has so many cards at most',
+  invite: 'what the operator made, so many at most',
   digest_new: 'what the last group of commits brought, sorted in every few minutes',
   ledger_totals: 'one row',
   peer_cards_read: 'a row for each peer',

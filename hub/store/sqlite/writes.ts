@@ -6,6 +6,7 @@ import { putBoardCard } from './board-store.ts'
 import { postTogether, putClearing } from './clearing-store.ts'
 import { type Database, type FaultClass, faultClass, rollBack } from './database.ts'
 import { digestsOf, rereadDigests, undoDigests } from './digests.ts'
+import { addInvite, removeInvite } from './invite-store.ts'
 import { addProofPiece, appendEpoch, post, returnSupply } from './ledger-writes.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
 import {
@@ -41,6 +42,8 @@ export const writes = {
   markSeen,
   keepForkProof,
   addReview,
+  addInvite,
+  removeInvite,
   putBoardCard,
   putOpenProfile,
   listOpen,

@@ -8,6 +8,7 @@ import { challenge, kel64 } from './shapes.ts'
 const KIB = 1024
 const MIB = 1024 * KIB
 const PRICING_BYTES_MAX = 1024
+const INVITE_CHARACTERS_MAX = 256
 /** Bytes of a direct address at most. */
 export const ADDRESS_BYTES_MAX = 256
 
@@ -28,6 +29,7 @@ export const registryRoutes = {
       readme: plainShape(README_BYTES_MAX).optional(),
       pricing: plainShape(PRICING_BYTES_MAX).optional(),
       guest_messages: z.int().optional(),
+      invite: z.string().max(INVITE_CHARACTERS_MAX).optional(),
     }),
     reply: z.object({ aid: aidShape, status: z.literal('registered') }),
     codes: ['malformed', 'stale_challenge', 'unauthorized', 'forbidden'],
