@@ -49,7 +49,7 @@ describe.skipIf(!hasTmux)(`a first run${withTmux}`, () => {
         await terminal.sees('● online')
       }
       one.terminal.press('R', 's', 'Enter')
-      await one.terminal.sees('other')
+      await one.terminal.sees(/^ +other /m)
       one.terminal.press('d').type('count to three').press('Enter')
       await one.terminal.sees('delegated')
       other.terminal.press('1')
