@@ -48,13 +48,13 @@ test('a hub keeps the carrier that it has', () => {
 
 test('an agent is looked up by the carrier of the home hub, and by none where there is no home', async () => {
   const { carriers, hub } = alice.ctx
-  const find = async () => (await carriers.find(bob.aid, { fresh: true })).outcome
+  const find = async () => (await carriers.find(bob.aid)).outcome
   expect([await find(), alice.hub.calls.includes('bucket')]).toEqual(['found', true])
   alice.hub.calls.length = 0
   hub.settleAt(ofWire(OPEN_WIRE, alice))
   expect([await find(), alice.hub.calls]).toEqual(['not_listed', []])
   hub.leave()
-  expect(await carriers.find(bob.aid, { fresh: true })).toEqual({ outcome: 'not_known', why: 'no_hub' })
+  expect(await carriers.find(bob.aid)).toEqual({ outcome: 'not_known', why: 'no_hub' })
 })
 
 test('a hub of a wire without a carrier is named as such', () => {

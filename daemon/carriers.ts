@@ -20,9 +20,9 @@ export function carriersOf(ground: Ground, kinds: CarrierKinds = carrierKinds): 
   }
   return {
     over: hub => of(hub).over(hub),
-    async find(aid, options) {
+    async find(aid) {
       const { home } = ground.hub
-      return home === undefined ? { outcome: 'not_known', why: 'no_hub' } : of(home).find(aid, options)
+      return home === undefined ? { outcome: 'not_known', why: 'no_hub' } : of(home).find(aid)
     },
   }
 }

@@ -99,5 +99,5 @@ export interface Carrier {
 export type Carriers = {
   over(hub: HubClient): Carrier
   /** Looks an agent up where the home hub can; throws what fails on this machine alone. */
-  find(aid: string, options: { fresh: boolean }): Promise<Lookup>
+  find(aid: string): Promise<Lookup>
 }

@@ -83,7 +83,7 @@ export class Directory {
   /** Through the buckets of the directory, in which the hub shows what its peers list, and learns nobody's name. */
   async #findByAid(hub: HubClient, aid: string, { others }: Asked): Promise<Answered> {
     const looked = await hubAsked(this.#asker, async () => {
-      const answer = await this.#carriers.find(aid, { fresh: true })
+      const answer = await this.#carriers.find(aid)
       if (answer.outcome === 'not_known' && answer.error !== undefined) throw answer.error
       return answer
     })
@@ -111,7 +111,7 @@ export class Directory {
   /** As the agent signed them: what its hub made of the card counts for nothing. */
   async pricesOnCard(hub: HubClient, aid: string) {
     const served = await hubAsked(this.#asker, () => hub.fetchCard(aid))
-    const known = served === undefined ? undefined : await this.#carriers.find(aid, { fresh: true })
+    const known = served === undefined ? undefined : await this.#carriers.find(aid)
     if (served === undefined || known?.outcome !== 'found') return { prices: [] }
     // a card names the address that the hub gives itself
     const told = hubRow(this.#store, hub.url)?.baseUrl ?? (await hubAsked(this.#asker, () => hub.publicUrl()))
@@ -126,7 +126,7 @@ export class Directory {
     if (hub === undefined || this.#peers.find(aid) !== undefined) return undefined
     const limit = new AbortController()
     const isUnlisted = await Promise.race([
-      this.#carriers.find(aid, { fresh: true }).then(
+      this.#carriers.find(aid).then(
         ({ outcome }) => outcome === 'not_listed',
         () => false,
       ),

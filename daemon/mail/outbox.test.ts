@@ -567,6 +567,16 @@ describe('failures', () => {
     expect(alice.thread(task.id)).toMatchObject({ state: 'expired', reason: OVERDUE })
   })
 
+  test('a recipient that is listed only now is found at the next try', async () => {
+    const listed = world.post.listed.get(bob.aid)
+    world.post.listed.delete(bob.aid)
+    await alice.send()
+    if (listed !== undefined) world.post.listed.set(bob.aid, listed)
+    world.pass(10_000)
+    await alice.send()
+    expect(alice.entry()).toMatchObject({ state: 'at_hub' })
+  })
+
   test('an unlisted recipient is looked for again later, a deactivated one never', async () => {
     world.post.listed.delete(bob.aid)
     await alice.send()

@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-const look = async () => foundIn(await alice.ctx.carriers.find(bob.aid, { fresh: true }))
+const look = async () => foundIn(await alice.ctx.carriers.find(bob.aid))
 const warned = () =>
   warningsOf(alice.ctx)
     .list()

@@ -18,7 +18,7 @@ import { AskedCapabilities, TopUps } from './top-ups.ts'
 /** One carrier for each hub, for as long as the hub is talked to. */
 export function sealedCarriers(ground: Ground): Carriers {
   const { store, peers, hub: home, threads, capabilities, transfers, log, now } = ground
-  const directory = new Directory({ store, peers, hub: home }, now)
+  const directory = new Directory({ store, peers, hub: home })
   const asked = new AskedCapabilities(store, threads, now)
   const parts = {
     store,
@@ -40,7 +40,7 @@ export function sealedCarriers(ground: Ground): Carriers {
       carriers.set(hub, carrier)
       return carrier
     },
-    find: (aid, options) => directory.lookup(aid, options),
+    find: aid => directory.lookup(aid),
   }
 }
 

@@ -44,7 +44,7 @@ export class Opening {
       if (body.kel !== undefined) return peers.merge(body.from, body.kel)
       const held = peers.find(body.from)?.log
       if (held !== undefined && held.seq >= body.kelSeq) return held
-      return foundIn(await directory.lookup(body.from, { fresh: true }))?.log
+      return foundIn(await directory.lookup(body.from))?.log
     } catch (error) {
       if (isUnusable(error)) return undefined
       throw error

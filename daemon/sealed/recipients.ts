@@ -25,7 +25,7 @@ export class Recipients {
     if (held?.log.deactivated === true) throw new WaitingForKeys('ended')
     const isGood = (peer: KeyedPeer) => sealingKey(peer.keys, this.#hubNow()) !== undefined
     if (held !== undefined && isKeyed(held) && isGood(held)) return held
-    const looked = await this.#directory.lookup(aid, { fresh: held !== undefined })
+    const looked = await this.#directory.lookup(aid)
     if (looked.outcome !== 'found') throw awaitedAfter(looked)
     const { peer } = looked
     if (peer.log.deactivated) throw new WaitingForKeys('ended')

@@ -87,7 +87,7 @@ export class Refusals {
     const { peers, directory } = this.#parts
     const { entry, refused } = attempt
     const before = peers.find(entry.peer)
-    const looked = await directory.lookup(entry.peer, { fresh: true })
+    const looked = await directory.lookup(entry.peer)
     const after = foundIn(looked)
     const changed = after !== undefined && (after.log !== before?.log || after.keys !== before?.keys)
     if (changed) return again(asRefused(refused), 0)
@@ -135,7 +135,7 @@ export class Refusals {
     const { directory, capabilities, store } = this.#parts
     const outOfLife = sealed?.capability && sayOutOfLife(hub, sealed.capability.body)
     if (outOfLife !== undefined) return again(ownReason(outOfLife), refused.retryAfterMs)
-    const peer = foundIn(await directory.lookup(entry.peer, { fresh: true }))
+    const peer = foundIn(await directory.lookup(entry.peer))
     const isRenewed =
       sealed?.capability !== undefined && capabilities.dropRefused(entry.peer, sealed.capability.id)
     if (isRenewed) return again(asRefused(refused), 0)
@@ -153,7 +153,7 @@ export class Refusals {
    */
   async awaitAccess(entry: OutboxEntry): Promise<Undelivered> {
     const { store, peers, capabilities, directory, asked } = this.#parts
-    const looked = await directory.lookup(entry.peer, { fresh: true })
+    const looked = await directory.lookup(entry.peer)
     const epoch = foundIn(looked)?.keys?.body.mailboxEpoch
     const isRenewed = epoch !== undefined && capabilities.dropOtherEpochs(entry.peer, epoch)
     const hasNone = !capabilities.holdsAny(entry.peer)

@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-const seal = () => sealingOf(alice.ctx, new Directory(alice.ctx, alice.ctx.now)).seal(alice.entry())
+const seal = () => sealingOf(alice.ctx, new Directory(alice.ctx)).seal(alice.entry())
 const ownState = ({ identity, keys, peers }: TestNode['ctx']) =>
   new Introductions(identity, keys, peers).state
 const stocked = () =>

@@ -125,7 +125,7 @@ export class FreshVerdicts {
   async #isKeyChecked(interaction: Interaction): Promise<boolean> {
     if (!isRequester(interaction)) return true
     const limit = new AbortController()
-    const asked = this.#carriers.find(interaction.peer, { fresh: true }).then(
+    const asked = this.#carriers.find(interaction.peer).then(
       ({ outcome }) => outcome === 'found',
       () => false,
     )

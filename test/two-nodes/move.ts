@@ -13,7 +13,7 @@ export async function openMover(lab: Lab, second: TestHub, name: string): Promis
   const node = await lab.member(name)
   const friend = await lab.member(`${name}-friend`)
   await node.handlers.contactAdd({ aid: friend.aid, petname: 'friend' }, never)
-  await node.ctx.carriers.find(friend.aid, { fresh: true })
+  await node.ctx.carriers.find(friend.aid)
   await second.running.hub.context.store.admit(node.aid, true)
   await until('registered', () => node.ctx.keys.isConfirmed)
   await node.stop()

@@ -102,7 +102,7 @@ describe('files of a stranger', () => {
   test('that policy refuses are never written', async () => {
     const fay = await lab.member('fay')
     // Else the file would follow in a message of its own.
-    await fay.ctx.carriers.find(bob.aid, { fresh: true })
+    await fay.ctx.carriers.find(bob.aid)
     await bob.handlers.accept({ on: false }, never)
     const files = await filesDuring(bob, async () => {
       const { interaction_id } = await fay.handlers.delegate(
@@ -122,7 +122,7 @@ describe('files of a stranger', () => {
 
   test('wait with the task, and are gone as soon as it is declined', async () => {
     const gus = await lab.member('gus')
-    await gus.ctx.carriers.find(bob.aid, { fresh: true })
+    await gus.ctx.carriers.find(bob.aid)
     const { interaction_id } = await gus.handlers.delegate(
       { to: bob.aid, task: 'look', attach: attach() },
       never,

@@ -27,8 +27,7 @@ const ids = (node: Node) =>
   node.ctx.store
     .all<{ seq: number; id: Uint8Array }>('SELECT seq, id FROM chain ORDER BY seq')
     .map(({ seq, id }) => `${seq} ${Buffer.from(id).toString('hex')}`)
-const served = async (node: Node) =>
-  foundIn(await bob.ctx.carriers.find(node.aid, { fresh: true }))?.keys?.body.setSeq
+const served = async (node: Node) => foundIn(await bob.ctx.carriers.find(node.aid))?.keys?.body.setSeq
 
 /** An original with a task behind it, and its copy as a second machine gets it. */
 async function original(seenByBob: boolean): Promise<[string, string]> {
