@@ -163,7 +163,8 @@ async function place(manifest: Manifest, options: RestoreOptions): Promise<void>
     if (copied.sha256 !== sha256) throw new StoreRefused(`${path} changed while it was being read; try again`)
   }
   const nowMs = floorOf(manifest, now())
-  await engine.raiseRestored(join(directory, DATABASE_COPY), { nowMs, release, clockSetting: CLOCK_SETTING })
+  const raised = { nowMs, savedMs: manifest.made_ms, release, clockSetting: CLOCK_SETTING }
+  await engine.raiseRestored(join(directory, DATABASE_COPY), raised)
   for (const folder of folders) await syncFolder(folder)
   await syncFolder(directory)
   await rm(marker)

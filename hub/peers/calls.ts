@@ -32,6 +32,7 @@ import type {
   CardPage,
   DueTold,
   Forwarded,
+  OwedTold,
   PeerBucket,
   PeerCalls,
   PeerPaymentAnswer,
@@ -163,12 +164,15 @@ export class SignedPeerCalls implements PeerCalls {
     }
   }
 
-  async clear(peer: Peer, { due, proof }: DueTold): Promise<number> {
-    const body = { due, ...(proof && { [proof.kind]: toBase64url(proof.bytes) }) }
+  async clear(peer: Peer, { due, restored, proof }: DueTold): Promise<OwedTold> {
+    const ofRestore = restored && { restored: restored.atMs, lost_since: restored.lostSinceMs }
+    const body = { due, ...ofRestore, ...(proof && { [proof.kind]: toBase64url(proof.bytes) }) }
     const signal = this.#outside.timers.deadline(CALL_MS_MAX)
     const reply = await this.#json(routes.fedClear, peer, body, signal)
     if (reply.peer !== this.#outside.identity.aid) throw unreachable()
-    return reply.owed
+    const { owed, restored: atMs, lost_since: lostSinceMs } = reply
+    const isRestored = atMs !== undefined && lostSinceMs !== undefined
+    return { owed, restored: isRestored ? { atMs, lostSinceMs } : undefined }
   }
 
   async epoch(peer: Peer): Promise<Uint8Array> {

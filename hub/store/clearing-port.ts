@@ -24,7 +24,7 @@ export type ClearingState = {
 }
 
 /** One transfer between this hub and a peer, with what was signed of it by the hub of the payer, or the creditor. */
-export type PeerTransfer = { seq: number; kind: 'receipt' | 'statement'; bytes: Uint8Array }
+export type PeerTransfer = { seq: number; atMs: number; kind: 'receipt' | 'statement'; bytes: Uint8Array }
 
 /** This moment: what this hub owes the peer, its last transfer, and what the peer may have made and this hub not yet booked. */
 export type PeerFigures = { due: number; seq: number; waiting: number }

@@ -79,7 +79,10 @@ export interface StoreEngine {
   /** Copies the rows at `path`, as they stand at one moment, into a new file; whoever writes goes on meanwhile. */
   copy(path: string, target: string, options: { alone: boolean }): Promise<void>
   /** Makes rows of the past safe to serve from: every floor rises to `nowMs`, no message id is given twice. */
-  raiseRestored(path: string, given: { nowMs: number; release: string; clockSetting: string }): Promise<void>
+  raiseRestored(
+    path: string,
+    given: { nowMs: number; savedMs: number; release: string; clockSetting: string },
+  ): Promise<void>
   /** The chains of other hubs that are watched from a data directory. */
   watchedChains(directory: string): Promise<WatchedChains>
 }

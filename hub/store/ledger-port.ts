@@ -123,6 +123,8 @@ export type RedemptionRow = {
 
 /** No authorization from before this time is settled: it may have been, in the time that was lost. */
 export const RESTORED_SETTING = 'restored_ms'
+/** From this time on a hub that was restored may lack something: that of its backup, or of an earlier one. */
+export const LOST_SINCE_SETTING = 'lost_since_ms'
 /** Who may have seen more of the supply chain in that time: witnesses that were named before, as a list of AIDs. */
 export const AWAITED_SETTING = 'restored_witnesses'
 

@@ -46,7 +46,9 @@ async function meet(): Promise<void> {
 
 const rows = (hub: TestHub) => join(hub.directory, 'hub.db')
 const saved = (hub: TestHub) => join(hub.directory, 'saved.db')
+let savedMs: number
 async function save(hub: TestHub): Promise<void> {
+  savedMs = hub.clock.now()
   await hub.restart(() => copyFileSync(rows(hub), saved(hub)))
   await meet()
 }
@@ -54,7 +56,12 @@ async function putBack(hub: TestHub): Promise<void> {
   await hub.restart(() => {
     for (const beside of ['-wal', '-shm']) rmSync(rows(hub) + beside, { force: true })
     copyFileSync(saved(hub), rows(hub))
-    raiseRestored(rows(hub), { nowMs: hub.clock.now(), release: 'test', clockSetting: CLOCK_SETTING })
+    raiseRestored(rows(hub), {
+      nowMs: hub.clock.now(),
+      savedMs,
+      release: 'test',
+      clockSetting: CLOCK_SETTING,
+    })
   })
   await meet()
 }
@@ -115,6 +122,26 @@ describe('the hub of the payer was restored', () => {
     expect(issued).toBe(120)
     const { entries } = await payers.running.hub.publication.records(0, 99)
     expect(entries.at(-1)?.change).toEqual({ aid: alice.aid, amount: 20, reason: 'restored' })
+  })
+
+  test('and lost two payments that weigh the same, so that the sums say nothing', async () => {
+    await pay(30)
+    await clear()
+    await save(payers)
+    const there = await pay(12)
+    const back = payment(bob, alice, 12)
+    expect((await ask(payers, 'x402Settle', back.request)).json['success']).toBe(true)
+    await clear()
+    await putBack(payers)
+    expect(await owed()).toEqual([30, 30])
+    await clear()
+    const { store } = payers.running.hub.context
+    for (const { authorization } of [there, back])
+      expect(await store.transfer(transactionOf(authorization))).toBeDefined()
+    expect([await owed(), await credits()]).toEqual([
+      [30, 30],
+      [70, 30],
+    ])
   })
 
   test('to before it had to do with its peer, and compares with it all the same', async () => {
@@ -225,7 +252,7 @@ describe('the hub of the payer was restored', () => {
     const [bytes] = await payees.running.hub.context.store.clearedUnder('transfer')
     if (peer === undefined || bytes === undefined) throw new Error('nothing to show')
     for (let time = 0; time < 2; time += 1)
-      await payers.running.hub.clearing.answer(peer, 0, [{ kind: 'statement', bytes }])
+      await payers.running.hub.clearing.answer(peer, { due: 0, proofs: [{ kind: 'statement', bytes }] })
     expect(await owed()).toEqual([5, 5])
     const { retired } = await payers.running.hub.context.store.creditTotals()
     expect(retired).toBe(25)
@@ -414,7 +441,8 @@ test('a hub that lost nothing takes no receipt under a key that it has retired',
   const [peer] = context.peers.all
   if (peer === undefined) throw new Error('no peer')
   const bytes = SettlementReceipt.encode(receipt)
-  expect(await clearing.answer(peer, 0, [{ kind: 'receipt', bytes }])).toBe(0)
+  const { owed: answered } = await clearing.answer(peer, { due: 0, proofs: [{ kind: 'receipt', bytes }] })
+  expect(answered).toBe(0)
   expect(payers.alerts.at(-1)?.facts).toMatchObject({ why: 'key state' })
   expect((await balanceOf(alice)).balance).toBe(100)
 })

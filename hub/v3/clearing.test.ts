@@ -105,8 +105,8 @@ function signedBy(hub: TestHub, more: Partial<SettlementBody>, seed?: Uint8Array
   })
 }
 /** What a hub is shown by its peer, and what it says then. */
-const shown = (at: TestHub, kind: 'receipt' | 'statement', bytes: Uint8Array) =>
-  at.running.hub.clearing.answer(peerAt(at), 0, [{ kind, bytes }])
+const shown = async (at: TestHub, kind: 'receipt' | 'statement', bytes: Uint8Array) =>
+  (await at.running.hub.clearing.answer(peerAt(at), { due: 0, proofs: [{ kind, bytes }] })).owed
 
 describe('a payment of which the answer was lost', () => {
   test('and which the hub of the payee keeps no more is booked when the other hub shows its receipt', async () => {
@@ -258,7 +258,7 @@ describe('what does not hold changes no book', () => {
   test('bytes that are no receipt are refused', async () => {
     const hub = payees.running.hub
     await expect(
-      hub.clearing.answer(peerAt(payees), 0, [{ kind: 'receipt', bytes: random(9) }]),
+      hub.clearing.answer(peerAt(payees), { due: 0, proofs: [{ kind: 'receipt', bytes: random(9) }] }),
     ).rejects.toThrow(Refusal)
   })
 })

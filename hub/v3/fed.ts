@@ -46,7 +46,14 @@ export function fedHandlers(hub: Hub): Part<Names> {
     },
     async fedClear({ signer, body }) {
       await hub.federation.count(signer)
-      return { peer: signer.aid, owed: await hub.clearing.answer(signer, body.due, shownProofs(body)) }
+      const { restored: atMs, lost_since: lostSinceMs } = body
+      const { owed, restored } = await hub.clearing.answer(signer, {
+        due: body.due,
+        proofs: shownProofs(body),
+        restored: atMs === undefined || lostSinceMs === undefined ? undefined : { atMs, lostSinceMs },
+      })
+      const ofRestore = restored && { restored: restored.atMs, lost_since: restored.lostSinceMs }
+      return { peer: signer.aid, owed, ...ofRestore }
     },
     async fedReviews({ signer, query }) {
       const read = () => hub.reviews.told(signer.aid, Number(query.cursor ?? 0))

@@ -35,7 +35,11 @@ export type PeerPaymentAsked = {
 export type PeerPaymentAnswer = { receipt: Uint8Array; end: Uint8Array | undefined } | { refused: string }
 
 /** What this hub thinks that it owes a peer, and one thing that was signed of it. */
-export type DueTold = { due: number; proof?: ShownProof | undefined }
+export type DueTold = { due: number; restored?: Restored | undefined; proof?: ShownProof | undefined }
+/** What the peer thinks that this hub owes it, and its last restore. */
+export type OwedTold = { owed: number; restored: Restored | undefined }
+/** When a hub was last restored, and since when it may lack something. */
+export type Restored = { atMs: number; lostSinceMs: number }
 /** The receipt of the payer's hub, or the statement of a creditor. */
 export type ShownProof = { kind: 'receipt' | 'statement'; bytes: Uint8Array }
 
@@ -51,8 +55,7 @@ export interface PeerCalls {
   bucket(peer: Peer, query: BucketAsked, signal: AbortSignal): Promise<PeerBucket>
   status(peer: Peer, items: readonly StatusItem[]): Promise<StatusAnswer[]>
   settle(peer: Peer, payment: PeerPaymentAsked): Promise<PeerPaymentAnswer>
-  /** What the peer thinks that this hub owes it. */
-  clear(peer: Peer, told: DueTold): Promise<number>
+  clear(peer: Peer, told: DueTold): Promise<OwedTold>
   /** The record of its newest epoch, as a peer shows it. */
   epoch(peer: Peer): Promise<Uint8Array>
   /** What a peer tells of its reviews after a number; given up once `ended` aborts. */

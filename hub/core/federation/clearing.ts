@@ -6,12 +6,12 @@
 import { ClearingStatement } from '../../../protocol/proof/clearing.ts'
 import { faultPoint } from '../../faults.ts'
 import type { ClearingState, PeerFigures } from '../../store/clearing-port.ts'
-import { RESTORED_SETTING } from '../../store/ledger-port.ts'
+import { LOST_SINCE_SETTING, RESTORED_SETTING } from '../../store/ledger-port.ts'
 import type { HubContext } from '../context.ts'
 import { PaymentRefused } from '../ledger/refused.ts'
 import type { Buckets } from '../ports/rates.ts'
 import { Refusal } from '../refusal.ts'
-import type { PeerCalls, ShownProof } from './calls.ts'
+import type { DueTold, OwedTold, PeerCalls, Restored, ShownProof } from './calls.ts'
 import { Doubtful } from './doubtful.ts'
 import type { Peer } from './peers.ts'
 import type { ShownProofs } from './shown-proofs.ts'
@@ -23,6 +23,8 @@ const TRIES = 3
 const PAGE = 100
 /** Proofs of one round from before both last agreed: a peer may have been put back to a time before. */
 const EARLIER_MAX = 10_000
+/** Clocks of two hubs differ by less, and a backup is made in less. */
+const RESTORE_MARGIN_MS = 3_600_000
 /** A peer that shows much that does not hold is told of once a minute. */
 const TOLD_EVERY_MS = 60_000
 /** Of the calls of one peer, as far as this hub's own limit tells. */
@@ -30,7 +32,9 @@ const RATE_SHARE = 0.25
 
 /** Of a round: `agrees` both say the same · `waits` for what is under way · `differs`. */
 export type Outcome = 'agrees' | 'waits' | 'differs'
-type Compared = { outcome: Outcome; owed: number; figures: PeerFigures }
+type Compared = { outcome: Outcome; owed: number; figures: PeerFigures; restored: Restored | undefined }
+/** What a peer says of a debt, and what it shows of it. */
+type Told = Omit<DueTold, 'proof'> & { proofs: readonly ShownProof[] }
 
 export type ClearingParts = { calls: PeerCalls; proofs: ShownProofs }
 
@@ -67,13 +71,22 @@ export class Clearing {
   }
 
   /** What a peer owes as this hub has it, after it has taken what the peer shows. */
-  async answer(peer: Peer, due: number, proofs: readonly ShownProof[]): Promise<number> {
+  async answer(peer: Peer, { due, restored, proofs }: Told): Promise<OwedTold> {
     for (const proof of proofs) await this.#takeInTurn(peer, proof)
     const figures = await this.#context.store.peerFigures(peer.aid)
     const owed = 0 - figures.due
-    const { accepted } = await this.#context.store.clearing(peer.aid)
-    if (owed !== due && owed - due !== accepted) this.#onDiffers(peer.aid)
-    return owed
+    const state = await this.#context.store.clearing(peer.aid)
+    const differs = owed !== due && owed - due !== state.accepted
+    if (differs || isNewRestore(restored, state)) this.#onDiffers(peer.aid)
+    return { owed, restored: await this.#restored() }
+  }
+
+  /** The last restore of this hub, which its peers hear of: equal figures say nothing of what it lacks. */
+  async #restored(): Promise<Restored | undefined> {
+    const { store } = this.#context
+    const atMs = Number((await store.setting(RESTORED_SETTING)) ?? 0)
+    if (atMs === 0) return undefined
+    return { atMs, lostSinceMs: Number((await store.setting(LOST_SINCE_SETTING)) ?? atMs) }
   }
 
   async #takeInTurn(peer: Peer, proof: ShownProof): Promise<void> {
@@ -151,6 +164,10 @@ export class Clearing {
     for (const proof of await this.#ownStatements(peer.aid, state.agreedSeq))
       await this.#ask(peer, state, proof)
     let last = await this.#ask(peer, state)
+    if (isNewRestore(last.restored, state)) {
+      for (const proof of await this.#since(peer.aid, last.restored)) await this.#ask(peer, state, proof)
+      last = await this.#ask(peer, state)
+    }
     let shownTo = state.agreedSeq
     for (let tried = 0; last.outcome !== 'agrees' && tried < TRIES; tried += 1) {
       const { seq } = await this.#context.store.peerFigures(peer.aid)
@@ -179,6 +196,19 @@ export class Clearing {
     })
   }
 
+  /** What a peer that was restored may lack, in order: also where both sums are the same without it. */
+  async #since(peer: string, { lostSinceMs }: Restored): Promise<ShownProof[]> {
+    const { store } = this.#context
+    const found: ShownProof[] = []
+    for (let before: number | undefined = Number.MAX_SAFE_INTEGER; before !== undefined; ) {
+      const page = await store.peerTransfers({ peer, before, limit: PAGE })
+      const lost = page.transfers.filter(({ atMs }) => atMs >= lostSinceMs - RESTORE_MARGIN_MS)
+      found.push(...lost.map(({ kind, bytes }) => ({ kind, bytes })))
+      before = lost.length < page.transfers.length || found.length > EARLIER_MAX ? undefined : page.next
+    }
+    return found.reverse()
+  }
+
   /** What was signed after a transfer, in order; and what was before, the latest first, where that did not help. */
   async *#proofs(peer: string, shownTo: number, earlier: boolean): AsyncGenerator<ShownProof> {
     const { store } = this.#context
@@ -200,14 +230,15 @@ export class Clearing {
     await this.#wait(peer.aid)
     const { store } = this.#context
     const figures = await store.peerFigures(peer.aid)
-    const owed = await this.#parts.calls.clear(peer, { due: figures.due, proof })
+    const told = { due: figures.due, restored: await this.#restored(), proof }
+    const { owed, restored } = await this.#parts.calls.clear(peer, told)
     faultPoint('hub.clearing.answered')
     const { due, waiting } = figures
-    if (owed === due || owed - due === accepted) return { outcome: 'agrees', owed, figures }
+    if (owed === due || owed - due === accepted) return { outcome: 'agrees', owed, figures, restored }
     const after = await store.peerFigures(peer.aid)
     const isUnderWay =
       after.seq !== figures.seq || (owed - accepted < due && owed - accepted >= due - waiting)
-    return { outcome: isUnderWay ? 'waits' : 'differs', owed, figures }
+    return { outcome: isUnderWay ? 'waits' : 'differs', owed, figures, restored }
   }
 
   async #wait(peer: string): Promise<void> {
@@ -220,3 +251,9 @@ export class Clearing {
     }
   }
 }
+
+/** Whether a peer was restored since both last agreed. */
+const isNewRestore = (
+  restored: Restored | undefined,
+  { agreedMs = 0 }: Pick<ClearingState, 'agreedMs'>,
+): restored is Restored => restored !== undefined && restored.atMs > agreedMs - RESTORE_MARGIN_MS

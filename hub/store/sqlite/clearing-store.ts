@@ -6,7 +6,7 @@ import { post } from './ledger-writes.ts'
 import type { WriterClient } from './writer-client.ts'
 
 const TRANSFERS =
-  'SELECT e.transfer AS seq, e.delta, length(t.id) AS id_bytes, t.reason, t.receipt, p.peer_receipt, p.peer_end_receipt' +
+  'SELECT e.transfer AS seq, t.at_ms, e.delta, length(t.id) AS id_bytes, t.reason, t.receipt, p.peer_receipt, p.peer_end_receipt' +
   ' FROM ledger_entry AS e JOIN ledger_transfer AS t ON t.seq = e.transfer' +
   // a hold ends under an id of its own
   ' LEFT JOIN ledger_peer_payment AS p ON p.id = CASE length(t.id) WHEN 36 THEN t.id ELSE t.about END' +
@@ -95,6 +95,7 @@ function readFigures(db: Database, peer: string): PeerFigures {
 
 type TransferRow = {
   seq: number
+  at_ms: number
   delta: number
   id_bytes: number
   reason: string
@@ -112,7 +113,8 @@ function signedOf(row: TransferRow): Uint8Array | null {
 function transferOf(row: TransferRow): PeerTransfer[] {
   const bytes = signedOf(row)
   if (bytes === null) return []
-  return [{ seq: row.seq, kind: row.reason === 'cleared' ? 'statement' : 'receipt', bytes }]
+  const kind = row.reason === 'cleared' ? 'statement' : 'receipt'
+  return [{ seq: row.seq, atMs: row.at_ms, kind, bytes }]
 }
 
 /** Goes back from what it owes now. */

@@ -3,7 +3,7 @@
 import { booksAgree } from '../books.ts'
 import type { ClearingState } from '../clearing-port.ts'
 import type { Inspection, SupplyReads } from '../engine-port.ts'
-import { AWAITED_SETTING, RESTORED_SETTING } from '../ledger-port.ts'
+import { AWAITED_SETTING, LOST_SINCE_SETTING, RESTORED_SETTING } from '../ledger-port.ts'
 import { putSetting, raiseFloors } from './account-writes.ts'
 import { readClearing } from './clearing-store.ts'
 import { type Database, integrityFaults, openAlone, openReader, openWriter } from './database.ts'
@@ -86,13 +86,16 @@ function ledgerFaults(db: Database): string[] {
   return ['the accounts of the ledger do not sum up to its totals']
 }
 
+/** What was lost longer ago is healed, or nobody has it. */
+const LOST_LATELY_MS = 30 * 86_400_000
+
 /**
  * A restored store is a store of the past: signed requests and message ids of the time since then were given out already.
  * Every floor rises to `nowMs`, every mailbox goes on with ids that were never used.
  */
 export function raiseRestored(
   path: string,
-  given: { nowMs: number; release: string; clockSetting: string },
+  given: { nowMs: number; savedMs: number; release: string; clockSetting: string },
 ): void {
   const db = openWriter(path)
   try {
@@ -102,6 +105,7 @@ export function raiseRestored(
     const held = db.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', given.clockSetting)
     const clockMs = Math.max(Number(held?.value ?? 0), given.nowMs)
     putSetting(db, { name: given.clockSetting, value: String(clockMs) })
+    putSetting(db, { name: LOST_SINCE_SETTING, value: String(lostSince(db, given)) })
     putSetting(db, { name: RESTORED_SETTING, value: String(given.nowMs) })
     putSetting(db, { name: AWAITED_SETTING, value: JSON.stringify(namedWitnesses(db)) })
     skipIds(db, IDS_SKIPPED)
@@ -111,4 +115,12 @@ export function raiseRestored(
   } finally {
     db.close()
   }
+}
+
+/** Peers may not have shown yet what an earlier restore lost. */
+function lostSince(db: Database, { nowMs, savedMs }: { nowMs: number; savedMs: number }): number {
+  const of = (name: string) =>
+    Number(db.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', name)?.value ?? Number.NaN)
+  const [restoredMs, beforeMs] = [of(RESTORED_SETTING), of(LOST_SINCE_SETTING)]
+  return restoredMs > nowMs - LOST_LATELY_MS && beforeMs < savedMs ? beforeMs : savedMs
 }

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { systemTimers } from '../../../protocol/timers.ts'
 import { systemRandom } from '../../core/random.ts'
 import { lockDirectory } from '../../directory-lock.ts'
+import { LOST_SINCE_SETTING } from '../ledger-port.ts'
 import { StoreRefused } from '../port.ts'
 import { clearingQueries } from './clearing-store.ts'
 import { openReader, openWriter } from './database.ts'
@@ -194,7 +195,7 @@ test('a restored store gives no number twice of what its lost days told peers, a
       db.run("INSERT INTO told_review (provider, peer, review) VALUES ('bob', '', NULL)")
     for (let n = 0; n < before; n++) tell(database)
     database.close()
-    raiseRestored(path, { nowMs: 1, release: 'test', clockSetting: 'clock' })
+    raiseRestored(path, { nowMs: 1, savedMs: 1, release: 'test', clockSetting: 'clock' })
     const restored = openWriter(path)
     tell(restored)
     const { last } = restored.one<{ last: number }>('SELECT max(fed_seq) AS last FROM told_review') ?? {}
@@ -203,6 +204,20 @@ test('a restored store gives no number twice of what its lost days told peers, a
     expect(restored.one('SELECT fed_seq FROM told_card')).toEqual({ fed_seq: 2 ** 32 + 1 })
     restored.close()
   }
+})
+
+test('a store that is restored again may still lack what an earlier restore lost, for a month', () => {
+  const path = join(folder(), 'hub.db')
+  const restore = (nowMs: number, savedMs: number) => {
+    raiseRestored(path, { nowMs, savedMs, release: 'test', clockSetting: 'clock' })
+    const db = openReader(path)
+    const row = db.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', LOST_SINCE_SETTING)
+    db.close()
+    return Number(row?.value)
+  }
+  const dayMs = 86_400_000
+  expect([restore(5 * dayMs, dayMs), restore(6 * dayMs, 5 * dayMs)]).toEqual([dayMs, dayMs])
+  expect(restore(50 * dayMs, 49 * dayMs)).toBe(49 * dayMs)
 })
 
 test('the room for a full disk is made whole again where a killed start left a part of it', async () => {

@@ -114,6 +114,7 @@ export const clearingRules: readonly Rule[] = [
     ]
     const first = await store.peerTransfers({ peer: PEER, after: 0, limit: 3 })
     expect(first.transfers).toMatchObject(all.slice(0, 3))
+    expect(first.transfers.map(({ atMs }) => atMs)).toEqual([NOW_MS, NOW_MS, NOW_MS])
     const rest = await store.peerTransfers({ peer: PEER, after: first.next ?? 0, limit: 3 })
     expect([rest.transfers.length, rest.next]).toEqual([1, undefined])
     const before = rest.transfers[0]?.seq ?? 0

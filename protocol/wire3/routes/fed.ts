@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { DACK_BYTES, ENVELOPE_BYTES_MAX, STATUS_ITEMS_MAX } from '../../contract/limits.ts'
 import { route } from '../../contract/route.ts'
-import { aidShape, blobText, bytesText, count, textOf } from '../../contract/shapes.ts'
+import { aidShape, blobText, bytesText, count, millis, textOf } from '../../contract/shapes.ts'
 import { BOX_BYTES_MAX, BUCKET_BITS_MAX } from '../../identity/directory.ts'
 import { CLEARING_BYTES_MAX } from '../../proof/clearing.ts'
 import { SETTLEMENT_BYTES_MAX } from '../../proof/payment.ts'
@@ -21,6 +21,9 @@ const FED_SEQ_DIGITS = 16
 
 /** What was told of an agent before is told no more. */
 const withdrawn = z.strictObject({ aid: aidShape, withdrawn: z.literal(true), fed_seq: count })
+
+/** When the hub that says it was last restored, and since when it may lack something: Unix ms, together or not at all. */
+const ofRestore = { restored: millis.optional(), lost_since: millis.optional() }
 
 /** Routes of federation, wire-3 (Members). */
 export const fedRoutes = {
@@ -116,10 +119,11 @@ export const fedRoutes = {
     signedBy: 'hub',
     request: z.strictObject({
       due: z.int(),
+      ...ofRestore,
       receipt: blobText(SETTLEMENT_BYTES_MAX).optional(),
       statement: blobText(CLEARING_BYTES_MAX).optional(),
     }),
-    reply: z.strictObject({ peer: aidShape, owed: z.int() }),
+    reply: z.strictObject({ peer: aidShape, owed: z.int(), ...ofRestore }),
     codes: codes('not_peer', 'rate_limited', 'source_rate'),
     limits: { bodyBytes: 2 * KIB },
   }),
