@@ -301,6 +301,7 @@ function contextOfOrders({
     aid: hub.context.identity.aid,
     store,
     agents: hub.agents,
+    invites: hub.invites,
     now,
     limits: config.limits,
     peers: hub.context.peers,

@@ -30,6 +30,7 @@ export const commandNames = [
   'quota',
   'grant',
   'redemptions',
+  'invite',
   'clock',
   'witness',
   'peers',

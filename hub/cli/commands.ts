@@ -18,6 +18,7 @@ import { cachesInProcess } from '../core/in-process/caches.ts'
 import { supplyHeadsInProcess } from '../core/in-process/supply-heads.ts'
 import { Issuance } from '../core/ledger/issuance.ts'
 import type { AdmissionMode } from '../core/membership/admission.ts'
+import { Invites } from '../core/membership/invites.ts'
 import { systemRandom } from '../core/random.ts'
 import { SupplyChain } from '../core/supply/chain.ts'
 import { type DataDirectory, openDataDirectory, openness, partsOf, refuseUnusable } from '../data-dir.ts'
@@ -221,6 +222,7 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
       ...{ store, identity, blobs, now: systemNow, random: systemRandom },
       memory,
     }),
+    invites: new Invites({ store, now: systemNow, random: systemRandom }),
     now: systemNow,
     limits,
     peers,

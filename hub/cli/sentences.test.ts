@@ -43,6 +43,7 @@ const mistakes: [code: number, lines: string[]][] = [
       ...[`quota ${AID} --bytes 1`, `quota ${AID} --envelopes x`, 'backup', 'backup x --keep 0', 'restore'],
       ...[`grant ${AID} 0 --reason x`, `grant ${AID} 1`, 'grant x 1 --reason x'],
       ...[`grant ${AID} 1 --reason x --id 7`, 'clock x'],
+      ...['invite x', 'invite revoke', 'invite revoke x', 'invite new --days 0', 'invite ls --days 3'],
       ...[
         'witness x',
         'witness add x',
@@ -60,7 +61,7 @@ const mistakes: [code: number, lines: string[]][] = [
     [
       ...OF_ONE.map(command => `${command} ${AID}`),
       ...[`grant ${AID} 5 --reason x`, `grant ${AID} 5 --reason x --id ${'a1'.repeat(16)}`],
-      ...['clock', 'clock accept'],
+      ...['clock', 'clock accept', 'invite', 'invite new', 'invite revoke 0a1b2c3d'],
       ...['witness', `witness add ${AID}`, `witness rm ${AID}`, 'witness run http://127.0.0.1:9 --once'],
       ...[
         'peers',

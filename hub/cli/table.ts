@@ -22,6 +22,7 @@ import {
   serve,
   UsageError,
 } from './commands.ts'
+import { invite } from './invites.ts'
 import { peers } from './peers.ts'
 import { returnChain, witness } from './witness.ts'
 
@@ -70,6 +71,7 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     value: 'DATE',
     summary: 'only from this time on, such as 2026-01-31 or 2026-01-31T12:00:00Z (UTC)',
   },
+  days: { value: 'N', summary: 'with new: for how many days it can be used; default 30' },
   once: { summary: 'with run: look once, not every hour' },
   yes: { value: 'AID', summary: 'with add: the AID that the operator of the other hub told you' },
   ref: { value: 'TEXT', summary: 'with paid: the reference under which the money came in' },
@@ -218,6 +220,14 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     positionals: 3,
     run: async ([what, who, credits], flags) =>
       peers([what, who, credits], flags, await configForOrder(flags)),
+  },
+  invite: {
+    usage: 'invite [new | ls | revoke <name>]',
+    summary:
+      'make a code by which one new agent joins over wire 1, list those that were made, or take one back',
+    flags: [...placeFlags, 'days'],
+    positionals: 2,
+    run: async ([what, name], flags) => invite([what, name], flags, await configForOrder(flags)),
   },
   clock: {
     usage: 'clock [accept]',

@@ -10,6 +10,7 @@ import type { HubIdentity } from '../core/identity.ts'
 import type { HoldClock } from '../core/ledger/hold-clock.ts'
 import type { Issuance } from '../core/ledger/issuance.ts'
 import type { Limits } from '../core/limits.ts'
+import type { Invites } from '../core/membership/invites.ts'
 import type { RefusedNewcomers } from '../core/membership/refused-lately.ts'
 import type { EndSigner } from '../core/membership/registry.ts'
 import { limitSettings } from '../limits-config.ts'
@@ -21,6 +22,8 @@ import type { FileLeases } from './leases.ts'
 export const LISTED_MAX = 500
 export const GRANT_REASON_CHARS_MAX = 200
 const WITNESS_URL_CHARS_MAX = 256
+/** For so long an invitation may stand. */
+export const INVITE_DAYS_MAX = 365
 /** Of a paid debt, as its statement has it. */
 export const REFERENCE_BYTES_MAX = 256
 const count = z.int().min(0).optional()
@@ -103,6 +106,12 @@ export const orderShape = z.discriminatedUnion('command', [
     reopen: aidShape.optional(),
     remove: aidShape.optional(),
   }),
+  z.strictObject({
+    command: z.literal('invites'),
+    make: z.strictObject({ days: z.int().min(1).max(INVITE_DAYS_MAX).optional() }).optional(),
+    /** By its name. */
+    revoke: z.string().max(64).optional(),
+  }),
   z.strictObject({ command: z.literal('clock'), accept: z.literal(true).optional() }),
   z.strictObject({ command: z.literal('rotate') }),
   z.strictObject({ command: z.literal('stats') }),
@@ -123,6 +132,7 @@ export type OperatorContext = {
   paidDebts: () => Promise<PaidDebts>
   store: Store
   agents: Agents
+  invites: Invites
   now: () => number
   limits: Limits
   /** Rotates the hub's own key. */

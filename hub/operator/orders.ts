@@ -8,6 +8,7 @@ import { booksAgree } from '../store/books.ts'
 import { isFull, type Quota, StoreLocked, StoreRefused } from '../store/port.ts'
 import { admit, agentPage, block, remove, showAgent, unadmit, unblock } from './agent-orders.ts'
 import { clockOfHolds, creditTotals, redemptions } from './credit-orders.ts'
+import { invites } from './invite-orders.ts'
 import {
   type OperatorContext,
   type Order,
@@ -40,6 +41,7 @@ const carriers: { [C in Order['command']]: Carrier<C> } = {
   redemptions,
   witness: witnesses,
   peers,
+  invites,
   clock: clockOfHolds,
   rotate,
   stats: (_, context) => stats(context),
@@ -100,6 +102,8 @@ function isChange(order: Order): boolean {
       return order.accept === true
     case 'peers':
       return (order.add ?? order.limit ?? order.remove ?? order.paid ?? order.reopen) !== undefined
+    case 'invites':
+      return (order.make ?? order.revoke) !== undefined
     case 'witness':
       return (order.add ?? order.remove) !== undefined
     default:

@@ -172,6 +172,7 @@ const COMMANDS = {
   redemptions: '--since DATE',
   witness: '--once',
   peers: '--yes',
+  invite: '--days N',
   clock: '--data-dir DIR',
   rotate: '--json',
   stats: '--json',
