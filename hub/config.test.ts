@@ -130,7 +130,7 @@ describe('bounds', () => {
     [{ abuse: 'a@b?subject=x' }, 'abuse: expected an e-mail address or a URL'],
     [{ terms: 'javascript:alert(1)' }, 'terms: expected a URL, got javascript:alert(1); write it as https'],
     [{ source: 'me@hub.example' }, 'source: expected a URL'],
-    [{ wire: 1 }, 'wire has a value that is not supported'],
+    [{ wire: 2 }, 'wire has a value that is not supported'],
     [{ limits: { nonsense: 1 } }, 'unknown setting: limits.nonsense; remove it or correct its name'],
     [{ lisTen: 1 }, 'unknown setting: lisTen'],
   ])('%j is refused', (content, why) => {
@@ -150,8 +150,8 @@ describe('bounds', () => {
       /^SVC_HUB_LISTEN: expected host:port, got x/,
     )
     expect(refusal(() => readConfig({ listen: 'x' }, {}))).toMatch(/^--listen: expected host:port, got x/)
-    expect(refusal(() => readConfig({ wire: '1' }, {}))).toMatch(
-      /^--wire: this release serves wire 3, not wire 1/,
+    expect(refusal(() => readConfig({ wire: '2' }, {}))).toMatch(
+      /^--wire: this release serves wire 3 or 1, not wire 2/,
     )
     expect(refusal(() => readConfig({}, { SVC_HUB_LIMITS: '{"pow_bits": 1}' }))).toBe(
       'SVC_HUB_LIMITS: pow_bits is too small; use 22 or more',
@@ -205,9 +205,36 @@ test('a folder, and a file that is not there, are refused as such, with what to 
 test('a hub serves the wire that is named, wherever that is, and this release its own where none is', () => {
   const read = [readConfig({}, {}), readConfig({ wire: '3' }, {}), fromFile({ wire: 3 })]
   expect(read.map(({ wires }) => wires)).toEqual([[3], [3], [3]])
+  expect([readConfig({ wire: '1' }, {}), fromFile({ wire: 1 })].map(({ wires }) => wires)).toEqual([[1], [1]])
+})
+
+test('wire 1 has a listener of its own beside wire 3, with its own URL', () => {
+  const given = { wire1Listen: '127.0.0.1:8087', wire1BaseUrl: 'https://old.example' }
+  const place = { listen: { host: '127.0.0.1', port: 8087 }, baseUrl: 'https://old.example' }
+  expect(readConfig(given, {})).toMatchObject({ wires: [3], wire1: place })
+  expect(fromFile({ wire1_listen: '127.0.0.1:8087', wire1_base_url: 'https://old.example' })).toMatchObject({
+    wire1: place,
+  })
+  expect(readConfig({}, { SVC_HUB_WIRE1_LISTEN: '127.0.0.1:8087' }).wire1).toMatchObject({
+    baseUrl: undefined,
+  })
+  expect(refusal(() => readConfig({ ...given, wire: '1' }, {}))).toBe(
+    '--wire1-listen: the first listener speaks wire 1 already; leave it out, or serve wire 3 with the first one',
+  )
+  expect(refusal(() => readConfig({ wire1Listen: '127.0.0.1:8088' }, {}))).toBe(
+    "--wire1-listen: wire 1 can't share the address of the first listener; give it a port of its own",
+  )
+  expect(refusal(() => readConfig({ wire1BaseUrl: 'https://old.example' }, {}))).toBe(
+    '--wire1-base-url: no listener of wire 1 is configured; set wire1_listen as well',
+  )
+  expect(refusal(() => readConfig({ ...given, operatorListen: '127.0.0.1:8087' }, {}))).toMatch(
+    /operator's listener can't share/,
+  )
 })
 
 test('a wire that is not served is refused with those that are, wherever it is given', () => {
-  expect(refusal(() => fromFile({ wire: 2 }))).toBe(`${file}: wire has a value that is not supported; use 3`)
-  expect(refusal(() => readConfig({ wire: '2' }, {}))).toMatch(/this release serves wire 3, not wire 2/)
+  expect(refusal(() => fromFile({ wire: 2 }))).toBe(
+    `${file}: wire has a value that is not supported; use 3 or 1`,
+  )
+  expect(refusal(() => readConfig({ wire: '2' }, {}))).toMatch(/this release serves wire 3 or 1, not wire 2/)
 })

@@ -23,9 +23,8 @@ export const CONFIG_FILE = 'config.json'
 const PORT_MAX = 65_535
 
 /** Versions of the wire that a hub can be told to serve; the first where nothing is said. */
-export const WIRES = [3] as const
-/** Versions that there is a line for; a hub is told to serve those above. */
-export type Wire = (typeof WIRES)[number] | 1
+export const WIRES = [3, 1] as const
+export type Wire = (typeof WIRES)[number]
 
 const fileShape = z.strictObject({
   listen: z.string().optional(),
@@ -34,17 +33,21 @@ const fileShape = z.strictObject({
   operator_listen: z.string().optional(),
   docs: z.string().optional(),
   wire: z.literal(WIRES).optional(),
+  wire1_listen: z.string().optional(),
+  wire1_base_url: z.string().optional(),
   ...aboutShape,
   ...checkpointShape,
   limits: limitsShape.optional(),
 })
 
 export type Listen = { host: string; port: number }
-export type Config = {
+/** Where a listener is, and how others reach it. */
+export type Place = { listen: Listen; baseUrl: string | undefined }
+export type Config = Place & {
   /** The wires of its listener; a request that says nothing is for the first. */
   wires: readonly [Wire, ...Wire[]]
-  listen: Listen
-  baseUrl: string | undefined
+  /** A listener beside it that speaks wire 1 alone. */
+  wire1?: Place | undefined
   /** Address for figures and health; undefined leaves that listener off. */
   operatorListen?: Listen | undefined
   dataDir: string
@@ -66,6 +69,8 @@ export type ConfigFlags = {
   operatorListen?: string | undefined
   docs?: string | undefined
   wire?: string | undefined
+  wire1Listen?: string | undefined
+  wire1BaseUrl?: string | undefined
 }
 
 /** Reads the configuration of a run. */
@@ -86,10 +91,13 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
   const baseUrl = strongest('baseUrl', 'base_url', file.base_url)
   const operatorListen = strongest('operatorListen', 'operator_listen', file.operator_listen)
   const docs = strongest('docs', 'docs', file.docs)
+  const wire1Listen = strongest('wire1Listen', 'wire1_listen', file.wire1_listen)
+  const wire1BaseUrl = strongest('wire1BaseUrl', 'wire1_base_url', file.wire1_base_url)
   const config: Config = {
     wires: [wire === undefined ? (file.wire ?? WIRES[0]) : parseWire(wire)],
     listen: parseListen(listen ?? { text: LISTEN_DEFAULT, from: 'default' }),
     baseUrl: baseUrl && parseBaseUrl(baseUrl),
+    wire1: wire1Of(wire1Listen, wire1BaseUrl),
     operatorListen: operatorListen && parseListen(operatorListen),
     dataDir: resolve(strongest('dataDir', 'data_dir', file.data_dir)?.text ?? DATA_DIR_DEFAULT),
     docs: docs && resolve(docs.text),
@@ -97,7 +105,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
     checkpointWitnesses: logWitnessesOf(file.checkpoint_witnesses, path),
     limits: limitsOf({ ...file.limits, ...limitsFrom(env['SVC_HUB_LIMITS']) }),
   }
-  checkApart(config, operatorListen?.from ?? '')
+  checkApart(config, { operator: operatorListen?.from ?? '', wire1: wire1Listen?.from ?? '' })
   return { ...config, outside: outsideOf(config.dataDir, path, { flags, env }) }
 }
 
@@ -125,6 +133,8 @@ const FLAGS: [member: keyof ConfigFlags, flag: string][] = [
   ['operatorListen', '--operator-listen'],
   ['docs', '--docs'],
   ['wire', '--wire'],
+  ['wire1Listen', '--wire1-listen'],
+  ['wire1BaseUrl', '--wire1-base-url'],
 ]
 
 type Sources = { flags: ConfigFlags; env: Record<string, string | undefined> }
@@ -240,6 +250,8 @@ const KNOWN_ENVIRONMENT = [
   'SVC_HUB_OPERATOR_LISTEN',
   'SVC_HUB_DOCS',
   'SVC_HUB_WIRE',
+  'SVC_HUB_WIRE1_LISTEN',
+  'SVC_HUB_WIRE1_BASE_URL',
   ...aboutVariables,
   'SVC_HUB_LIMITS',
 ]
@@ -285,11 +297,34 @@ function parseBaseUrl({ text, from }: Given): string {
 /** Nothing that could be a password is repeated. */
 const withoutSecret = (text: string): string => text.replace(/\/\/.*@/, '//…@')
 
-function checkApart({ listen, operatorListen }: Config, from: string): void {
-  if (operatorListen === undefined || operatorListen.port === 0) return
-  if (operatorListen.host === listen.host && operatorListen.port === listen.port)
+/** The listener beside the first one; a URL alone leads nowhere. */
+function wire1Of(listen: Given | undefined, baseUrl: Given | undefined): Place | undefined {
+  if (listen !== undefined) return { listen: parseListen(listen), baseUrl: baseUrl && parseBaseUrl(baseUrl) }
+  if (baseUrl === undefined) return undefined
+  throw new ConfigRefused(`${baseUrl.from}: no listener of wire 1 is configured`, 'set wire1_listen as well')
+}
+
+const isSame = (one: Listen, other: Listen): boolean =>
+  one.port !== 0 && one.host === other.host && one.port === other.port
+
+function checkApart(
+  { wires: [first], listen, wire1, operatorListen }: Config,
+  from: { operator: string; wire1: string },
+): void {
+  if (wire1 !== undefined && first === 1)
     throw new ConfigRefused(
-      `${from}: the operator's listener can't share the hub's address`,
+      `${from.wire1}: the first listener speaks wire 1 already`,
+      'leave it out, or serve wire 3 with the first one',
+    )
+  if (wire1 !== undefined && isSame(wire1.listen, listen))
+    throw new ConfigRefused(
+      `${from.wire1}: wire 1 can't share the address of the first listener`,
+      'give it a port of its own',
+    )
+  const others = [listen, ...(wire1 === undefined ? [] : [wire1.listen])]
+  if (operatorListen !== undefined && others.some(one => isSame(one, operatorListen)))
+    throw new ConfigRefused(
+      `${from.operator}: the operator's listener can't share the hub's address`,
       'give it a port of its own',
     )
 }

@@ -3,8 +3,8 @@
 import { buildInfo } from '../protocol/build-info.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { systemNow, systemTimers, type Timers } from '../protocol/timers.ts'
-import { bindServer, checkAddress } from './bind.ts'
-import type { Config } from './config.ts'
+import { checkAddress } from './bind.ts'
+import type { Config, Place } from './config.ts'
 import { ClockWatch } from './core/clock-watch.ts'
 import { lastStoredMs } from './core/clocks.ts'
 import { composeHub, type Hub } from './core/hub.ts'
@@ -19,13 +19,10 @@ import { type DataDirectory, mendOfFailed, openDataDirectory, unusable } from '.
 import { epochsApart } from './epochs/apart.ts'
 import { freeBytes } from './files.ts'
 import type { Line } from './http/line.ts'
-import { ownNames } from './http/own-names.ts'
-import { AS_NAMED } from './http/reply.ts'
-import { PublicServer } from './http/server.ts'
+import type { PublicServer } from './http/server.ts'
 import type { Shares } from './http/shares.ts'
 import type { StaticFolder } from './http/static-folder.ts'
-import { Surplus } from './http/surplus.ts'
-import { openLines } from './lines.ts'
+import { closeListening, type Listening, type ListeningParts, openListening } from './listening.ts'
 import type { Log } from './log.ts'
 import { noteStart } from './operator/last-start.ts'
 import { FileLeases } from './operator/leases.ts'
@@ -34,7 +31,7 @@ import type { OperatorContext, Order, OrderResult, RunningState } from './operat
 import { carryOut } from './operator/orders.ts'
 import { listenForOperator } from './operator/socket.ts'
 import { standstill } from './operator/witness-orders.ts'
-import { DocumentPages, openSite } from './pages/documents.ts'
+import { openSite } from './pages/documents.ts'
 import { SignedPeerCalls } from './peers/calls.ts'
 import { openPeers, type PeerList } from './peers/list.ts'
 import type { Store, StoreBroken, StoreHealth } from './store/port.ts'
@@ -76,6 +73,8 @@ export type RunningHub = {
   baseUrl: string
   /** Address of the operator's listener, where there is one. */
   operatorUrl: string | undefined
+  /** Its listener that speaks wire 1 alone, where there is one. */
+  wire1?: { url: string; baseUrl: string } | undefined
   /** Carries out an order as if it had come through the operator's socket. */
   order(given: Order): Promise<OrderResult>
   close(): Promise<void>
@@ -87,7 +86,8 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   const now = options.now ?? systemNow
   const timers = options.timers ?? systemTimers
   const random = options.random ?? systemRandom
-  await checkAddress(config.listen)
+  for (const { listen } of [config, ...(config.wire1 === undefined ? [] : [config.wire1])])
+    await checkAddress(listen)
   const site = config.docs === undefined ? undefined : openSite(config.docs, timers)
   const watched = await openWatch(config)
   let data: DataDirectory | undefined
@@ -169,34 +169,22 @@ async function serve(
   peerList.watch(timers, log.warn)
   const offers = new CheckpointOffers(hub.checkpoints, config.checkpointWitnesses ?? [], context)
   const clock = new ClockWatch(context, lastMs, log.warn)
-  let baseUrl = config.baseUrl ?? ''
-  const nameFault = ownNames({ baseUrl: config.baseUrl, listen: config.listen.host })
-  const { line, shares } = openLines(config.wires, {
-    hub,
-    baseUrl: () => baseUrl,
-    nameFault,
-    about: config.about ?? {},
-    hasDocuments: site !== undefined,
-    onError: (id, error) => log.error('request failed', { id, error: String(error) }),
-  })
-  const around = { nameFault, buckets: memory.rates.of('documents', config.limits.requestRate), now, timers }
-  const answered = site === undefined ? line.handle : besides(line.handle, new DocumentPages(site, around))
-  const handle = watched === undefined ? answered : counted(answered, watched, timers)
-  const surplus = new Surplus(timers, log.warn, of => watched?.metrics.closedUnheard(of))
-  const listener = listenerOf(config, handle, line, { surplus, timers })
-  const url = await bindServer(listener.server, config.listen)
-  if (baseUrl === '') baseUrl = url
+  const listening = { hub, log, about: config.about, watched }
+  const first = await openListening(config.wires, config, { ...listening, site })
+  const wire1 = await openBeside(first, config.wire1, listening)
+  const { line, shares, listener, url, baseUrl } = first
   const leases = new FileLeases(blobs, context)
   const operatorUrl = watched?.url
-  const addresses = { url, baseUrl, operatorUrl }
+  const addresses = { url, baseUrl, operatorUrl, besideUrl: wire1?.url }
   const operatorContext = contextOfOrders({ config, log, now, hub, peerList, leases, addresses, clock })
   const operator = await listenForOperator(config.dataDir, operatorContext)
   await noteStart(store, {
     ...present({ unit, base_url: config.baseUrl }),
     outside: config.outside ?? [],
   })
-  if (watched !== undefined) showFigures(watched, { config, hub, shares, clock })
-  const parts = { hub, data, peerList, watched, clock, operator, leases, listener, surplus, shares, offers }
+  const listeners = wire1 === undefined ? [first] : [first, wire1]
+  if (watched !== undefined) showFigures(watched, { config, hub, listeners, clock })
+  const parts = { hub, data, peerList, watched, clock, operator, leases, listeners, offers }
   return {
     hub,
     line,
@@ -209,34 +197,48 @@ async function serve(
     url,
     baseUrl,
     operatorUrl,
+    wire1: wire1 && { url: wire1.url, baseUrl: wire1.baseUrl },
     order: given => carryOut(given, operatorContext),
     close: () => closeAll(parts),
   }
 }
 
-type Closing = Pick<RunningHub, 'hub' | 'listener' | 'shares' | 'offers'> & {
+/** The listener that speaks wire 1 alone, if one is wanted. */
+async function openBeside(
+  first: Listening,
+  place: Place | undefined,
+  parts: Omit<ListeningParts, 'site'>,
+): Promise<Listening | undefined> {
+  if (place === undefined) return undefined
+  try {
+    return await openListening([1], place, { ...parts, site: undefined })
+  } catch (error) {
+    await closeListening(first)
+    throw error
+  }
+}
+
+type Closing = Pick<RunningHub, 'hub' | 'offers'> & {
+  listeners: Listening[]
   data: DataDirectory
   peerList: PeerList
   watched: OperatorListener | undefined
   clock: ClockWatch
   operator: { close(): void }
   leases: FileLeases
-  surplus: Surplus
 }
 
 /** Ends a hub in order: nothing new comes in, what is under way gets its answer, then the store closes. */
 async function closeAll(parts: Closing): Promise<void> {
-  const { hub, watched, listener } = parts
+  const { hub, watched, listeners } = parts
   if (watched !== undefined) watched.phase = 'stopping'
   parts.clock.close()
   parts.peerList.close()
   parts.operator.close()
   await parts.leases.endAll()
-  listener.makeLast()
+  for (const { listener } of listeners) listener.makeLast()
   hub.polls.endAll()
-  await listener.close()
-  parts.surplus.tell()
-  parts.shares.close()
+  await Promise.all(listeners.map(closeListening))
   await parts.offers.stop()
   await hub.stop()
   await hub.context.verifier.close()
@@ -256,24 +258,6 @@ function verifierOf({ limits }: Config, log: Log, standard: boolean | undefined)
 const epochsOf = (store: Store): EpochMaker =>
   store.local === undefined ? epochsHere(store) : epochsApart(store.local.path)
 
-/** Everything that comes in by it is answered by `handle`, under the headers that every answer has. */
-function listenerOf(
-  { limits }: Config,
-  handle: Line['handle'],
-  { answerUnparsed }: Line,
-  beside: { surplus: Surplus; timers: Timers },
-): PublicServer {
-  return new PublicServer(
-    limits,
-    (request, response) => {
-      for (const [name, value] of Object.entries(AS_NAMED)) response.setHeader(name, value)
-      void handle(request, response)
-    },
-    answerUnparsed,
-    beside,
-  )
-}
-
 type Served = {
   config: Config
   log: Log
@@ -281,7 +265,7 @@ type Served = {
   hub: Hub
   peerList: PeerList
   leases: FileLeases
-  addresses: Pick<RunningState, 'url' | 'baseUrl' | 'operatorUrl'>
+  addresses: Pick<RunningState, 'url' | 'baseUrl' | 'operatorUrl' | 'besideUrl'>
   clock: ClockWatch
 }
 
@@ -338,25 +322,9 @@ async function healthOf({ context, sends }: Hub): Promise<StoreHealth> {
   return { ...health, full: health.full || sends.isShortOfRoom }
 }
 
-/** The same line, with the documents beside it. */
-function besides(handle: Line['handle'], documents: DocumentPages): Line['handle'] {
-  return (request, response) =>
-    DocumentPages.takes(request) ? documents.handle(request, response) : handle(request, response)
-}
-
-/** The same line, with every answer counted under the row of its route. */
-function counted(handle: Line['handle'], { metrics }: OperatorListener, timers: Timers): Line['handle'] {
-  return async (request, response) => {
-    const startedMs = timers.monotonic()
-    const answered = await handle(request, response)
-    metrics.answered({ ...answered, status: response.statusCode, ms: timers.monotonic() - startedMs })
-    return answered
-  }
-}
-
 function showFigures(
   watched: OperatorListener,
-  { config, hub, shares, clock }: { config: Config; hub: Hub; shares: Shares; clock: ClockWatch },
+  { config, hub, listeners, clock }: { config: Config; hub: Hub; listeners: Listening[]; clock: ClockWatch },
 ): void {
   const { store, now, verifier, peers } = hub.context
   watched.trouble = async () => {
@@ -372,7 +340,7 @@ function showFigures(
     release: buildInfo.version,
     commit: buildInfo.commit,
     now,
-    bytesInFlight: () => shares.bytesInFlight,
+    bytesInFlight: () => listeners.reduce((sum, { shares }) => sum + shares.bytesInFlight, 0),
     heldPolls: () => hub.polls.size,
     health: () => healthOf(hub),
     engine: async () => (await verifier.engine()).name,

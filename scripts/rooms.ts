@@ -272,6 +272,20 @@ export const rooms: Record<string, Room> = {
     purpose: 'the wires that this hub speaks, and which of them a listener does',
     uses: ['hub/http', 'hub/v1', 'hub/v3', 'hub/config.ts'],
   },
+  'hub/listening.ts': {
+    purpose: 'one listener of a hub, its lines, and what its requests share',
+    uses: [
+      'protocol/timers.ts',
+      'hub/bind.ts',
+      'hub/config.ts',
+      'hub/core',
+      'hub/http',
+      'hub/lines.ts',
+      'hub/log.ts',
+      'hub/operator',
+      'hub/pages',
+    ],
+  },
   'hub/witness': {
     purpose:
       'watching the supply chain of another hub, taking back what one has kept of ours, and offering checkpoints',
@@ -310,7 +324,7 @@ export const rooms: Record<string, Room> = {
       'hub/peers',
       'hub/operator',
       'hub/log.ts',
-      'hub/lines.ts',
+      'hub/listening.ts',
       'hub/witness',
     ],
   },

@@ -3,7 +3,8 @@ import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { bindServer, isLocal } from '../bind.ts'
 import { defaultLimits } from '../core/limits.ts'
-import { announcement, grantOrder } from './commands.ts'
+import { grantOrder } from './commands.ts'
+import { announcement } from './serving.ts'
 
 const local = { host: '127.0.0.1', port: 8088 }
 const config = {
@@ -34,6 +35,16 @@ test('a start names address, identity and data; a first one names the next comma
   expect(announcement(usual, { ...running, created: true }).at(-1)).toMatch(/: svc-hub admit <AID>$/)
   const named = announcement(config, { ...running, baseUrl: 'https://hub.example' })
   expect(named[0]).toMatch(/as https:\/\/hub\.example$/)
+})
+
+test('a start says where wire 1 is, and that nothing is sealed there', () => {
+  const wire1 = { url: 'http://127.0.0.1:8087', baseUrl: 'https://old.example' }
+  const both = announcement(config, { ...running, wire1 })
+  expect(both[1]).toBe('wire 1 at http://127.0.0.1:8087 as https://old.example')
+  const warning = /^wire 1 seals nothing: this hub can read the mail/
+  expect(both.at(-1)).toMatch(warning)
+  expect(announcement({ ...config, wires: [1] }, running).at(-1)).toMatch(warning)
+  expect(announcement(config, running).some(line => warning.test(line))).toBe(false)
 })
 
 test('a new hub that was asked to be open says so, and an older one that it stays as it is', () => {

@@ -1,13 +1,11 @@
 /** What the commands of svc-hub do: serving, and orders to a hub that runs or to the store of one that does not. */
 import { resolve } from 'node:path'
-import { buildInfo } from '../../protocol/build-info.ts'
 import { toHex } from '../../protocol/encoding/bytes.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { isAid } from '../../protocol/identity/aid.ts'
 import { amountOfText } from '../../protocol/proof/payment.ts'
 import { systemNow, systemTimers } from '../../protocol/timers.ts'
-import { isLocal } from '../bind.ts'
 import { type Config, DATA_DIR_DEFAULT } from '../config.ts'
 import { addressRangeOf } from '../core/address-ranges.ts'
 import { Agents } from '../core/agents.ts'
@@ -23,9 +21,7 @@ import { systemRandom } from '../core/random.ts'
 import { SupplyChain } from '../core/supply/chain.ts'
 import { type DataDirectory, openDataDirectory, openness, partsOf, refuseUnusable } from '../data-dir.ts'
 import { whenFree } from '../directory-lock.ts'
-import { keepMemorySmall } from '../lean-memory.ts'
 import { makeLog, toStderr } from '../log.ts'
-import { unitOf } from '../operator/last-start.ts'
 import {
   GRANT_REASON_CHARS_MAX,
   type OperatorContext,
@@ -35,13 +31,10 @@ import {
 } from '../operator/order-shapes.ts'
 import { carryOut } from '../operator/orders.ts'
 import { RANGE_EXPECTED } from '../operator/range-orders.ts'
-import { serviceManager } from '../operator/service-manager.ts'
 import { orderRunningHub } from '../operator/socket.ts'
 import { PeerList } from '../peers/list.ts'
-import { type RunningHub, startHub } from '../serve.ts'
 import { StoreRefused } from '../store/port.ts'
-import { asCalled, EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
-import { ended, takeEndings } from './signals.ts'
+import { keepPrivate, print } from '../terminal.ts'
 
 export const quotaFlags = [
   'envelopes',
@@ -54,7 +47,6 @@ export const quotaFlags = [
 const GRANT_ID_BYTES = 16
 const GRANT_ID = /^[0-9a-f]{32}$/
 
-type Announced = Pick<RunningHub, 'url' | 'baseUrl' | 'aid' | 'created' | 'admission' | 'operatorUrl'>
 export type Flags = Record<string, string | boolean | undefined>
 
 /** The command line was not understood. */
@@ -63,78 +55,6 @@ export class UsageError extends Refusal<'usage'> {
   constructor(sentence: string) {
     super('usage', sentence)
   }
-}
-
-/** What a start may make: nothing, or a hub at which these may register. */
-type FirstStart = { existing: boolean; admission?: AdmissionMode | undefined }
-
-export async function serve(config: Config, first: FirstStart): Promise<number> {
-  keepPrivate()
-  let started: RunningHub | undefined
-  keepMemorySmall(systemTimers, () => started?.hub.agents.freeMemory())
-  const log = makeLog(toStderr, systemNow)
-  const broken = Promise.withResolvers<Awaited<typeof ended>>()
-  const onBroken = () => broken.resolve({ code: EXIT_FAILED, why: 'the store failed' })
-  const running = await behindCommands(config, () =>
-    startHub({ config, log, onBroken, unit: unitOf(process.env), ...first }),
-  )
-  started = running
-  // A terminal sends its signal to a launcher and to the hub: the second one changes nothing, the end has a limit.
-  takeEndings()
-  process.stdout.write(`${asCalled(announcement(config, running, first.admission).join('\n'))}\n`)
-  const { url, aid } = running
-  const manager = serviceManager({
-    env: process.env,
-    timers: systemTimers,
-    work: () =>
-      running.hub.context.store.putSetting('sign of life', String(systemNow())).catch(() => undefined),
-    onFault: why => log.warn('the service manager was not told', { why }),
-  })
-  await manager.ready(`serves at ${running.url}`)
-  log.info('started', {
-    version: buildInfo.version,
-    wire: config.wires[0],
-    url,
-    aid,
-    data_dir: config.dataDir,
-  })
-  const { code, why } = await Promise.race([ended, broken.promise])
-  log.info('stopping', { why })
-  await manager.stopping()
-  // Also over a broken store: what is under way gets its refusal, then a supervisor may start anew.
-  await running.close()
-  log.info('stopped', { code })
-  return code
-}
-
-/** What a start says: where the hub is, whose it is, what is worth knowing, and what comes next. */
-export function announcement(config: Config, running: Announced, asked?: AdmissionMode): string[] {
-  const { url, baseUrl, aid, created, admission, operatorUrl } = running
-  const lines = [
-    `svc-hub ${buildInfo.version} serves wire ${config.wires.join(' and ')} at ${url}${baseUrl === url ? '' : ` as ${baseUrl}`}`,
-    `hub AID ${aid}`,
-    `data in ${config.dataDir}`,
-  ]
-  if (operatorUrl !== undefined) lines.push(`metrics and health at ${operatorUrl}`)
-  if (config.docs !== undefined) lines.push(`documents at ${baseUrl}/docs/`)
-  if (created)
-    lines.push(
-      `this is a new hub: ${config.dataDir} held none, so a new identity was made`,
-      admission === 'open'
-        ? `admission is open: everybody who reaches this address can register; end that with: ${placed('svc-hub admission closed', config)}`
-        : `admission is closed; let an agent register with: ${placed('svc-hub admit <AID>', config)}`,
-    )
-  else if (asked !== undefined && asked !== admission)
-    lines.push(
-      `admission stays ${admission}, since --admission is for a new hub; change it with: ${placed(`svc-hub admission ${asked}`, config)}`,
-    )
-  const open = openness(config.dataDir)
-  if (open !== undefined) lines.push(open)
-  if (!isLocal(config.listen.host))
-    lines.push('this address can be reached from other machines; put TLS in front of it')
-  if (config.operatorListen !== undefined && !isLocal(config.operatorListen.host))
-    lines.push('the metrics can be reached from other machines; set operator_listen to 127.0.0.1:8078')
-  return lines
 }
 
 export async function init(config: Config): Promise<number> {
@@ -154,7 +74,7 @@ export async function init(config: Config): Promise<number> {
 }
 
 /** Takes the data directory once a command that works on it has ended; a hub that holds it is not waited for. */
-async function behindCommands<T>(config: Config, take: () => Promise<T>): Promise<T> {
+export async function behindCommands<T>(config: Config, take: () => Promise<T>): Promise<T> {
   return (await isServed(config)) ? await take() : await whenFree(take)
 }
 
@@ -295,7 +215,7 @@ export function noHub(directory: string): StoreRefused {
 }
 
 /** A command as the operator has to give it for this hub: with its data directory where that is not the usual one. */
-function placed(command: string, { dataDir }: Config): string {
+export function placed(command: string, { dataDir }: Config): string {
   return dataDir === resolve(DATA_DIR_DEFAULT) ? command : `${command} --data-dir ${dataDir}`
 }
 

@@ -19,11 +19,11 @@ import {
   quotaOrder,
   rangesOrder,
   redemptions,
-  serve,
   UsageError,
 } from './commands.ts'
 import { invite } from './invites.ts'
 import { peers } from './peers.ts'
+import { serve } from './serving.ts'
 import { returnChain, witness } from './witness.ts'
 
 /** Where help and refusals go. */
@@ -51,13 +51,18 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
   'base-url': { value: 'URL', summary: 'URL by which others reach the hub' },
   'operator-listen': {
     value: 'host:port',
-    summary: 'listen address for metrics and health, such as 127.0.0.1:8078',
+    summary: 'listen address for metrics and health, such as 127.0.0.1:8079',
   },
   docs: {
     value: 'DIR',
     summary: 'serve the documents of svc under /docs/, from the folder that npm run docs:site made',
   },
-  wire: { value: '3', summary: 'wire version to serve' },
+  wire: { value: '3|1', summary: 'wire version to serve; default 3, and 1 seals nothing' },
+  'wire1-listen': {
+    value: 'host:port',
+    summary: 'serve wire 1 as well, at this address, such as 127.0.0.1:8087',
+  },
+  'wire1-base-url': { value: 'URL', summary: 'URL by which others reach wire 1' },
   keep: {
     value: 'N',
     summary: 'save to a folder named by the time inside the given one, and keep the newest N there',
@@ -104,6 +109,8 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       'operator-listen',
       'docs',
       'wire',
+      'wire1-listen',
+      'wire1-base-url',
       'admission',
       'existing',
     ],
@@ -334,6 +341,8 @@ function settingsOf(flags: Flags): ConfigFlags {
     operatorListen: text('operator-listen'),
     docs: text('docs'),
     wire: text('wire'),
+    wire1Listen: text('wire1-listen'),
+    wire1BaseUrl: text('wire1-base-url'),
   }
 }
 

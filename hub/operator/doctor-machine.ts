@@ -85,6 +85,8 @@ export async function checkNetwork(
   const own = { ...config, baseUrl: baseUrlOf(config, running) ?? last?.base_url }
   const findings = [checkListen(own, running), await checkBaseUrl(own, running, { aid, last })]
   if (running !== undefined) findings.push(await checkAnswer('listener', running.url, aid))
+  if (running?.besideUrl !== undefined)
+    findings.push(await checkAnswer('second listener', running.besideUrl, aid))
   findings.push(await checkOperator(config, running, clockBehind))
   return findings
 }
@@ -213,7 +215,7 @@ async function checkOperator(
     return note(
       check,
       `${shown} shows the metrics to other machines`,
-      'set operator_listen to 127.0.0.1:8078',
+      'set operator_listen to 127.0.0.1:8079',
     )
   }
   const url = running?.operatorUrl

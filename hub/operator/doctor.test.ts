@@ -339,7 +339,7 @@ describe('a running hub', () => {
 
   test('without the operator listener that is configured is to be started again', async () => {
     const hub = await start()
-    const findings = await look(hub.directory, { operatorListen: { host: '127.0.0.1', port: 8078 } })
+    const findings = await look(hub.directory, { operatorListen: { host: '127.0.0.1', port: 8079 } })
     expect(named(findings, 'operator listener')).toMatchObject({
       state: 'note',
       found: expect.stringMatching(/the running hub has none/),

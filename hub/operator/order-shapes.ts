@@ -159,6 +159,8 @@ export type RunningState = {
   url: string
   baseUrl: string
   operatorUrl: string | undefined
+  /** Of the listener beside the first one, where there is one. */
+  besideUrl: string | undefined
   /** Names of settings that stand outside the data directory. */
   outside: string[]
   pid: number

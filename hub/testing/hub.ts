@@ -58,6 +58,8 @@ export type TestHubOptions = {
   limits?: Partial<Limits>
   open?: boolean
   wires?: Config['wires']
+  /** A listener of wire 1 beside the first one. */
+  wire1?: Config['wire1']
   groupMax?: number
   directory?: string
   about?: About
@@ -93,6 +95,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
         checkpointWitnesses: options.checkpointWitnesses,
         docs: options.docs,
         operatorListen: options.operatorListen,
+        wire1: options.wire1,
       }),
       limits: { ...defaultLimits, ...options.limits },
     }

@@ -15,10 +15,15 @@ export class Wire1Client {
     this.hub = hub
   }
 
+  /** Where the hub speaks wire 1; one that was started again has another address. */
+  get url(): string {
+    return this.hub.running.wire1?.url ?? this.hub.url
+  }
+
   async ask(method: string, path: string, body?: unknown, headers: Headed = {}): Promise<Wire1Reply> {
     const sent = { method, headers: { 'Content-Type': 'application/json', ...headers } }
     const given = body === undefined ? sent : { ...sent, body: JSON.stringify(body) }
-    const answer = await fetch(`${this.hub.url}${path}`, given)
+    const answer = await fetch(`${this.url}${path}`, given)
     const text = await answer.text()
     return { status: answer.status, json: text === '' ? {} : JSON.parse(text), headers: answer.headers }
   }
@@ -36,18 +41,21 @@ export class Wire1Client {
   }
 }
 
+type Identity = { seed: Uint8Array; nextSeed: Uint8Array; log: VerifiedKel }
 type SignedBy = { seq?: number; ts?: number }
 
 /** An agent with its keys; `sign` makes the members of a challenge. */
 export class OpenAgent {
   readonly #client: Wire1Client
-  readonly #seeds = [random(32), random(32)]
+  readonly #seeds: Uint8Array[]
   log: VerifiedKel
 
-  constructor(client: Wire1Client) {
+  /** One that nobody knows, or the identity of another one. */
+  constructor(client: Wire1Client, { seed, nextSeed, log }: Partial<Identity> = {}) {
     this.#client = client
-    const [seed, nextSeed] = this.#seeds as [Uint8Array, Uint8Array]
-    this.log = incept({ seed, nextSeed, ts: client.hub.clock.now() })
+    const seeds = { seed: seed ?? random(32), nextSeed: nextSeed ?? random(32) }
+    this.#seeds = [seeds.seed, seeds.nextSeed]
+    this.log = log ?? incept({ ...seeds, ts: client.hub.clock.now() })
   }
 
   get aid(): string {
