@@ -54,6 +54,7 @@ import {
 } from '../../protocol/proof/evidence.ts'
 import { readHead } from '../../protocol/proof/held-head.ts'
 import { EMPTY_ROOT } from '../../protocol/proof/liability.ts'
+import { decodeShared, encodeShared, OpenReview } from '../../protocol/proof/open-review.ts'
 import { Authorization, HoldOrder, networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
 import { paymentRequired, type Quote, readQuote } from '../../protocol/proof/quote.ts'
 import {
@@ -268,6 +269,7 @@ function workFormats(): Subject[] {
     reviews: { valid: Cases }
     attestation: { attestation: string }
   }>('receipt/reviews.json')
+  const open = fixture<{ shared: { item: string } }>('receipt/open-reviews.json')
   const heads = hex(valid('seal/messages.json'), 'head')
   const kinds = valid('seal/payloads.json') as unknown as { kind: number; bytes: string }[]
   return [
@@ -294,6 +296,8 @@ function workFormats(): Subject[] {
     ),
     format('review', hex(reviews.reviews.valid, 'review'), Review),
     format('attestation', [fromHex(reviews.attestation.attestation)], Attestation),
+    format('open review', hex(valid('receipt/open-reviews.json'), 'review'), OpenReview),
+    subject('receipt of both sides', [fromHex(open.shared.item)], bytes => encodeShared(decodeShared(bytes))),
     format('effect', effects(), Effect),
     cardSubject(),
     ...paymentFormats(),

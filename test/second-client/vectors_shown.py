@@ -94,6 +94,56 @@ def reviews(held):
         held.refuses(f"attestation: {case['reason']}", attestation, unhex(case["attestation"]))
 
 
+# --- open reviews -----------------------------------------------------------------------------------------------------
+
+
+def shared_receipt(data):
+    body, signature, counter = items(objects.decode(data), 3, 3)
+    raw, _ = objects.signed_item(counter)
+    fields(objects.decode(raw), range(1, 6))
+    return objects.Receipt(objects.encode([body, signature])), counter
+
+
+def open_review(data):
+    raw, signature = objects.signed_item(objects.decode(data))
+    need(len(raw) <= 5120, "too long")
+    body = fields(objects.decode(raw), range(1, 8))
+    one(body[1]), fixed(body[2], 32), need(whole(body[3], 1, 5), "no rating"), text(body[4], 4096), uint(body[5])
+    objects.aid_bytes(body[6]), uint(body[7])
+    return raw, signature, body
+
+
+def open_review_holds(data, shown, log):
+    raw, signature, body = open_review(data)
+    receipt, counter = shared_receipt(shown)
+    if body[6] != log.aid or body[7] > log.seq or body[2] != receipt.digest:
+        return False
+    countersigned = objects.counter_signature_holds(objects.encode(counter), receipt, log)
+    return bool(countersigned) and objects.verifies("svc-open-review/v1", log.key_at(body[7]), raw, signature)
+
+
+def open_reviews(held):
+    given = held.read("receipt/open-reviews.json")
+    log, shown = objects.verify_log(unhex(given["reviewerKel"])), given["shared"]
+    receipt, counter = shared_receipt(unhex(shown["item"]))
+    found = (objects.encode([receipt.body_bytes, receipt.signature]).hex(), objects.encode(counter).hex())
+    held.same("receipt of both sides", (shown["receipt"], shown["counterSignature"]), found)
+    for case in shown["invalid"]:
+        held.refuses(f"receipt of both sides: {case['reason']}", shared_receipt, unhex(case["item"]))
+    for case in given["valid"]:
+        data = unhex(case["review"])
+        body = open_review(data)[2]
+        found = (body[2].hex(), *(body[key] for key in (3, 4, 5)), objects.aid_text(body[6]), body[7])
+        names = ("receiptDigest", "rating", "comment", "ts", "reviewer", "reviewerKelSeq")
+        held.same("open review", tuple(case[name] for name in names), found)
+        held.same("open review holds", True, open_review_holds(data, unhex(shown["item"]), log))
+    for case in given["invalid"]:
+        held.refuses(f"open review: {case['reason']}", open_review, unhex(case["review"]))
+    for case in given["unbound"]:
+        found = open_review_holds(unhex(case["review"]), unhex(case["receipt"]), log)
+        held.same(f"open review: {case['reason']}", False, found)
+
+
 def check(held):
-    for part in (judgements, reviews):
+    for part in (judgements, reviews, open_reviews):
         part(held)
