@@ -8,6 +8,7 @@ import type { ClearingStore } from './clearing-port.ts'
 import type { InviteStore } from './invite-port.ts'
 import type { LedgerStore } from './ledger-port.ts'
 import type { MailKind, OpenMailStore } from './open-mail-port.ts'
+import type { OpenReviewStore } from './open-review-port.ts'
 import type { PeerCardStore } from './peer-card-port.ts'
 import type { PeerPaymentStore } from './peer-payment-port.ts'
 import type { PeerReviewStore } from './peer-review-port.ts'
@@ -280,6 +281,7 @@ export interface Store
     InviteStore,
     ClearingStore,
     OpenMailStore,
+    OpenReviewStore,
     PeerCardStore,
     PeerPaymentStore,
     PeerReviewStore,

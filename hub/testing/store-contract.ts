@@ -9,6 +9,7 @@ import { inviteRules } from './contract/invite-rules.ts'
 import { ledgerRules } from './contract/ledger-rules.ts'
 import { mailRules } from './contract/mail-rules.ts'
 import { openMailRules } from './contract/open-mail-rules.ts'
+import { openReviewRules } from './contract/open-review-rules.ts'
 import { operatorRules } from './contract/operator-rules.ts'
 import { peerCardRules } from './contract/peer-card-rules.ts'
 import { peerPaymentRules } from './contract/peer-payment-rules.ts'
@@ -23,6 +24,7 @@ export const contract = {
   mail: mailRules,
   registry: registryRules,
   openMail: openMailRules,
+  openReviews: openReviewRules,
   board: boardRules,
   invites: inviteRules,
   clearing: clearingRules,

@@ -280,6 +280,17 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
       },
     }),
   },
+  'that lets a second review of a task in': {
+    rules: 'openReviews',
+    breaks: 'keeps one review of a task',
+    changes: store => ({
+      async addOpenReview(given) {
+        const added = await store.addOpenReview(given)
+        if (added.outcome !== 'exists') return added
+        return await store.addOpenReview({ ...given, interaction: given.interaction.map(byte => byte ^ 255) })
+      },
+    }),
+  },
   'that lets anybody remove open mail': {
     rules: 'openMail',
     breaks: 'removes nothing of another mailbox',

@@ -202,6 +202,11 @@ test('a restored store gives no number twice of what its lost days told peers, a
     expect(last).toBe(2 ** 32 + before + 1)
     restored.run("INSERT INTO told_card (aid, withdrawn) VALUES ('bob', 1)")
     expect(restored.one('SELECT fed_seq FROM told_card')).toEqual({ fed_seq: 2 ** 32 + 1 })
+    restored.run(
+      'INSERT INTO open_review (provider, interaction, reviewer, rating, receipt, review, request, deliverable)' +
+        " VALUES ('bob', x'01', 'alice', 5, x'01', x'01', x'01', x'01')",
+    )
+    expect(restored.one('SELECT fed_seq FROM open_review')).toEqual({ fed_seq: 2 ** 32 + 1 })
     restored.close()
   }
 })

@@ -16,6 +16,7 @@ import { readList } from './listings.ts'
 import { type FreeingRoom, mailOver } from './mail-store.ts'
 import { migrate } from './migrate.ts'
 import { openMailOver } from './open-mail-store.ts'
+import { openReviewsOver } from './open-review-store.ts'
 import { readOverview, readOverviewOf, readRefusedRanges } from './operator-reads.ts'
 import { peerCardsOver } from './peer-card-store.ts'
 import { peerPaymentsOver } from './peer-payment-store.ts'
@@ -213,6 +214,7 @@ const inTheOpen = (reader: Database, writer: WriterClient, freeingRoom: FreeingR
   ...boardOver(reader, writer),
   ...invitesOver(reader, writer),
   ...openMailOver(reader, writer, freeingRoom),
+  ...openReviewsOver(reader, writer),
 })
 
 /** What is kept of peer hubs. */

@@ -31,8 +31,12 @@ export function hasReview(db: Database, provider: string, interaction: Uint8Arra
   return db.one(reviewQueries.exists, provider, interaction) !== undefined
 }
 
-export function readReputation(db: Database, provider: string): Reputation {
-  const sources = db.all<{ reviews: number; ratings: number }>(reviewQueries.byReviewer, provider)
+export const readReputation = (db: Database, provider: string): Reputation =>
+  reputationOf(db, reviewQueries.byReviewer, provider)
+
+/** Sums up what a query says of each reviewer of a provider. */
+export function reputationOf(db: Database, byReviewer: string, provider: string): Reputation {
+  const sources = db.all<{ reviews: number; ratings: number }>(byReviewer, provider)
   const sum = (of: (source: { reviews: number; ratings: number }) => number): number =>
     sources.reduce((total, source) => total + of(source), 0)
   return {

@@ -18,6 +18,7 @@ import {
   sendOpen,
   sweepOpen,
 } from './open-mail-store.ts'
+import { addOpenReview } from './open-review-store.ts'
 import { forgetPeerCards, takePeerCards } from './peer-card-store.ts'
 import {
   answerPeerPayment,
@@ -52,6 +53,7 @@ export const writes = {
   notePolled,
   noteLeft,
   sweepOpen,
+  addOpenReview,
   takePeerCards,
   forgetPeerCards,
   takePeerReviews,

@@ -1,0 +1,112 @@
+/** Reviews of agents with open mail in the database. Changes run inside a transaction. */
+import type {
+  AddOpenReview,
+  HeldOpenReview,
+  OpenReviewEdge,
+  OpenReviewRow,
+  OpenReviewStore,
+  OpenReviewsQuery,
+} from '../open-review-port.ts'
+import type { Database } from './database.ts'
+import { reputationOf } from './review-store.ts'
+import type { WriterClient } from './writer-client.ts'
+
+export const openReviewQueries = {
+  reviewer: 'SELECT reviewer FROM open_review WHERE provider = ? AND interaction = ?',
+  all: 'SELECT fed_seq FROM open_review WHERE fed_seq > ? ORDER BY fed_seq LIMIT ?',
+  of: 'SELECT fed_seq FROM open_review WHERE provider = ? AND fed_seq > ? ORDER BY fed_seq LIMIT ?',
+  one:
+    'SELECT *, (SELECT kel FROM agent WHERE aid = provider) AS held_kel,' +
+    ' (SELECT kel FROM agent WHERE aid = reviewer) AS reviewer_kel FROM open_review WHERE fed_seq = ?',
+  edges:
+    'SELECT fed_seq, provider, interaction, reviewer, rating FROM open_review WHERE fed_seq > ? ORDER BY fed_seq LIMIT ?',
+  byReviewer:
+    'SELECT count(*) AS reviews, sum(rating) AS ratings FROM open_review WHERE provider = ? GROUP BY reviewer',
+  totals: 'SELECT reviews, ratings, bytes FROM open_review_totals WHERE one = 1',
+} as const
+
+type Totals = { reviews: number; ratings: number; bytes: number }
+
+export function addOpenReview(db: Database, given: AddOpenReview): { outcome: 'stored' | 'exists' | 'full' } {
+  const { provider, interaction, reviewer, rating, providerKel, receipt, review, request, deliverable } =
+    given
+  if (db.one(openReviewQueries.reviewer, provider, interaction) !== undefined) return { outcome: 'exists' }
+  const bytes = [receipt, review, request, deliverable, providerKel].reduce(
+    (sum, block) => sum + (block?.length ?? 0),
+    0,
+  )
+  const held = db.one<Totals>(openReviewQueries.totals)?.bytes ?? 0
+  if (held + bytes > given.bytesMax) return { outcome: 'full' }
+  db.run(
+    'INSERT INTO open_review (provider, interaction, reviewer, rating, provider_kel, receipt, review, request, deliverable)' +
+      ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    ...[provider, interaction, reviewer, rating, providerKel ?? null, receipt, review, request, deliverable],
+  )
+  db.run(
+    'UPDATE open_review_totals SET reviews = reviews + 1, ratings = ratings + ?, bytes = bytes + ? WHERE one = 1',
+    rating,
+    bytes,
+  )
+  return { outcome: 'stored' }
+}
+
+type Stored = OpenReviewRow & {
+  fed_seq: number
+  provider_kel: Uint8Array | null
+  held_kel: Uint8Array | null
+  reviewer_kel: Uint8Array | null
+}
+
+const NO_BYTES = new Uint8Array(0)
+
+function reviewOf(row: Stored): HeldOpenReview {
+  const { fed_seq: fedSeq, provider_kel: providerKel, held_kel: heldKel, reviewer_kel: reviewerKel } = row
+  const { provider, interaction, reviewer, rating, receipt, review, request, deliverable } = row
+  return {
+    ...{ provider, interaction, reviewer, rating, receipt, review, request, deliverable, fedSeq },
+    providerKel: heldKel ?? providerKel ?? NO_BYTES,
+    reviewerKel: reviewerKel ?? NO_BYTES,
+  }
+}
+
+const sizeOf = (one: HeldOpenReview): number =>
+  [one.receipt, one.review, one.request, one.deliverable, one.providerKel, one.reviewerKel].reduce(
+    (sum, { length }) => sum + length,
+    0,
+  )
+
+function readReviews(db: Database, { provider, after, limit, bytesMax }: OpenReviewsQuery): HeldOpenReview[] {
+  const heads =
+    provider === undefined
+      ? db.all<{ fed_seq: number }>(openReviewQueries.all, after, limit)
+      : db.all<{ fed_seq: number }>(openReviewQueries.of, provider, after, limit)
+  const found: HeldOpenReview[] = []
+  let bytes = 0
+  for (const head of heads) {
+    const row = db.one<Stored>(openReviewQueries.one, head.fed_seq)
+    if (row === undefined) continue
+    const one = reviewOf(row)
+    bytes += sizeOf(one)
+    if (found.length > 0 && bytes > bytesMax) break
+    found.push(one)
+  }
+  return found
+}
+
+export function openReviewsOver(reader: Database, writer: WriterClient): OpenReviewStore {
+  return {
+    addOpenReview: given => writer.write('addOpenReview', given),
+    openReviewer: async (provider, interaction) =>
+      reader.one<{ reviewer: string }>(openReviewQueries.reviewer, provider, interaction)?.reviewer,
+    openReviews: async query => readReviews(reader, query),
+    openReviewEdges: async ({ after, limit }) =>
+      reader
+        .all<Omit<OpenReviewEdge, 'fedSeq'> & { fed_seq: number }>(openReviewQueries.edges, after, limit)
+        .map(({ fed_seq: fedSeq, ...edge }) => ({ ...edge, fedSeq })),
+    openReputation: async provider => reputationOf(reader, openReviewQueries.byReviewer, provider),
+    async openReviewTotals() {
+      const { reviews = 0, ratings = 0 } = reader.one<Totals>(openReviewQueries.totals) ?? {}
+      return { reviews, ratings }
+    },
+  }
+}
