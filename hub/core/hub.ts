@@ -32,6 +32,7 @@ import { KeyLogs } from './membership/key-logs.ts'
 import { OpenJoining } from './membership/open-joining.ts'
 import { type EndSigner, Registry } from './membership/registry.ts'
 import { OpenMail } from './open-mail/open-mail.ts'
+import { OpenReviews } from './open-reviews/open-reviews.ts'
 import { Reviews } from './reviews.ts'
 import { Sends } from './sends.ts'
 import { Sessions } from './sessions.ts'
@@ -57,6 +58,7 @@ export type Hub = {
   invites: Invites
   openJoining: OpenJoining
   openMail: OpenMail
+  openReviews: OpenReviews
   directory: Directory
   federation: Federation
   reviews: Reviews
@@ -161,6 +163,7 @@ const openParts = (context: HubContext, agents: Agents) => ({
   board: new Board(context),
   challenges: new Challenges(context),
   openMail: new OpenMail(context, agents),
+  openReviews: new OpenReviews(context, agents),
 })
 
 type MemberParts = { agents: Agents; keyLogs: KeyLogs; endSigner: EndSigner; issuance: Issuance }

@@ -38,6 +38,7 @@ export type RefusalReason =
   | 'queuedTooOften'
   | 'receiptNotReviewable'
   | 'reviewExists'
+  | 'reviewOfAnother'
   | 'reviewWindowClosed'
   | 'rateLimited'
   | 'recipientUnknown'

@@ -66,6 +66,15 @@ export class OpenAgent {
     return toBase64(encodeKel(this.log.events))
   }
 
+  /** Of its newest key. */
+  get seed(): Uint8Array {
+    return this.#seeds[this.log.seq] as Uint8Array
+  }
+
+  get nowMs(): number {
+    return this.#client.hub.clock.now()
+  }
+
   rotate(): void {
     const seed = this.#seeds.at(-1) as Uint8Array
     const nextSeed = random(32)

@@ -18,6 +18,7 @@ import { directoryHandlers } from './directory.ts'
 import { refusalAnswer, refusalTold, tooNew, Wire1Refusal } from './refusals.ts'
 import { registryHandlers } from './registry.ts'
 import { relayHandlers } from './relay.ts'
+import { reviewHandlers } from './reviews.ts'
 import { taskHandlers } from './tasks.ts'
 
 type Wire1 = {
@@ -58,6 +59,7 @@ function hooksOf({ hub }: LineOptions): Hooks<Wire1> {
       ...directoryHandlers(hub),
       ...registryHandlers(hub),
       ...relayHandlers(hub),
+      ...reviewHandlers(hub),
       ...taskHandlers(hub),
     },
     headers: everyAnswer,

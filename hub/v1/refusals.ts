@@ -69,6 +69,7 @@ const told = {
   probation: elsewhere,
   receiptNotReviewable: malformed,
   reviewExists: ['malformed', 'this task has a review already'],
+  reviewOfAnother: ['conflict', 'this task has a review of somebody else already'],
   reviewWindowClosed: malformed,
   queuedTooOften: busy,
   rateLimited: busy,

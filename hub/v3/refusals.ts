@@ -46,6 +46,7 @@ const codeOf = {
   probation: 'probation',
   receiptNotReviewable: 'receipt_not_reviewable',
   reviewExists: 'review_exists',
+  reviewOfAnother: 'review_exists',
   reviewWindowClosed: 'review_window_closed',
   queuedTooOften: 'redelivery_limited',
   rateLimited: 'rate_limited',

@@ -11,8 +11,8 @@ import { aid } from '../identity/aid.ts'
 import { keyAt, type VerifiedKel } from '../identity/kel.ts'
 import { CounterSignature, counterSignatureHolds, Receipt, receiptDigest } from './receipt.ts'
 
-/** Bytes of a review at most, as it is sent; its comment takes most of them. */
-export const OPEN_REVIEW_BYTES_MAX = 5 * 1024
+/** Bytes of its body at most; the comment takes most of them. */
+const OPEN_REVIEW_BYTES_MAX = 5 * 1024
 
 const OpenReviewBody = record('open review', {
   v: required(1, literal(1)),

@@ -2,10 +2,17 @@
 import { directoryRoutes } from './routes/directory.ts'
 import { registryRoutes } from './routes/registry.ts'
 import { relayRoutes } from './routes/relay.ts'
+import { reviewRoutes } from './routes/reviews.ts'
 import { taskRoutes } from './routes/tasks.ts'
 
 /** Every route by its name. */
-export const wire1Routes = { ...directoryRoutes, ...registryRoutes, ...relayRoutes, ...taskRoutes } as const
+export const wire1Routes = {
+  ...directoryRoutes,
+  ...registryRoutes,
+  ...relayRoutes,
+  ...reviewRoutes,
+  ...taskRoutes,
+} as const
 
 /** The table as a type; its keys are {@link Wire1RouteName}. */
 export type Wire1Routes = typeof wire1Routes
