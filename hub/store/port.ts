@@ -8,6 +8,7 @@ import type { ClearingStore } from './clearing-port.ts'
 import type { InviteStore } from './invite-port.ts'
 import type { LedgerStore } from './ledger-port.ts'
 import type { MailKind, OpenMailStore } from './open-mail-port.ts'
+import type { OpenPeerStore } from './open-peer-port.ts'
 import type { OpenReviewStore } from './open-review-port.ts'
 import type { PeerCardStore } from './peer-card-port.ts'
 import type { PeerPaymentStore } from './peer-payment-port.ts'
@@ -281,6 +282,7 @@ export interface Store
     InviteStore,
     ClearingStore,
     OpenMailStore,
+    OpenPeerStore,
     OpenReviewStore,
     PeerCardStore,
     PeerPaymentStore,

@@ -9,6 +9,7 @@ import { inviteRules } from './contract/invite-rules.ts'
 import { ledgerRules } from './contract/ledger-rules.ts'
 import { mailRules } from './contract/mail-rules.ts'
 import { openMailRules } from './contract/open-mail-rules.ts'
+import { openPeerRules } from './contract/open-peer-rules.ts'
 import { openReviewRules } from './contract/open-review-rules.ts'
 import { operatorRules } from './contract/operator-rules.ts'
 import { peerCardRules } from './contract/peer-card-rules.ts'
@@ -24,6 +25,7 @@ export const contract = {
   mail: mailRules,
   registry: registryRules,
   openMail: openMailRules,
+  openPeers: openPeerRules,
   openReviews: openReviewRules,
   board: boardRules,
   invites: inviteRules,

@@ -291,6 +291,13 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
       },
     }),
   },
+  'that lists agents of whomever was a peer': {
+    rules: 'openPeers',
+    breaks: 'lists an agent once',
+    changes: store => ({
+      openPeerAgents: query => store.openPeerAgents({ ...query, hubs: [...query.hubs, 'hub-three'] }),
+    }),
+  },
   'that lets anybody remove open mail': {
     rules: 'openMail',
     breaks: 'removes nothing of another mailbox',

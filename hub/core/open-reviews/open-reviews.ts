@@ -4,7 +4,8 @@
  */
 import { contentId } from '../../../protocol/crypto/hash.ts'
 import { equal, Malformed } from '../../../protocol/encoding/bytes.ts'
-import type { VerifiedKel } from '../../../protocol/identity/kel.ts'
+import { storedKel, type VerifiedKel } from '../../../protocol/identity/kel.ts'
+import { decodeKelLazily } from '../../../protocol/identity/kel-lazy.ts'
 import {
   decodeShared,
   holdsOpenReview,
@@ -54,12 +55,12 @@ export class OpenReviews {
     const { store } = this.#context
     await this.#checkFree(provider, interactionId, reviewer)
     const requesterLog = await this.#reviewerLog(reviewer)
-    const { log } = await this.#provider(provider)
+    const { log, kel } = await this.#provider(provider)
     this.#checkSigned(shared, review, { provider: log, reviewer: requesterLog })
     const { outcome } = await store.addOpenReview({
       ...given,
       ...{ provider, interaction: interactionId, reviewer, rating },
-      providerKel: undefined,
+      providerKel: kel,
       bytesMax: REVIEWS_BYTES_MAX,
     })
     if (outcome === 'full') throw withoutRoom('more reviews')
@@ -91,10 +92,17 @@ export class OpenReviews {
     return agent.log
   }
 
-  async #provider(aid: string): Promise<{ log: VerifiedKel }> {
+  /** Known here or, with its log, from the card that a peer told of it. */
+  async #provider(aid: string): Promise<{ log: VerifiedKel; kel: Uint8Array | undefined }> {
     const agent = await this.#agents.find(aid)
-    if (agent?.row.mail !== 'open') throw new Refusal('unknownAgent')
-    return { log: agent.log }
+    if (agent?.row.mail === 'open') return { log: agent.log, kel: undefined }
+    const { store, peers } = this.#context
+    const told = await store.openPeerAgent(
+      aid,
+      peers.all.map(peer => peer.aid),
+    )
+    if (agent !== undefined || told === undefined) throw new Refusal('unknownAgent')
+    return { log: storedKel(decodeKelLazily(told.kel)), kel: told.kel }
   }
 
   /** A key that was retired since counts for what it signed before, and not for ever: others may have it by now. */

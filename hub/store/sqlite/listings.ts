@@ -50,8 +50,7 @@ function filterOf(
   db: Database,
 ): (row: AgentRow) => boolean {
   const wanted = text?.toLowerCase()
-  const hasCap = (row: AgentRow): boolean =>
-    caps === undefined || row.caps.some(own => caps.some(cap => isOf(own, cap)))
+  const hasCap = (row: AgentRow): boolean => caps === undefined || isOfAny(row.caps, caps)
   const hasText = (row: AgentRow): boolean => wanted === undefined || fieldsOf(row).includes(wanted)
   const hasTerms = (row: AgentRow): boolean =>
     terms.every(term => db.one(hotQueries.hasTerm, term, row.aid) !== undefined)
@@ -59,6 +58,10 @@ function filterOf(
     (row.mail === 'open') === open && (!onlyPublic || row.visibility === 'public')
   return row => isShown(row) && hasCap(row) && hasText(row) && hasTerms(row)
 }
+
+/** Whether one of the tags of an agent is among those, or of their families. */
+export const isOfAny = (own: readonly string[], caps: readonly string[]): boolean =>
+  own.some(tag => caps.some(cap => isOf(tag, cap)))
 
 /** Whether a tag is this one, or of this family, which ends in `*`. */
 const isOf = (tag: string, cap: string): boolean =>

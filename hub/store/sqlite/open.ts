@@ -16,6 +16,7 @@ import { readList } from './listings.ts'
 import { type FreeingRoom, mailOver } from './mail-store.ts'
 import { migrate } from './migrate.ts'
 import { openMailOver } from './open-mail-store.ts'
+import { openPeersOver } from './open-peer-store.ts'
 import { openReviewsOver } from './open-review-store.ts'
 import { readOverview, readOverviewOf, readRefusedRanges } from './operator-reads.ts'
 import { peerCardsOver } from './peer-card-store.ts'
@@ -214,6 +215,7 @@ const inTheOpen = (reader: Database, writer: WriterClient, freeingRoom: FreeingR
   ...boardOver(reader, writer),
   ...invitesOver(reader, writer),
   ...openMailOver(reader, writer, freeingRoom),
+  ...openPeersOver(reader, writer),
   ...openReviewsOver(reader, writer),
 })
 

@@ -10,6 +10,7 @@ export const peerReviewQueries = {
     'SELECT hub, count(*) AS reviews, sum(rating) AS ratings FROM peer_review AS told' +
     ' WHERE provider = ?1 AND hub IN (SELECT value FROM json_each(?2))' +
     ' AND NOT EXISTS (SELECT 1 FROM review WHERE review.provider = ?1 AND review.interaction = told.interaction)' +
+    ' AND NOT EXISTS (SELECT 1 FROM open_review AS own WHERE own.provider = ?1 AND own.interaction = told.interaction)' +
     ' AND NOT EXISTS (SELECT 1 FROM peer_review AS first WHERE first.provider = ?1' +
     ' AND first.interaction = told.interaction AND first.n < told.n AND first.hub IN (SELECT value FROM json_each(?2)))' +
     ' GROUP BY hub',

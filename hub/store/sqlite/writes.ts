@@ -18,6 +18,7 @@ import {
   sendOpen,
   sweepOpen,
 } from './open-mail-store.ts'
+import { forgetOpenAgents, takeOpenAgents } from './open-peer-store.ts'
 import { addOpenReview } from './open-review-store.ts'
 import { forgetPeerCards, takePeerCards } from './peer-card-store.ts'
 import {
@@ -54,6 +55,8 @@ export const writes = {
   noteLeft,
   sweepOpen,
   addOpenReview,
+  takeOpenAgents,
+  forgetOpenAgents,
   takePeerCards,
   forgetPeerCards,
   takePeerReviews,
