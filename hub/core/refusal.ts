@@ -71,6 +71,8 @@ export type Facts = {
   /** Fills it as well: what to do next, where that is not the usual. */
   step?: string
   aid?: string
+  /** The hub that an agent is at, where it is not this one. */
+  homeHub?: string
   floorMs?: number
   storedSeq?: number
   maxBits?: number

@@ -1,24 +1,89 @@
-/** What anybody may read: the hub, its agents with open mail, key histories, figures. */
+/** What anybody may read: the hub, its agents with open mail, key histories, reviews, figures. */
 import { buildInfo } from '../../protocol/build-info.ts'
-import { toBase64 } from '../../protocol/encoding/bytes.ts'
+import { toBase64, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
 import type { Hub } from '../core/hub.ts'
 import { capsOf } from '../core/listing.ts'
+import { documentsOf } from '../core/open-reviews/documents.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { OpenMailbox } from '../store/open-mail-port.ts'
-import type { AgentRow } from '../store/port.ts'
+import { average, ofAllHubs } from '../core/reviews.ts'
+import { streamedLists } from '../http/rows.ts'
+import type { HeldOpenReview } from '../store/open-review-port.ts'
+import { Entries } from './entries.ts'
 import type { Part } from './handler.ts'
 
-type Names = 'hubIdentity' | 'healthz' | 'agents' | 'agent' | 'agentKel' | 'address' | 'stats'
+type Names =
+  | 'hubIdentity'
+  | 'healthz'
+  | 'agents'
+  | 'agent'
+  | 'agentKel'
+  | 'address'
+  | 'addresses'
+  | 'graph'
+  | 'reputation'
+  | 'stats'
+
+const ELSEWHERE = 'this agent is at another hub, which told of it; what it was rated there is not known here'
+const REPUTATION =
+  'local is what this hub verified, peers what other hubs attest; concentration is the share of the largest source, a reviewer here or another hub'
 
 export function directoryHandlers(hub: Hub): Part<Names> {
-  const { openMail, agents, directory } = hub
-  const { identity, store } = hub.context
-  const found = async (aid = '') => {
-    const known = await openMail.find(aid)
-    if (known === undefined) throw new Refusal('unknownAgent')
-    return known
+  const entries = new Entries(hub)
+  return {
+    ...aboutHub(hub),
+    ...histories(hub, entries),
+    async agents({ query: { cap, q } }) {
+      if (cap !== undefined && q !== undefined)
+        throw new Refusal('requestMalformed', { why: 'cap and q exclude each other' })
+      const caps = capsOf(cap)
+      return streamedLists({}, { agents: caps === undefined ? entries.listed(q) : entries.capable(caps) })
+    },
+    async agent({ params: { aid = '' } }) {
+      const known = await hub.openMail.find(aid)
+      if (known !== undefined) {
+        const agent = await entries.of({ row: known.agent.row, box: known.box })
+        return streamedLists({ agent }, { reviews: mapped(hub.openReviews.of(aid), shownReview) })
+      }
+      const told = await entries.atPeer(aid)
+      if (told === undefined) throw new Refusal('unknownAgent')
+      return { agent: await entries.ofPeer(told), reviews: [], note: ELSEWHERE }
+    },
+    async reputation({ params: { aid = '' } }) {
+      const known = (await hub.openMail.find(aid)) ?? (await entries.atPeer(aid))
+      if (known === undefined) throw new Refusal('unknownAgent')
+      const found = await hub.openReviews.reputation(aid)
+      const all = ofAllHubs(found)
+      const peers = found.peers.map(peer => ({ hub: peer.hub, ...rated(peer) }))
+      const concentration = all.reviews === 0 ? 0 : all.mostOfOne / all.reviews
+      return {
+        reputation: { aid, local: rated(found), peers, combined: rated(all), concentration },
+        note: REPUTATION,
+      }
+    },
+    async graph() {
+      const edges = mapped(hub.openReviews.edges(), edge => ({
+        ...{ from: edge.reviewer, to: edge.provider },
+        ...{ interaction_id: toBase64url(edge.interaction), rating: edge.rating },
+      }))
+      return streamedLists({}, { nodes: nodesOf(hub, entries), edges })
+    },
+    async stats() {
+      const { store, peers } = hub.context
+      const { reviews, ratings } = await hub.openReviews.totals()
+      const told = await store.openPeerCount(peers.all.map(({ aid }) => aid))
+      return {
+        agents: await store.openAgents(),
+        federated_agents: (await hub.directory.peerAgents()) + told,
+        tasks_completed: await store.openTasks(),
+        reviews,
+        avg_rating: average(ratings, reviews) ?? 0,
+      }
+    },
   }
+}
+
+function aboutHub({ context: { identity } }: Hub): Part<'hubIdentity' | 'healthz'> {
   return {
     async hubIdentity() {
       return { aid: identity.aid, kel: toBase64(encodeKel(identity.kel.events)) }
@@ -27,76 +92,72 @@ export function directoryHandlers(hub: Hub): Part<Names> {
       const { version, commit, builtAt } = buildInfo
       return { status: 'ok' as const, version, commit, built_at: builtAt }
     },
-    async agents({ query: { cap, q } }) {
-      if (cap !== undefined && q !== undefined)
-        throw new Refusal('requestMalformed', { why: 'cap and q exclude each other' })
-      const filter = { caps: capsOf(cap), ...(q !== undefined && { text: q }) }
-      return { agents: await listed(hub, filter, cap !== undefined) }
-    },
-    async agent({ params }) {
-      const { agent, box } = await found(params['aid'])
-      return { agent: entryOf(hub, agent.row, box), reviews: [] }
-    },
-    async agentKel({ params: { aid = '' } }) {
-      if (aid === identity.aid)
-        return {
-          aid,
-          kel: toBase64(encodeKel(identity.kel.events)),
-          source: 'local' as const,
-          role: 'hub' as const,
-        }
-      const agent = await agents.find(aid)
-      if (agent === undefined) throw new Refusal('unknownAgent')
-      return { aid, kel: toBase64(agent.row.kel), source: 'local' as const }
-    },
-    async address({ params }) {
-      const { agent, box } = await found(params['aid'])
-      if (box.address === undefined) throw new Refusal('unknownAgent')
-      return { aid: agent.row.aid, addr: box.address }
-    },
-    async stats() {
-      return {
-        agents: await store.openAgents(),
-        federated_agents: await directory.peerAgents(),
-        tasks_completed: await store.openTasks(),
-        reviews: 0,
-        avg_rating: 0,
-      }
-    },
   }
 }
 
-type Filter = { caps: string[] | undefined; text?: string }
-
-/** Every agent that fits; the operator hides some from whoever does not name a capability. */
-async function listed(hub: Hub, filter: Filter, hidesNone: boolean) {
-  const entries: ReturnType<typeof entryOf>[] = []
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const page = await hub.directory.list(after, PAGE, { ...filter, open: true })
-    for (const row of page.rows) {
-      const box = await hub.context.store.openMailbox(row.number)
-      if (box === undefined || hub.openMail.liveness(box) === 'abandoned') continue
-      if (hidesNone || box.listed) entries.push(entryOf(hub, row, box))
-    }
-    after = page.next
-  }
-  return entries
-}
-
-const PAGE = 200
-
-/** One agent as anybody may see it; what is not known is left out. */
-function entryOf(hub: Hub, row: AgentRow, box: OpenMailbox) {
-  const { polledMs, listed, guestQuota } = box
-  const { name, aid, caps, summary } = row
-  const isQuiet = ['quiet', 'abandoned'].includes(hub.openMail.liveness(box))
+/** Key histories and direct addresses. */
+function histories(hub: Hub, entries: Entries): Part<'agentKel' | 'address' | 'addresses'> {
+  const { agents, openMail } = hub
+  const { identity, peers } = hub.context
   return {
-    ...{ aid, name, caps, summary, listed, guest_quota: guestQuota },
-    avg_rating: 0,
-    review_count: 0,
-    registered_at: new Date(row.registeredDayMs).toISOString(),
-    registered: row.registered,
-    ...(polledMs !== undefined && { last_seen: new Date(polledMs).toISOString() }),
-    ...(isQuiet && { quiet: true as const }),
+    async agentKel({ params: { aid = '' } }) {
+      const own = aid === identity.aid ? identity.kel : undefined
+      const log = own ?? peers.find(aid)?.log
+      if (log !== undefined) {
+        const source = own === undefined ? ('peer-hub' as const) : ('local' as const)
+        return { aid, kel: toBase64(encodeKel(log.events)), source, role: 'hub' as const }
+      }
+      const agent = await agents.find(aid)
+      if (agent !== undefined) return { aid, kel: toBase64(agent.row.kel), source: 'local' as const }
+      const told = await entries.atPeer(aid)
+      if (told === undefined) throw new Refusal('unknownAgent')
+      return { aid, kel: toBase64(told.kel), source: 'federated' as const }
+    },
+    async address({ params: { aid = '' } }) {
+      const known = await openMail.find(aid)
+      if (known?.box.address !== undefined) return { aid, addr: known.box.address }
+      const told = known === undefined ? await entries.atPeer(aid) : undefined
+      throw new Refusal('unknownAgent', told === undefined ? {} : { homeHub: told.hub })
+    },
+    async addresses() {
+      return streamedLists({}, { peers: addressesOf(entries) })
+    },
   }
 }
+
+async function* addressesOf(entries: Entries) {
+  for await (const { row, box } of entries.here())
+    if (box.address !== undefined) yield { aid: row.aid, addr: box.address }
+}
+
+/** The directory, then whoever stands in a review and not there. */
+async function* nodesOf(hub: Hub, entries: Entries) {
+  const shown = new Set<string>()
+  for await (const entry of entries.listed()) {
+    shown.add(entry.aid)
+    yield entry
+  }
+  for await (const { reviewer, provider } of hub.openReviews.edges())
+    for (const aid of [reviewer, provider]) {
+      if (shown.has(aid)) continue
+      shown.add(aid)
+      yield await entries.ofStranger(aid)
+    }
+}
+
+async function* mapped<T, R>(rows: AsyncIterable<T>, change: (row: T) => R): AsyncGenerator<R> {
+  for await (const row of rows) yield change(row)
+}
+
+function shownReview(review: HeldOpenReview) {
+  const { goal, answer, requestCid, resultCid } = documentsOf(review)
+  return {
+    ...{ interaction_id: toBase64url(review.interaction), rating: review.rating, goal, deliverable: answer },
+    ...{ request_cid: requestCid, result_cid: resultCid },
+  }
+}
+
+const rated = ({ reviews, ratings }: { reviews: number; ratings: number }) => ({
+  reviews,
+  avg_rating: average(ratings, reviews) ?? 0,
+})

@@ -1,5 +1,6 @@
 /** The one place where refusals of the core become statuses and sentences of wire 1. */
 import { Refusal as AnyRefusal } from '../../protocol/encoding/errors.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { type Failure, failures } from '../../protocol/wire1/failures.ts'
 import { WIRE1 } from '../../protocol/wire1/headers.ts'
 import { type Facts, type RefusalReason, refusalOf } from '../core/refusal.ts'
@@ -127,14 +128,14 @@ function hintOf({ code, facts }: { code: RefusalReason; facts: Facts }): { hint?
   return {}
 }
 
-/** The whole answer: a sentence, and on some a hint. */
+/** The whole answer: a sentence, and on some a hint, or where the agent is. */
 export function refusalAnswer({ code, facts }: ToldRefusal): RefusalAnswer {
-  const { sentence = elsewhere[1], hint, retryAfterMs } = facts
+  const { sentence = elsewhere[1], hint, homeHub, retryAfterMs } = facts
   return {
     status: failures[code],
     headers:
       retryAfterMs === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterMs / MS_PER_SECOND)) },
-    body: { error: sentence, ...(hint !== undefined && { hint }) },
+    body: { error: sentence, ...present({ hint, home_hub: homeHub }) },
   }
 }
 

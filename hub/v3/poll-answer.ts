@@ -1,12 +1,15 @@
 /** The answer to a poll, written as it is read and taken: neither an envelope nor an answer lies in memory as a whole. */
 
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { writePiece } from '../http/rows.ts'
 import type { BlobReader, Blobs } from '../store/blob-port.ts'
 import type { WaitingEnvelope } from '../store/port.ts'
 
 /** Divisible by three, so that pieces of base64url join without padding. */
 const PIECE_BYTES = 192 * 1024
+
+/** Every character is a byte. */
+const ASCII = 'latin1'
 
 /** The members of the answer beside `messages`. */
 export type PollTail = { more: boolean; notice: string }
@@ -51,11 +54,11 @@ export async function writePollAnswer(
     }
     text += '"}'
     if (text.length > PIECE_BYTES) {
-      await write(response, text)
+      await writePiece(response, text, ASCII)
       text = ''
     }
   }
-  await write(response, `${text}],"more":${tail.more},"key_state_notice":"${tail.notice}"}`)
+  await writePiece(response, `${text}],"more":${tail.more},"key_state_notice":"${tail.notice}"}`, ASCII)
 }
 
 /** Envelopes that were not collected meanwhile, each with its bytes or the file that has them. */
@@ -93,28 +96,15 @@ function* piecesOf(envelopes: WaitingEnvelope[]): Generator<WaitingEnvelope[]> {
 /** What stands before a file, and the file, which is closed however this ends. */
 async function writeFile(response: ServerResponse, before: string, file: BlobReader): Promise<void> {
   try {
-    await write(response, before)
+    await writePiece(response, before, ASCII)
     const piece = Buffer.allocUnsafe(PIECE_BYTES)
     for (;;) {
       const length = await file.fill(piece)
-      if (length > 0) await write(response, base64url(piece.subarray(0, length)))
+      if (length > 0) await writePiece(response, base64url(piece.subarray(0, length)), ASCII)
       if (length < PIECE_BYTES) return
     }
   } finally {
     await file.close()
-  }
-}
-
-async function write(response: ServerResponse, text: string): Promise<void> {
-  if (response.destroyed) throw new Error('the client has gone')
-  if (response.write(text, 'latin1')) return
-  const gone = new AbortController()
-  const onClose = (): void => gone.abort()
-  response.once('close', onClose)
-  try {
-    await once(response, 'drain', { signal: gone.signal })
-  } finally {
-    response.removeListener('close', onClose)
   }
 }
 

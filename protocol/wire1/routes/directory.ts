@@ -13,12 +13,22 @@ const entry = z.object({
   guest_quota: count,
   avg_rating: z.number(),
   review_count: count,
-  registered_at: isoTime,
+  registered_at: isoTime.optional(),
   registered: z.boolean(),
   last_seen: isoTime.optional(),
   quiet: z.literal(true).optional(),
   home_hub: aidShape.optional(),
 })
+
+const review = z.object({
+  interaction_id: z.string(),
+  rating: z.number(),
+  goal: z.string(),
+  deliverable: z.string(),
+  request_cid: z.string(),
+  result_cid: z.string(),
+})
+const rated = z.object({ reviews: count, avg_rating: z.number() })
 
 /** Routes of the directory that are read without a signature. */
 export const directoryRoutes = {
@@ -51,8 +61,41 @@ export const directoryRoutes = {
     method: 'GET',
     path: '/agents/{aid}',
     auth: 'none',
-    reply: z.object({ agent: entry, reviews: z.array(z.object({})) }),
+    reply: z.object({ agent: entry, reviews: z.array(review), note: z.string().optional() }),
     codes: ['unknown'],
+  }),
+  reputation: route({
+    method: 'GET',
+    path: '/agents/{aid}/reputation',
+    auth: 'none',
+    reply: z.object({
+      reputation: z.object({
+        aid: aidShape,
+        local: rated,
+        peers: z.array(z.object({ hub: aidShape, reviews: count, avg_rating: z.number() })),
+        combined: rated,
+        concentration: z.number().min(0).max(1),
+      }),
+      note: z.string(),
+    }),
+    codes: ['unknown'],
+  }),
+  graph: route({
+    method: 'GET',
+    path: '/graph',
+    auth: 'none',
+    reply: z.object({
+      nodes: z.array(entry),
+      edges: z.array(
+        z.object({ from: aidShape, to: aidShape, interaction_id: z.string(), rating: z.number() }),
+      ),
+    }),
+  }),
+  addresses: route({
+    method: 'GET',
+    path: '/p2p/peers',
+    auth: 'none',
+    reply: z.object({ peers: z.array(z.object({ aid: aidShape, addr: z.string() })) }),
   }),
   agentKel: route({
     method: 'GET',
