@@ -7,6 +7,7 @@ import type { BoardStore } from './board-port.ts'
 import type { ClearingStore } from './clearing-port.ts'
 import type { InviteStore } from './invite-port.ts'
 import type { LedgerStore } from './ledger-port.ts'
+import type { OpenCardStore } from './open-card-port.ts'
 import type { MailKind, OpenMailStore } from './open-mail-port.ts'
 import type { OpenPeerStore } from './open-peer-port.ts'
 import type { OpenReviewStore } from './open-review-port.ts'
@@ -282,6 +283,7 @@ export interface Store
     InviteStore,
     ClearingStore,
     OpenMailStore,
+    OpenCardStore,
     OpenPeerStore,
     OpenReviewStore,
     PeerCardStore,

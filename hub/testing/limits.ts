@@ -106,6 +106,7 @@ const limitsOfMailboxes = {
       pricing: undefined,
       guestQuota: undefined,
       invite: undefined,
+      card: undefined,
     }
     await openJoining.register(given, '192.0.2.1', async () => undefined)
     const send = (bytes: number) =>

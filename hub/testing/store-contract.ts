@@ -8,6 +8,7 @@ import { clearingRules } from './contract/clearing-rules.ts'
 import { inviteRules } from './contract/invite-rules.ts'
 import { ledgerRules } from './contract/ledger-rules.ts'
 import { mailRules } from './contract/mail-rules.ts'
+import { openCardRules } from './contract/open-card-rules.ts'
 import { openMailRules } from './contract/open-mail-rules.ts'
 import { openPeerRules } from './contract/open-peer-rules.ts'
 import { openReviewRules } from './contract/open-review-rules.ts'
@@ -25,6 +26,7 @@ export const contract = {
   mail: mailRules,
   registry: registryRules,
   openMail: openMailRules,
+  openCards: openCardRules,
   openPeers: openPeerRules,
   openReviews: openReviewRules,
   board: boardRules,

@@ -291,6 +291,21 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
       },
     }),
   },
+  'that forgets the number of a card with it': {
+    rules: 'openCards',
+    breaks: 'takes a card away and none',
+    changes: store => {
+      const removed = new Set<string>()
+      return {
+        async removeOpenCard(aid) {
+          removed.add(aid)
+          await store.removeOpenCard(aid)
+        },
+        putOpenCard: async card =>
+          removed.has(card.aid) ? { outcome: 'stored' } : await store.putOpenCard(card),
+      }
+    },
+  },
   'that lists agents of whomever was a peer': {
     rules: 'openPeers',
     breaks: 'lists an agent once',

@@ -7,6 +7,7 @@ import { capsOf } from '../core/listing.ts'
 import { documentsOf } from '../core/open-reviews/documents.ts'
 import { Refusal } from '../core/refusal.ts'
 import { average, ofAllHubs } from '../core/reviews.ts'
+import { textReply } from '../http/reply.ts'
 import { streamedLists } from '../http/rows.ts'
 import type { HeldOpenReview } from '../store/open-review-port.ts'
 import { Entries } from './entries.ts'
@@ -18,6 +19,7 @@ type Names =
   | 'agents'
   | 'agent'
   | 'agentKel'
+  | 'card'
   | 'address'
   | 'addresses'
   | 'graph'
@@ -96,8 +98,8 @@ function aboutHub({ context: { identity } }: Hub): Part<'hubIdentity' | 'healthz
 }
 
 /** Key histories and direct addresses. */
-function histories(hub: Hub, entries: Entries): Part<'agentKel' | 'address' | 'addresses'> {
-  const { agents, openMail } = hub
+function histories(hub: Hub, entries: Entries): Part<'agentKel' | 'address' | 'addresses' | 'card'> {
+  const { agents, openJoining, openMail } = hub
   const { identity, peers } = hub.context
   return {
     async agentKel({ params: { aid = '' } }) {
@@ -112,6 +114,13 @@ function histories(hub: Hub, entries: Entries): Part<'agentKel' | 'address' | 'a
       const told = await entries.atPeer(aid)
       if (told === undefined) throw new Refusal('unknownAgent')
       return { aid, kel: toBase64(told.kel), source: 'federated' as const }
+    },
+    async card({ params: { aid = '' } }) {
+      const known = await openMail.find(aid)
+      const own = known && (await openJoining.cardOf(known.agent))
+      const card = own ?? (known === undefined ? (await entries.atPeer(aid))?.card : undefined)
+      if (card === undefined) throw new Refusal('unknownAgent')
+      return textReply('application/json', card)
     },
     async address({ params: { aid = '' } }) {
       const known = await openMail.find(aid)

@@ -11,9 +11,10 @@ const UNDELIVERED = 'mail waits that you did not collect; it is kept for 30 days
 export function registryHandlers({ openJoining }: Hub): Part<Names> {
   return {
     async register({ body, address, verifySigner }) {
-      const { aid, kel, name, caps, summary, readme, pricing, invite, guest_messages: guestQuota } = body
+      const { aid, kel, name, caps, summary, readme, pricing, invite, card } = body
+      const { guest_messages: guestQuota } = body
       const profile = present({ name, caps, summary, readme })
-      const given = { aid, kel: fromBase64(kel), profile, pricing, invite, guestQuota }
+      const given = { aid, kel: fromBase64(kel), profile, pricing, invite, card, guestQuota }
       await openJoining.register(given, address, verifySigner)
       return { aid, status: 'registered' as const }
     },

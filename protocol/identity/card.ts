@@ -121,36 +121,51 @@ export type CardSigner = { seed: Uint8Array; aid: string; seq: number; baseUrl: 
 
 /** Signs a card for one hub; a card that holds anything empty is refused. */
 export function signCard(card: UnsignedCard, signer: CardSigner): AgentCard {
-  const read = UnsignedCard.safeParse(card)
-  if (!read.success)
-    throw new Malformed(
-      `invalid card: ${read.error.issues[0]?.path.join('.') ?? 'form'} has a value that cards may not have`,
-    )
   const header = {
     alg: 'EdDSA',
     typ: 'JOSE',
     kid: keyId(signer.aid, signer.seq),
     jku: jwksUrl(signer.baseUrl, signer.aid),
   }
+  return signedCard(card, header, signer.seed)
+}
+
+/** Signs a card under a protected header; a card that holds anything empty throws {@link Malformed}. */
+export function signedCard(card: UnsignedCard, header: Record<string, string>, seed: Uint8Array): AgentCard {
+  const read = UnsignedCard.safeParse(card)
+  if (!read.success)
+    throw new Malformed(
+      `invalid card: ${read.error.issues[0]?.path.join('.') ?? 'form'} has a value that cards may not have`,
+    )
   const protectedText = toBase64url(utf8(canonicalJson(header)))
-  const signature = sign(signer.seed, signingInput(protectedText, read.data))
+  const signature = sign(seed, signingInput(protectedText, read.data))
   return { ...read.data, signatures: [{ protected: protectedText, signature: toBase64url(signature) }] }
 }
 
 /** The card when it is the agent's own, under its present key and for this hub; undefined otherwise. Fetches nothing. */
 export function verifyCard(value: unknown, log: VerifiedKel, baseUrl: string): VerifiedCard | undefined {
+  return verifiedCard(value, log, header => {
+    const read = ProtectedHeader.safeParse(header)
+    const { kid, jku } = read.data ?? {}
+    return read.success && kid === keyId(log.aid, log.seq) && jku === jwksUrl(baseUrl, log.aid)
+  })
+}
+
+/** The card when the present key of a log signed it under a protected header that fits; undefined otherwise. */
+export function verifiedCard(
+  value: unknown,
+  log: VerifiedKel,
+  fits: (header: JsonValue) => boolean,
+): VerifiedCard | undefined {
   const read = AgentCard.safeParse(value)
   if (!read.success) return undefined
   const { signatures, ...card } = read.data
   const [given] = signatures
   if (given === undefined) return undefined
   try {
-    const header = ProtectedHeader.safeParse(parseJson(fromBase64url(given.protected)))
     const signature = fromBase64url(given.signature)
     const holds =
-      header.success &&
-      header.data.kid === keyId(log.aid, log.seq) &&
-      header.data.jku === jwksUrl(baseUrl, log.aid) &&
+      fits(parseJson(fromBase64url(given.protected))) &&
       signature.length === SIGNATURE_BYTES &&
       verify(log.publicKey, signingInput(given.protected, card), signature)
     return holds ? (read.data as VerifiedCard) : undefined

@@ -25,6 +25,7 @@ import { decodeIdentity, encodeIdentity } from '../../protocol/identity/identity
 import { decodeKel, encodeKel, KelInvalid, verifyKel } from '../../protocol/identity/kel.ts'
 import { decodeKelLazily } from '../../protocol/identity/kel-lazy.ts'
 import { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
+import { signOpenCard, verifyOpenCard } from '../../protocol/identity/open-card.ts'
 import { decodeAccess, encodeAccess } from '../../protocol/mail/access.ts'
 import { Capability } from '../../protocol/mail/capability.ts'
 import { openDack } from '../../protocol/mail/dack.ts'
@@ -300,6 +301,7 @@ function workFormats(): Subject[] {
     subject('receipt of both sides', [fromHex(open.shared.item)], bytes => encodeShared(decodeShared(bytes))),
     format('effect', effects(), Effect),
     cardSubject(),
+    openCardSubject(),
     ...paymentFormats(),
   ]
 }
@@ -371,6 +373,13 @@ function cardSubject(): Subject {
   const hub = 'https://hub.example'
   const card = signCard(plainCard, { seed: identitySeed, aid: log.aid, seq: log.seq, baseUrl: hub })
   return reader('A2A card', [utf8(JSON.stringify(card))], bytes => verifyCard(parseJson(bytes), log, hub))
+}
+
+function openCardSubject(): Subject {
+  const { log, identitySeed } = agent('card')
+  const card = signOpenCard(plainCard, { seed: identitySeed, aid: log.aid, seq: log.seq, number: 1 })
+  const read = (bytes: Uint8Array) => verifyOpenCard(fromUtf8(bytes), log)
+  return reader('open A2A card', [utf8(JSON.stringify(card))], read)
 }
 
 function chainFormats(): Subject[] {

@@ -2,8 +2,10 @@
  * Joining with open mail, which the hub can read. Whoever is known here comes back by itself; a new one needs the word of
  * the operator, or an invitation. An agent whose mail is sealed never comes this way.
  */
+import { Malformed } from '../../../protocol/encoding/bytes.ts'
 import { encodeKel, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import { witnessKel } from '../../../protocol/identity/kel-witness.ts'
+import { verifyOpenCard } from '../../../protocol/identity/open-card.ts'
 import type { OpenProfile } from '../../store/open-mail-port.ts'
 import type { Visibility } from '../../store/port.ts'
 import { type Agent, type Agents, withLog, withoutAccount } from '../agents.ts'
@@ -26,6 +28,8 @@ export type OpenRegistration = {
   profile: Profile
   pricing: string | undefined
   guestQuota: number | undefined
+  /** The text of its signed card. */
+  card: string | undefined
   /** The code of an invitation. */
   invite: string | undefined
 }
@@ -64,6 +68,8 @@ export class OpenJoining {
     if (held?.row.mail === 'sealed') throw new Refusal('mailSealed')
     const invite = held === undefined ? await this.#wayIn(given) : undefined
     const terms = { ...(invite && { invite }), refused: inviteGone }
+    if (given.card !== undefined)
+      await this.#putCard(given.card, held === undefined ? log : newest(held.log, log))
     const { agent } = await agents.update(
       given.aid,
       newestHeld => this.#joined(given, log, newestHeld),
@@ -75,6 +81,23 @@ export class OpenJoining {
     })
     await this.#context.store.noteLeft({ number: agent.row.number, leftMs: undefined })
     if (held === undefined) await issuance.trialOfNew(given.aid, false)
+  }
+
+  /** Keeps a card to the byte, if its agent signed it and has had none of a higher number here. */
+  async #putCard(card: string, log: VerifiedKel): Promise<void> {
+    const verified = readCard(card, log)
+    if (verified === undefined)
+      throw new Refusal('requestMalformed', { why: 'the card does not verify as that of its agent' })
+    const { aid, seq: kelSeq } = log
+    const { outcome } = await this.#context.store.putOpenCard({ aid, seq: verified.number, kelSeq, card })
+    if (outcome === 'older')
+      throw new Refusal('requestMalformed', { why: 'the number of the card is not higher than the one held' })
+  }
+
+  /** The card of an agent, as its agent signed it under its present key. */
+  async cardOf({ log }: Agent): Promise<string | undefined> {
+    const held = await this.#context.store.openCard(log.aid)
+    return held?.kelSeq === log.seq ? held.card : undefined
   }
 
   /** What a new account takes: nothing where the operator let it in, else the invitation that it shows. */
@@ -148,8 +171,18 @@ export class OpenJoining {
     const { agent } = await this.#parts.agents.update(aid, held => withoutAccount(required(held)))
     const { number } = agent.row
     await store.noteLeft({ number, leftMs: now() })
+    await store.removeOpenCard(aid)
     await this.#putProfile(number, { pricing: '', address: undefined })
     return (await store.openMailbox(number))?.messages ?? 0
+  }
+}
+
+function readCard(card: string, log: VerifiedKel): { number: number } | undefined {
+  try {
+    return verifyOpenCard(card, log)
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
   }
 }
 

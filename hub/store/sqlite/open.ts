@@ -15,6 +15,7 @@ import { ledgerOver } from './ledger-store.ts'
 import { readList } from './listings.ts'
 import { type FreeingRoom, mailOver } from './mail-store.ts'
 import { migrate } from './migrate.ts'
+import { openCardsOver } from './open-card-store.ts'
 import { openMailOver } from './open-mail-store.ts'
 import { openPeersOver } from './open-peer-store.ts'
 import { openReviewsOver } from './open-review-store.ts'
@@ -215,6 +216,7 @@ const inTheOpen = (reader: Database, writer: WriterClient, freeingRoom: FreeingR
   ...boardOver(reader, writer),
   ...invitesOver(reader, writer),
   ...openMailOver(reader, writer, freeingRoom),
+  ...openCardsOver(reader, writer),
   ...openPeersOver(reader, writer),
   ...openReviewsOver(reader, writer),
 })

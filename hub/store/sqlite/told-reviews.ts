@@ -98,7 +98,7 @@ function withdraw(db: Database, aid: string): void {
 
 /** Numbers that the lost days of a hub may have given out lie below the next one by at least so much. */
 export function skipFedSeqs(db: Database, count: number): void {
-  for (const table of ['told_review', 'told_card', 'open_review']) {
+  for (const table of ['told_review', 'told_card', 'open_review', 'open_card']) {
     const raised = db.run('UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?', count, table)
     if (raised === 0) db.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', table, count)
   }

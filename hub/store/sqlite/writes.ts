@@ -9,6 +9,7 @@ import { digestsOf, rereadDigests, undoDigests } from './digests.ts'
 import { addInvite, removeInvite } from './invite-store.ts'
 import { addProofPiece, appendEpoch, post, returnSupply } from './ledger-writes.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
+import { putOpenCard, removeOpenCard } from './open-card-store.ts'
 import {
   ackOpen,
   listOpen,
@@ -54,6 +55,8 @@ export const writes = {
   notePolled,
   noteLeft,
   sweepOpen,
+  putOpenCard,
+  removeOpenCard,
   addOpenReview,
   takeOpenAgents,
   forgetOpenAgents,

@@ -64,6 +64,13 @@ export const directoryRoutes = {
     reply: z.object({ agent: entry, reviews: z.array(review), note: z.string().optional() }),
     codes: ['unknown'],
   }),
+  card: route({
+    method: 'GET',
+    path: '/agents/{aid}/card',
+    auth: 'none',
+    produces: 'text',
+    codes: ['unknown'],
+  }),
   reputation: route({
     method: 'GET',
     path: '/agents/{aid}/reputation',

@@ -9,6 +9,7 @@ const KIB = 1024
 const MIB = 1024 * KIB
 const PRICING_BYTES_MAX = 1024
 const INVITE_CHARACTERS_MAX = 256
+const CARD_CHARACTERS_MAX = 64 * KIB
 /** Bytes of a direct address at most. */
 export const ADDRESS_BYTES_MAX = 256
 
@@ -30,6 +31,8 @@ export const registryRoutes = {
       pricing: plainShape(PRICING_BYTES_MAX).optional(),
       guest_messages: z.int().optional(),
       invite: z.string().max(INVITE_CHARACTERS_MAX).optional(),
+      /** Its JSON text, as it was signed. */
+      card: z.string().max(CARD_CHARACTERS_MAX).optional(),
     }),
     reply: z.object({ aid: aidShape, status: z.literal('registered') }),
     codes: ['malformed', 'stale_challenge', 'unauthorized', 'forbidden'],
