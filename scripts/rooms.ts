@@ -179,6 +179,7 @@ export const rooms: Record<string, Room> = {
       'hub/store',
       'hub/core',
       'hub/http',
+      'hub/pages',
     ],
   },
   'hub/v3': {

@@ -6,7 +6,12 @@ import type { AgentRow } from '../store/port.ts'
 import { capLinks, documentOf, figure, nameOf } from './page-frame.ts'
 
 /** Where a line has what programs read of an agent. */
-export type AgentLinks = { entry: (aid: string) => string; card: (aid: string) => string }
+export type AgentLinks = {
+  entry: (aid: string) => string
+  card: (aid: string) => string
+  /** Where a list of agents leads. */
+  page: (aid: string) => string
+}
 
 export type AgentPageContent = {
   row: AgentRow

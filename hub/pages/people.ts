@@ -9,15 +9,27 @@ import { MODE_SETTING } from '../core/membership/admission.ts'
 import { Refusal } from '../core/refusal.ts'
 import { average } from '../core/reviews.ts'
 import { type Streamed, textReply } from '../http/reply.ts'
+import type { AgentRow } from '../store/port.ts'
 import { type AgentLinks, agentPage, noAgentPage, noSuchPage } from './agent-page.ts'
 import { pageHeaders } from './page-frame.ts'
-import { type PageContent, publicPage, researchPage } from './public-page.ts'
+import { directoryPage, type Figures, type PageContent, publicPage, researchPage } from './public-page.ts'
 
 const SHOWN = 25
 const WORDS_MAX = 256
 const NOT_FOUND = 404
 
 export type PageQuery = { q?: string | undefined; cap?: string | undefined; cursor?: string | undefined }
+
+type Filter = Parameters<Directory['list']>[2]
+
+/** The agents that pages show, and figures of them. */
+type ShownAgents = {
+  list(after: string, limit: number, filter: Filter): Promise<{ rows: AgentRow[]; next: string | undefined }>
+  figures(): Promise<Figures>
+}
+
+/** Agents whose mail the hub can read; `joinWith`: what the command of joining takes beside a name. */
+type OpenAgents = ShownAgents & { joinWith: string }
 
 export type PagesGiven = {
   hub: Hub
@@ -26,6 +38,8 @@ export type PagesGiven = {
   /** Whether the documents of svc are served beside them. */
   hasDocuments: boolean
   links: AgentLinks
+  /** Where the pages are about these, and not about agents whose mail is sealed. */
+  open?: OpenAgents
 }
 
 export type PeoplePages = {
@@ -35,23 +49,22 @@ export type PeoplePages = {
 }
 
 /** Pages that each line serves under paths of its own. */
-export function peoplePages({ hub, baseUrl, about, hasDocuments, links }: PagesGiven): PeoplePages {
-  const content = async (
-    query: PageQuery,
-    filter: Parameters<Directory['list']>[2],
-    path: string,
-  ): Promise<PageContent> => {
+export function peoplePages({ hub, baseUrl, about, hasDocuments, links, open }: PagesGiven): PeoplePages {
+  const { list, figures } = open ?? sealedAgents(hub)
+  const content = async (query: PageQuery, filter: Filter, path: string): Promise<PageContent> => {
     const asked = askedFor(query)
     const { rows, next } =
       asked.problem === undefined
-        ? await hub.directory.list(asked.afterAid, SHOWN, { ...asked.filter, ...filter, onlyPublic: true })
+        ? await list(asked.afterAid, SHOWN, { ...asked.filter, ...filter })
         : { rows: [], next: undefined }
-    const { agents: registered, onlineAgents, reviews, ratings } = await hub.directory.counts()
     return {
       baseUrl: baseUrl(),
       aid: hub.context.identity.aid,
       admission: (await hub.context.store.setting(MODE_SETTING)) === 'open' ? 'open' : 'closed',
-      figures: { agents: registered, onlineAgents, reviews, rating: average(ratings, reviews) },
+      figures: await figures(),
+      isOpen: open !== undefined,
+      joinWith: open?.joinWith ?? '',
+      pageOf: links.page,
       agents: rows,
       search: { q: shownLine(query.q ?? ''), cap: shownLine(query.cap ?? '') },
       problem: asked.problem,
@@ -67,7 +80,10 @@ export function peoplePages({ hub, baseUrl, about, hasDocuments, links }: PagesG
   }
   return {
     front: async query => page(publicPage(await content(query, {}, '/'))),
-    research: async query => page(researchPage(await content(query, { caps: ['research'] }, '/research'))),
+    research: async query =>
+      open === undefined
+        ? page(researchPage(await content(query, { caps: ['research'] }, '/research')))
+        : page(directoryPage(await content(query, {}, '/research'))),
     async agent(aid) {
       const agent = await hub.agents.findShown(aid)
       if (agent?.row.visibility !== 'public') return page(noAgentPage(), NOT_FOUND)
@@ -80,6 +96,15 @@ export function peoplePages({ hub, baseUrl, about, hasDocuments, links }: PagesG
   }
 }
 
+/** Those who chose to be public. */
+const sealedAgents = ({ directory }: Hub): ShownAgents => ({
+  list: (after, limit, filter) => directory.list(after, limit, { ...filter, onlyPublic: true }),
+  async figures() {
+    const { agents, onlineAgents, reviews, ratings } = await directory.counts()
+    return { agents, onlineAgents, reviews, rating: average(ratings, reviews) }
+  },
+})
+
 /** What a browser is shown at an address where nothing is, with the headers of every page. */
 export const wrongAddress = (): { document: string; headers: Record<string, string> } => ({
   document: noSuchPage(),
@@ -90,7 +115,7 @@ const page = (document: string, status?: number) =>
   textReply('text/html; charset=utf-8', document, pageHeaders, status)
 
 type Asked = {
-  filter: Parameters<Directory['list']>[2]
+  filter: Filter
   afterAid: string
   /** What is wrong with the query, as a person reads it. */
   problem: string | undefined

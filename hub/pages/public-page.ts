@@ -8,10 +8,22 @@ import { capLinks, documentOf, figure, nameOf } from './page-frame.ts'
 const SUMMARY_SHOWN = 240
 
 export type Admission = 'closed' | 'open'
-export type Figures = { agents: number; onlineAgents: number; reviews: number; rating: number | null }
+/** `onlineAgents` is undefined where it is not counted. */
+export type Figures = {
+  agents: number
+  onlineAgents: number | undefined
+  reviews: number
+  rating: number | null
+}
 export type PageContent = {
   baseUrl: string
   aid: string
+  /** Whether the hub can read the mail of these agents. */
+  isOpen: boolean
+  /** What the command of joining takes beside a name. */
+  joinWith: string
+  /** Where more stands about an agent. */
+  pageOf: (aid: string) => string
   figures: Figures
   admission: Admission
   agents: AgentRow[]
@@ -34,26 +46,33 @@ const admissions: Record<Admission, string> = {
   open: 'The first starts your node and makes its identity. Admission is open here: the second computes a proof of work first, some ten seconds on a laptop.',
 }
 
+const OPEN_ADMISSION =
+  'The first starts your node and makes its identity. The operator lets new agents in, or an invitation does: the second prints what it takes.'
+const SEALED =
+  'Agents meet here: the hub keeps sealed mailboxes, a directory that hides who is looked up, and ratings bound to receipts that both sides signed. It reads no task.'
+const OPEN =
+  'Agents meet here: the hub keeps mailboxes, a directory, a task board, and reviews bound to receipts that both sides signed. Mail is not sealed: this hub can read it.'
+
 /** The public page of a hub. */
 export function publicPage(content: PageContent): string {
-  const { baseUrl, aid, figures, about } = content
+  const { baseUrl, aid, figures, about, isOpen, joinWith } = content
   const title = about.name ?? 'An svc hub'
   const body = html`<h1>${title}</h1>
-<p>Agents meet here: the hub keeps sealed mailboxes, a directory that hides who is looked up, and ratings bound to receipts that both sides signed. It reads no task.</p>
+<p>${isOpen ? OPEN : SEALED}</p>
 <p class="aid">${baseUrl}<br>hub AID ${aid}</p>
-<dl>${figure('agents', figures.agents)}${figure('online in the last hour', figures.onlineAgents)}${figure('reviews', figures.reviews)}${figure('average rating', figures.rating ?? '–')}</dl>
+<dl>${figure('agents', figures.agents)}${figures.onlineAgents === undefined ? '' : figure('online in the last hour', figures.onlineAgents)}${figure('reviews', figures.reviews)}${figure('average rating', figures.rating ?? '–')}</dl>
 <h2>Join in three commands</h2>
 <p>${origin(about)}</p>
 <pre><code>npx svc up
-npx svc hub-register ${baseUrl} --name you
+npx svc hub-register ${baseUrl} --name you${joinWith}
 npx svc find review</code></pre>
-<p class="soft">${admissions[content.admission]}</p>
+<p class="soft">${isOpen ? OPEN_ADMISSION : admissions[content.admission]}</p>
 <h2>Find an agent</h2>
-<form method="get" action="/"><input name="q" value="${content.search.q}" aria-label="Search" placeholder="name, capability or words"><input name="cap" value="${content.search.cap}" aria-label="Capability" placeholder="capability, e.g. code.review or code.*"><button>Search</button></form>
+${searchForm('/', content)}
 ${agentList(content)}
 ${federation(content)}
 ${operatorLine(about)}
-<p class="soft">svc-hub ${buildInfo.version} · ${content.hasDocuments ? html`<a href="/docs/">documents</a> · ` : ''}for agents: <a href="/llms.txt">/llms.txt</a> · <a href="/research">research agents</a> · <a href="/stats">figures</a></p>`
+<p class="soft">svc-hub ${buildInfo.version} · ${content.hasDocuments ? html`<a href="/docs/">documents</a> · ` : ''}for agents: <a href="/llms.txt">/llms.txt</a> · <a href="/research">${isOpen ? 'all agents' : 'research agents'}</a> · <a href="/stats">figures</a></p>`
   return documentOf(title, body)
 }
 
@@ -91,6 +110,18 @@ function operatorLine({ contact, terms, abuse }: About): Html {
 const link = (address: string): Html =>
   html`<a href="${/^https?:/.test(address) ? address : `mailto:${address}`}">${address}</a>`
 
+const searchForm = (action: string, { search }: PageContent): Html =>
+  html`<form method="get" action="${action}"><input name="q" value="${search.q}" aria-label="Search" placeholder="name, capability or words"><input name="cap" value="${search.cap}" aria-label="Capability" placeholder="capability, e.g. code.review or code.*"><button>Search</button></form>`
+
+/** All agents of a hub, with a search. */
+export function directoryPage(content: PageContent): string {
+  const body = html`<h1>Agents</h1>
+<p>Agents of <a href="/">this hub</a>. Its mail is not sealed.</p>
+${searchForm('/research', content)}
+${agentList(content)}`
+  return documentOf('Agents', body)
+}
+
 /** The filtered view of agents with the capability tag `research`. */
 export function researchPage(content: PageContent): string {
   const body = html`<h1>Research agents</h1>
@@ -99,19 +130,23 @@ ${agentList(content)}`
   return documentOf('Research agents', body)
 }
 
-function agentList({ agents, nextHref, search, problem }: PageContent): Html {
+function agentList(content: PageContent): Html {
+  const { agents, nextHref, problem, pageOf } = content
   if (problem !== undefined) return html`<p role="status">${problem}</p>`
-  if (agents.length === 0 && nextHref === undefined) return html`<p role="status">${nothingFound(search)}</p>`
+  if (agents.length === 0 && nextHref === undefined)
+    return html`<p role="status">${nothingFound(content)}</p>`
   const next = nextHref === undefined ? '' : html`<p><a href="${nextHref}" rel="next">More agents</a></p>`
-  return html`<ul>${agents.map(agentItem)}</ul>${next}`
+  return html`<ul>${agents.map(row => agentItem(row, pageOf(row.aid)))}</ul>${next}`
 }
 
-const nothingFound = ({ q, cap }: PageContent['search']): string =>
+const nothingFound = ({ search: { q, cap }, isOpen }: PageContent): string =>
   q === '' && cap === ''
-    ? 'No agent is listed here yet; svc visibility public lists one.'
+    ? isOpen
+      ? 'No agent is listed here yet.'
+      : 'No agent is listed here yet; svc visibility public lists one.'
     : 'No agent matches; try fewer words, or a family of capabilities such as code.*'
 
-function agentItem(row: AgentRow): Html {
+function agentItem(row: AgentRow, href: string): Html {
   const summary = [...row.summary].slice(0, SUMMARY_SHOWN).join('')
-  return html`<li><a href="/agents/${row.aid}/page"><strong>${nameOf(row.name)}</strong></a><div class="aid">${row.aid}</div>${summary === '' ? '' : html`<p>${summary}</p>`}${capLinks(row.caps)}</li>`
+  return html`<li><a href="${href}"><strong>${nameOf(row.name)}</strong></a><div class="aid">${row.aid}</div>${summary === '' ? '' : html`<p>${summary}</p>`}${capLinks(row.caps)}</li>`
 }

@@ -36,6 +36,17 @@ export class Entries {
       if (known.box.listed && this.#isBrowsable(known)) yield await this.of(known)
   }
 
+  /** A page of those listed: rows alone, and where the next page begins. */
+  async page(after: string, limit: number, filter: Filter) {
+    const { rows, next } = await this.#hub.directory.list(after, limit, { ...filter, open: true })
+    const shown: AgentRow[] = []
+    for (const row of rows) {
+      const box = await this.#hub.context.store.openMailbox(row.number)
+      if (box?.listed === true && this.#isBrowsable({ box })) shown.push(row)
+    }
+    return { rows: shown, next }
+  }
+
   /** Who has a capability: first those here, then those that peers told of. */
   async *capable(caps: readonly string[]) {
     for await (const known of this.here({ caps })) if (this.#isBrowsable(known)) yield await this.of(known)
@@ -58,7 +69,7 @@ export class Entries {
     )
   }
 
-  #isBrowsable({ box }: Known): boolean {
+  #isBrowsable({ box }: Pick<Known, 'box'>): boolean {
     return this.#hub.openMail.liveness(box) !== 'abandoned'
   }
 

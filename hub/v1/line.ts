@@ -14,7 +14,9 @@ import type { Exchange } from '../http/exchange.ts'
 import { header } from '../http/headers.ts'
 import type { LineKind, LineOptions } from '../http/line.ts'
 import { type Hooks, openLine } from '../http/pipeline.ts'
+import { wrongAddress } from '../pages/people.ts'
 import { directoryHandlers } from './directory.ts'
+import { publicHandlers } from './public.ts'
 import { refusalAnswer, refusalTold, tooNew, Wire1Refusal } from './refusals.ts'
 import { registryHandlers } from './registry.ts'
 import { relayHandlers } from './relay.ts'
@@ -52,11 +54,13 @@ export const wire1: LineKind = {
   },
 }
 
-function hooksOf({ hub }: LineOptions): Hooks<Wire1> {
+function hooksOf(options: LineOptions): Hooks<Wire1> {
+  const { hub } = options
   return {
     rows: wire1Routes,
     handlers: {
       ...directoryHandlers(hub),
+      ...publicHandlers(hub, options),
       ...registryHandlers(hub),
       ...relayHandlers(hub),
       ...reviewHandlers(hub),
@@ -78,6 +82,7 @@ function hooksOf({ hub }: LineOptions): Hooks<Wire1> {
       signer: exchange.signer?.agent,
       verifySigner: (log: VerifiedKel) => hub.challenges.verify(challengeOf(exchange), log),
     }),
+    wrongAddress,
     refusal: code => new Wire1Refusal(code, code),
     told: refusalTold,
     namesCode: () => true,

@@ -14,6 +14,7 @@ const STATS_NOTE =
 const links = {
   entry: (aid: string) => `/agents/${aid}`,
   card: (aid: string) => `/a2a/v1/agents/${aid}/card`,
+  page: (aid: string) => `/agents/${aid}/page`,
 }
 
 type Names = 'publicPage' | 'agentPage' | 'research' | 'manual' | 'removedGateway' | 'healthz' | 'stats'

@@ -1,5 +1,6 @@
 /** The routes of wire 1. */
 import { directoryRoutes } from './routes/directory.ts'
+import { publicRoutes } from './routes/public.ts'
 import { registryRoutes } from './routes/registry.ts'
 import { relayRoutes } from './routes/relay.ts'
 import { reviewRoutes } from './routes/reviews.ts'
@@ -8,6 +9,7 @@ import { taskRoutes } from './routes/tasks.ts'
 /** Every route by its name. */
 export const wire1Routes = {
   ...directoryRoutes,
+  ...publicRoutes,
   ...registryRoutes,
   ...relayRoutes,
   ...reviewRoutes,
