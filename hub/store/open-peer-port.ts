@@ -1,6 +1,6 @@
 /** Agents with open mail that peers told of: who they are, as far as their signed cards say. */
 
-/** `card`: its text as its agent signed it. */
+/** `kel`: its log, verified · `card`: its text as its agent signed it. */
 export type OpenPeerAgent = {
   aid: string
   name: string
