@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Malformed } from '../encoding/bytes.ts'
-import { agent } from '../testing/agents.ts'
+import { fromHex, Malformed } from '../encoding/bytes.ts'
+import { agent, fixture } from '../testing/agents.ts'
 import { cardText, signCard, type UnsignedCard } from './card.ts'
-import { rotate } from './kel.ts'
+import { decodeKel, rotate, verifyKel } from './kel.ts'
 import { signOpenCard, verifyOpenCard } from './open-card.ts'
 
 const [alice, bob] = [agent('open card alice'), agent('open card bob')]
@@ -19,6 +19,29 @@ const card: UnsignedCard = {
 }
 const signer = { seed: alice.identitySeed, aid: alice.aid, seq: 0, number: 7 }
 const text = cardText(signOpenCard(card, signer))
+
+const vectors = fixture<{
+  kel: string
+  valid: { text: string; number: number; reason: string }[]
+  invalid: { text: string; reason: string }[]
+}>('card/open-cards.json')
+const owner = verifyKel(decodeKel(fromHex(vectors.kel)))
+
+describe('the vectors', () => {
+  test.each(vectors.valid)('a card with $reason has its number', ({ text: card, number }) => {
+    expect(verifyOpenCard(card, owner)).toEqual({ number })
+  })
+
+  test.each(vectors.invalid)('a card with $reason is refused', ({ text: card }) => {
+    let read: unknown
+    try {
+      read = verifyOpenCard(card, owner)
+    } catch (error) {
+      expect(error).toBeInstanceOf(Malformed)
+    }
+    expect(read).toBeUndefined()
+  })
+})
 
 describe('an open card', () => {
   test('holds under the present key of its agent, however its JSON is spaced, and has its number', () => {

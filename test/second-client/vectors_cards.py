@@ -134,24 +134,46 @@ def key_id(log):
 
 def verified(given, log, base_url):
     """The canonical form of a card that its agent signed for this hub under its present key."""
+    jku = f"{base_url}/agents/{objects.aid_text(log.aid)}/jwks.json"
+    return signed_under(given, log, {"alg": "EdDSA", "jku": jku, "kid": key_id(log), "typ": "JOSE"})
+
+
+def signed_under(given, log, header):
     card(given)
     unsigned = canonical({name: held for name, held in given.items() if name != "signatures"})
     objects.need(len(canonical(given).encode()) <= CARD_MAX, "the card is too large")
     objects.need(len(given["signatures"]) == 1, "not one signature")
     [shown] = given["signatures"]
-    header = {
-        "alg": "EdDSA",
-        "jku": f"{base_url}/agents/{objects.aid_text(log.aid)}/jwks.json",
-        "kid": key_id(log),
-        "typ": "JOSE",
-    }
     objects.need(read_json(unb64url(shown["protected"])) == header, "another header")
     signed = f"{shown['protected']}.{b64url(unsigned.encode())}".encode()
     objects.need(strict(log.key_at(log.seq), signed, unb64url(shown["signature"])), "the signature does not hold")
     return unsigned
 
 
+def open_card(given, log):
+    """The number of a card that its agent signed for a hub of wire 1."""
+    shown = read_json(given.encode())
+    signed_under(shown, log, {"alg": "EdDSA", "kid": key_id(log), "typ": "JOSE"})
+    named = [each for each in shown["capabilities"].get("extensions", []) if each["uri"] == "svc.card"]
+    objects.need(len(named) == 1, "not one extension of this name")
+    params = named[0].get("params", {})
+    objects.need(params.get("subject_did") == f"did:svc:{objects.aid_text(log.aid)}", "another subject")
+    number = params.get("seq")
+    objects.need(isinstance(number, float) and number.is_integer() and number >= 0, "no number")
+    return int(number)
+
+
+def open_cards(held):
+    vectors = held.read("card/open-cards.json")
+    log = objects.verify_log(unhex(vectors["kel"]))
+    for case in vectors["valid"]:
+        held.same(f"open card: {case['reason']}", case["number"], outcome(open_card, case["text"], log))
+    for case in vectors["invalid"]:
+        held.same(f"open card: {case['reason']}", REFUSED, outcome(open_card, case["text"], log))
+
+
 def check(held):
+    open_cards(held)
     vectors = held.read("card/cards.json")
     log = objects.verify_log(unhex(vectors["kel"]))
     base_url = vectors["base_url"]
