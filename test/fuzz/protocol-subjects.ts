@@ -74,6 +74,7 @@ import {
   supplyEpoch,
   supplyEventOf,
 } from '../../protocol/proof/supply.ts'
+import { Voucher } from '../../protocol/proof/voucher.ts'
 import { WitnessStatement } from '../../protocol/proof/witness.ts'
 import { agent, fixture } from '../../protocol/testing/agents.ts'
 import { format, malformed, reader, type Subject, subject } from './subject.ts'
@@ -332,6 +333,7 @@ function paymentFormats(): Subject[] {
     format('settlement receipt', hex(receipts.valid, 'receipt'), SettlementReceipt),
     format('order about a hold', hex(orders.valid, 'order'), HoldOrder),
     format('clearing statement', hex(valid('payment/clearings.json'), 'statement'), ClearingStatement),
+    format('voucher', hex(valid('payment/vouchers.json'), 'voucher'), Voucher),
     format('witness statement', hex(valid('payment/witnesses.json'), 'statement'), WitnessStatement),
     reader('verifier key of a cosigner', [utf8(VERIFIER_KEY)], bytes =>
       parseVerifierKey(new TextDecoder().decode(bytes)),

@@ -85,6 +85,19 @@ def clearing(data):
     return raw, signature, body
 
 
+def voucher(data):
+    raw, signature = objects.signed(data, 838)
+    body = fields(objects.decode(raw), (*range(1, 7), *range(8, 14)), (7,))
+    one(body[1]), fixed(body[2], 16), fixed(body[3], 36), objects.aid_bytes(body[4]), objects.aid_bytes(body[5])
+    need(isinstance(body[6], str) and 1 <= len(body[6].encode()) <= 256, "not a capability")
+    if 7 in body:
+        fixed(body[7], 32)
+    amount_of(body[8]), named(body[9], "hub:", "network")
+    need(0 <= uint(body[11]) - uint(body[10]) <= 600_000, "good for more than 10 minutes")
+    objects.aid_bytes(body[12]), uint(body[13])
+    return raw, signature, body
+
+
 def statement(data):
     raw, signature = objects.signed(data, 326)
     body = fields(objects.decode(raw), range(1, 8))
@@ -142,6 +155,7 @@ def settlements(held):
     signed_cases(held, "order", "svc-hold/v1", order, given["payee"]["publicKey"], orders, "order")
     cleared = held.read("payment/clearings.json")
     signed_cases(held, "clearing", "svc-clear/v1", clearing, cleared["publicKey"], cleared, "statement")
+    vouchers(held)
     log = objects.verify_log(unhex(receipts["refused"]["kel"]))
     paid = authorization(unhex(receipts["refused"]["authorization"]))
     for case in receipts["refused"]["cases"]:
@@ -150,6 +164,19 @@ def settlements(held):
     for case in orders["refused"]["cases"]:
         found = signer_fault(log, "svc-hold/v1", order(unhex(case["order"])), 4, 5)
         held.same(f"order: {case['reason']}", case["fault"], found)
+
+
+def vouchers(held):
+    given = held.read("payment/vouchers.json")
+    signed_cases(held, "voucher", "svc-voucher/v1", voucher, given["publicKey"], given, "voucher")
+    for case in given["unsigned"]:
+        raw, signature, _ = voucher(unhex(case["voucher"]))
+        verifies = objects.verifies("svc-voucher/v1", unhex(given["publicKey"]), raw, signature)
+        held.same(f"voucher: {case['reason']}", False, verifies)
+    for case in given["purposes"]:
+        cid = objects.content_id(case["request"].encode())
+        held.same("request", case["requestCid"], cid_text(cid))
+        held.same("purpose of a call", case["purpose"], objects.digest("svc-pay-args/v1", cid).hex())
 
 
 def settlement_fault(data, log, paid):
