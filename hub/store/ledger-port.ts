@@ -1,5 +1,6 @@
 /** What the hub's ledger asks of the store: one transfer at a time, whole, once for ever; and the supply chain beside it. */
 import type { JudgedBy } from './port.ts'
+import type { KeptVoucher } from './voucher-port.ts'
 
 export type AccountKind = 'issue' | 'retired' | 'agent' | 'held' | 'peer'
 /** AID of an agent or a peer, transaction of a hold as text, nothing for the hub's own two. */
@@ -53,6 +54,8 @@ export type Posting = {
   /** At most so much is given as trial credits from this time on, this one included, and once to each account. */
   trials?: { sinceMs: number; max: number } | undefined
   supply?: NewSupplyRecord | undefined
+  /** What its payer gets for it. */
+  voucher?: KeptVoucher | undefined
   /** Rows of the registry by which it was judged: where one has changed since, nothing is posted. */
   judgedBy?: readonly JudgedBy[] | undefined
 }
@@ -180,6 +183,8 @@ export interface LedgerStore {
     limit: number
     reason?: TransferReason | undefined
   }): Promise<LedgerEntry[]>
+  /** How many entries an agent has in all, and what they sum up to. */
+  accountTotals(aid: string): Promise<{ entries: number; sum: number }>
   /** The first entry of an agent that is not older; undefined where it has none. */
   oldestEntry(aid: string, sinceMs: number): Promise<number | undefined>
   /** Registered agents, in AID order after one, that are past their probation and have had no trial credits. */

@@ -14,6 +14,7 @@ import type { OpenReviewStore } from './open-review-port.ts'
 import type { PeerCardStore } from './peer-card-port.ts'
 import type { PeerPaymentStore } from './peer-payment-port.ts'
 import type { PeerReviewStore } from './peer-review-port.ts'
+import type { VoucherStore } from './voucher-port.ts'
 import type { WitnessStore } from './witness-port.ts'
 
 /** The disk is full: sends are refused, everything that makes room goes on. */
@@ -289,6 +290,7 @@ export interface Store
     PeerCardStore,
     PeerPaymentStore,
     PeerReviewStore,
+    VoucherStore,
     WitnessStore {
   /** Undefined where the rows lie elsewhere. */
   readonly local: LocalStore | undefined

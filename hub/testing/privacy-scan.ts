@@ -14,7 +14,7 @@ import { sealedForStranger, sealedUnderCapability, sendEnvelope } from './mail.t
 import { ask, payment } from './payments.ts'
 
 /** Tables whose rows are the registry's own rows of an agent, or its account: who has credits stands there. */
-const CREDIT_TABLES = ['ledger_account', 'ledger_transfer', 'supply_record', 'supply_piece']
+const CREDIT_TABLES = ['ledger_account', 'ledger_transfer', 'ledger_voucher', 'supply_record', 'supply_piece']
 const REGISTRY_TABLES = ['agent', 'account', 'directory', 'told_card', ...CREDIT_TABLES]
 /** Tables that tell of credits, and tables of mail and reviews, to which nothing of them may lead. */
 const LEDGER = /^(ledger|supply)_/

@@ -17,6 +17,7 @@ import { peerCardRules } from './contract/peer-card-rules.ts'
 import { peerPaymentRules } from './contract/peer-payment-rules.ts'
 import { peerReviewRules } from './contract/peer-review-rules.ts'
 import { registryRules } from './contract/registry-rules.ts'
+import { voucherRules } from './contract/voucher-rules.ts'
 import { witnessRules } from './contract/witness-rules.ts'
 import { type Open, type Rule, World } from './contract/world.ts'
 
@@ -37,6 +38,7 @@ export const contract = {
   peerReviews: peerReviewRules,
   operator: operatorRules,
   ledger: ledgerRules,
+  vouchers: voucherRules,
   witness: witnessRules,
 } satisfies Record<string, readonly Rule[]>
 

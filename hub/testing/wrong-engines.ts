@@ -4,6 +4,7 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import type { Enqueue, EnqueueResult, Store } from '../store/port.ts'
+import type { KeptVoucher } from '../store/voucher-port.ts'
 import type { Open } from './contract/world.ts'
 import type { contract } from './store-contract.ts'
 
@@ -345,6 +346,20 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
         await store.sweepOpen({ leftBeforeMs: given.leftMs ?? 0, limit: 100 })
       },
     }),
+  },
+  'that keeps a voucher of a payment that was made before': {
+    rules: 'vouchers',
+    breaks: 'keeps a voucher with the payment that bought it',
+    changes: store => {
+      const kept = new Map<string, KeptVoucher>()
+      return {
+        async post(posting) {
+          if (posting.voucher !== undefined) kept.set(String(posting.id), posting.voucher)
+          return await store.post(posting)
+        },
+        voucher: async id => kept.get(String(id)) ?? (await store.voucher(id)),
+      }
+    },
   },
   'that takes statements of the past': {
     rules: 'witness',

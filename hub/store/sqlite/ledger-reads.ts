@@ -32,6 +32,8 @@ export const ledgerQueries = {
     ' JOIN ledger_transfer AS t ON t.seq = e.transfer JOIN ledger_account AS o ON o.number = e.other' +
     ' WHERE e.account = ?1 AND e.transfer < ?2 AND t.at_ms >= ?3 AND (?4 IS NULL OR t.reason = ?4)' +
     ' ORDER BY e.transfer DESC LIMIT ?5',
+  accountTotals:
+    'SELECT count(*) AS entries, coalesce(sum(delta), 0) AS sum FROM ledger_entry WHERE account = ?',
   oldest:
     'SELECT e.transfer AS seq FROM ledger_entry AS e JOIN ledger_transfer AS t ON t.seq = e.transfer' +
     ' WHERE e.account = ? AND t.at_ms >= ? ORDER BY e.transfer LIMIT 1',
@@ -187,6 +189,13 @@ export function readRedemptions(
 export function readOldestEntry(db: Database, aid: string, sinceMs: number): number | undefined {
   const account = db.one<{ number: number }>(ledgerQueries.holdings, aid)
   return account && db.one<{ seq: number }>(ledgerQueries.oldest, account.number, sinceMs)?.seq
+}
+
+export function readAccountTotals(db: Database, aid: string): { entries: number; sum: number } {
+  const account = db.one<{ number: number }>(ledgerQueries.holdings, aid)
+  const none = { entries: 0, sum: 0 }
+  if (account === undefined) return none
+  return db.one<{ entries: number; sum: number }>(ledgerQueries.accountTotals, account.number) ?? none
 }
 
 export function readSupplyHead(db: Database): SupplyHead | undefined {

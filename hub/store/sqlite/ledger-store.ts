@@ -14,6 +14,7 @@ export function ledgerOver(reader: Database, writer: WriterClient): LedgerStore 
     lapsedHolds: async (nowMs, limit, payer) => ledger.readLapsedHolds(reader, { nowMs, limit, payer }),
     ledgerEntries: async query => ledger.readEntries(reader, query),
     oldestEntry: async (aid, sinceMs) => ledger.readOldestEntry(reader, aid, sinceMs),
+    accountTotals: async aid => ledger.readAccountTotals(reader, aid),
     withoutTrial: async query => ledger.readWithoutTrial(reader, query),
     supplyHead: async () => ledger.readSupplyHead(reader),
     supplyRecords: async (from, limit) => ledger.readSupplyRecords(reader, from, limit),

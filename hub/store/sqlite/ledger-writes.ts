@@ -15,6 +15,7 @@ import type {
 import { versionOf } from './agent-writes.ts'
 import type { Database } from './database.ts'
 import { readSupplyHead, readTotals, readTransfer } from './ledger-reads.ts'
+import { keepVoucher } from './voucher-store.ts'
 
 const CREDITS_MAX = Number.MAX_SAFE_INTEGER
 
@@ -38,6 +39,7 @@ export function post(db: Database, posting: Posting): PostResult {
   endOrOpenHold(db, posting)
   if (posting.trials !== undefined) markTrial(db, posting)
   if (posting.supply !== undefined) insertRecord(db, posting.supply)
+  if (posting.voucher !== undefined) keepVoucher(db, seq, posting.voucher)
   return { outcome: 'posted', seq }
 }
 

@@ -27,6 +27,7 @@ import * as reads from './reads.ts'
 import { hasReview, readReputation } from './review-store.ts'
 import { ensureRidKey } from './rids.ts'
 import { isProofUsed, signUpsOf } from './sign-ups.ts'
+import { vouchersOver } from './voucher-store.ts'
 import { witnessesOver } from './witness-store.ts'
 import { WriterClient } from './writer-client.ts'
 
@@ -219,6 +220,7 @@ const inTheOpen = (reader: Database, writer: WriterClient, freeingRoom: FreeingR
   ...openCardsOver(reader, writer),
   ...openPeersOver(reader, writer),
   ...openReviewsOver(reader, writer),
+  ...vouchersOver(reader),
 })
 
 /** What is kept of peer hubs. */
