@@ -172,8 +172,10 @@ export const rooms: Record<string, Room> = {
     purpose: 'wire 1 over HTTP: its routes, and its hooks on the way of a request',
     uses: [
       'protocol/encoding',
+      'protocol/crypto',
       'protocol/identity',
       'protocol/contract',
+      'protocol/proof',
       'protocol/build-info.ts',
       'protocol/wire1',
       'hub/store',

@@ -9,6 +9,7 @@ import { keepAsking } from './federation/asking-peers.ts'
 import { AgentsAtPeers } from './federation/at-peers.ts'
 import type { PeerCalls } from './federation/calls.ts'
 import { Clearing } from './federation/clearing.ts'
+import { Facilitator } from './federation/facilitator.ts'
 import { Federation } from './federation/federation.ts'
 import { KeptClearing } from './federation/keep-clearing.ts'
 import { PaidDebts } from './federation/paid-debts.ts'
@@ -17,6 +18,7 @@ import { PeerReceipts } from './federation/peer-receipts.ts'
 import { PublishedDebts } from './federation/published-debts.ts'
 import { readPeers } from './federation/read-peers.ts'
 import { ShownProofs } from './federation/shown-proofs.ts'
+import { Gateway } from './gateway/gateway.ts'
 import { HeldPolls } from './held-polls.ts'
 import { AgentsHere } from './here.ts'
 import type { HubIdentity } from './identity.ts'
@@ -40,6 +42,7 @@ import { SupplyChain } from './supply/chain.ts'
 import { Checkpoints } from './supply/checkpoints.ts'
 import type { EpochMaker } from './supply/epochs.ts'
 import { BookKeeper } from './supply/keeper.ts'
+import { LiveSupply } from './supply/live-supply.ts'
 import { Publication } from './supply/publication.ts'
 import { liabilitySecret } from './supply/secret.ts'
 import { Witnesses } from './supply/witnesses.ts'
@@ -63,12 +66,15 @@ export type Hub = {
   federation: Federation
   reviews: Reviews
   credits: Credits
+  facilitator: Facilitator
   peerPayments: PeerPayments
   clearing: Clearing
   shownProofs: ShownProofs
   keptClearing: KeptClearing
   paidDebts: PaidDebts
   publishedDebts: PublishedDebts
+  liveSupply: LiveSupply
+  gateway: Gateway
   issuance: Issuance
   supply: SupplyChain
   checkpoints: Checkpoints
@@ -113,7 +119,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
   const credits = new Credits(context, { agents, supply, clock })
   const across = openPayments(context, { agents, calls, federation, supply, credits })
   const membership = openMembership(context, { agents, keyLogs, endSigner, issuance })
-  const open = openParts(context, agents)
+  const open = openParts(context, agents, credits)
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
   const stopSweeping = keepSweeping([mailboxes, open.openMail], context)
   const stopReading = readPeers(context, { agents, keyLogs, federation, calls })
@@ -159,12 +165,17 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
 }
 
 /** What serves agents whose mail the hub can read. */
-const openParts = (context: HubContext, agents: Agents) => ({
-  board: new Board(context),
-  challenges: new Challenges(context),
-  openMail: new OpenMail(context, agents),
-  openReviews: new OpenReviews(context, agents),
-})
+function openParts(context: HubContext, agents: Agents, credits: Credits) {
+  const openMail = new OpenMail(context, agents)
+  return {
+    board: new Board(context),
+    challenges: new Challenges(context),
+    openMail,
+    openReviews: new OpenReviews(context, agents),
+    gateway: new Gateway(context, { openMail, credits }),
+    liveSupply: new LiveSupply(context, credits),
+  }
+}
 
 type MemberParts = { agents: Agents; keyLogs: KeyLogs; endSigner: EndSigner; issuance: Issuance }
 
@@ -207,6 +218,7 @@ function openPayments(context: HubContext, { agents, calls, federation, supply, 
     await Promise.all([stopAsking(), kept.stop()])
   }
   return {
+    facilitator: new Facilitator({ credits, peerPayments: payments, shownProofs: proofs }),
     peerPayments: payments,
     clearing,
     shownProofs: proofs,

@@ -10,6 +10,7 @@ export type RefusalReason =
   | 'admissionRequired'
   | 'ackItemMalformed'
   | 'bucketTooNarrow'
+  | 'capabilityNotSold'
   | 'cardUnknown'
   | 'challengeOutside'
   | 'challengerUnknown'
@@ -42,6 +43,7 @@ export type RefusalReason =
   | 'reviewWindowClosed'
   | 'rateLimited'
   | 'recipientUnknown'
+  | 'redeemedNowhere'
   | 'registrationQuota'
   | 'replayed'
   | 'requestMalformed'
@@ -58,6 +60,7 @@ export type RefusalReason =
   | 'tooLargeForStranger'
   | 'unknownAgent'
   | 'unknownDestination'
+  | 'voucherMissing'
   | 'witnessElsewhere'
 
 /** What keeps an AID out: admission is closed, its address range is refused, or the operator blocks it. */
@@ -83,6 +86,8 @@ export type Facts = {
   heads?: { own: SupplyHead; witnessed: SupplyHead }
   challenge?: { seed: Uint8Array; bits: number; notAfterMs: number }
   retryAfterMs?: number
+  /** Of a payment that may have been made. */
+  transaction?: Uint8Array
 }
 
 /** The caller did something that has a name; crosses the wire. */

@@ -1,4 +1,5 @@
 /** The one place where refusals of the core become statuses and sentences of wire 1. */
+import { cidText } from '../../protocol/crypto/hash.ts'
 import { Refusal as AnyRefusal } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { type Failure, failures } from '../../protocol/wire1/failures.ts'
@@ -28,6 +29,7 @@ const told = {
   admissionRequired: ['forbidden', '{aid} is not registered here, and only the operator can let it in'],
   ackItemMalformed: malformed,
   bucketTooNarrow: elsewhere,
+  capabilityNotSold: ['unknown', 'this agent sells no such capability here; look at its card'],
   cardUnknown: ['unknown', 'no card has this id; check it'],
   challengeOutside: [
     'stale_challenge',
@@ -41,7 +43,7 @@ const told = {
   envelopeMalformed: malformed,
   expiryTooFar: elsewhere,
   expired: elsewhere,
-  headConflict: elsewhere,
+  headConflict: ['conflict', 'another record stands at this place of the supply chain; compare both'],
   homeUnreachable: ['peer_failed', 'the hub of the recipient did not answer; try again later'],
   identityDeactivated: unauthorized('REVOKED_KEY', 'this identity has ended'),
   inviteInvalid: ['forbidden', 'this invitation lets nobody in: it is unknown, used, over or was taken back'],
@@ -64,7 +66,7 @@ const told = {
   kidStale: elsewhere,
   mailboxFull: busy,
   mailSealed: ['forbidden', 'the mail of {aid} is sealed at this hub, and is never opened again'],
-  notPeer: elsewhere,
+  notPeer: ['forbidden', 'this is no peer of this hub'],
   overloaded: busy,
   powRequired: elsewhere,
   probation: elsewhere,
@@ -75,13 +77,17 @@ const told = {
   queuedTooOften: busy,
   rateLimited: busy,
   recipientUnknown: ['unknown', 'recipient not registered; check the AID'],
+  redeemedNowhere: [
+    'conflict',
+    'this agent names no address at which it takes vouchers, so nothing was paid',
+  ],
   registrationQuota: busy,
   replayed: elsewhere,
   requestMalformed: malformed,
   resourceUnknown: ['unknown', 'nothing is at this address; check method and path'],
   revocationsFull: elsewhere,
   sessionInvalid: elsewhere,
-  signatureInvalid: unauthorized('INVALID_SIGNATURE', 'the signature does not hold for this challenge'),
+  signatureInvalid: unauthorized('INVALID_SIGNATURE', 'the signature does not hold'),
   sourceRate: busy,
   statusQueryMalformed: malformed,
   strangersBusy: busy,
@@ -91,6 +97,10 @@ const told = {
   tooLargeForStranger: elsewhere,
   unknownAgent: ['unknown', 'no agent with this AID is known here; check the AID'],
   unknownDestination: ['unknown', 'recipient not registered; check the AID'],
+  voucherMissing: [
+    'failed',
+    'the hub failed when the payment was perhaps made already, and gives no voucher now',
+  ],
   witnessElsewhere: malformed,
 } as const satisfies Record<RefusalReason, Told>
 
@@ -123,6 +133,10 @@ const filled = (sentence: string, { why, aid, part, limitBytes }: Facts): string
 function hintOf({ code, facts }: { code: RefusalReason; facts: Facts }): { hint?: string } {
   if (code === 'admissionRequired') return { hint: `ask the operator to run: svc-hub admit ${facts.aid}` }
   if (code === 'inviteInvalid') return { hint: 'ask the operator for another one: svc-hub invite new' }
+  if (code === 'redeemedNowhere')
+    return { hint: 'ask its owner to name an interface with the protocolBinding x402-redeem on the card' }
+  if (code === 'voucherMissing')
+    return { hint: 'send the same payment again: it gives the voucher, and nothing is taken twice' }
   if (code === 'mailSealed')
     return { hint: 'register over wire 3 instead: svc hub-register <url> without --wire' }
   return {}
@@ -130,12 +144,15 @@ function hintOf({ code, facts }: { code: RefusalReason; facts: Facts }): { hint?
 
 /** The whole answer: a sentence, and on some a hint, or where the agent is. */
 export function refusalAnswer({ code, facts }: ToldRefusal): RefusalAnswer {
-  const { sentence = elsewhere[1], hint, homeHub, retryAfterMs } = facts
+  const { sentence = elsewhere[1], hint, homeHub, retryAfterMs, transaction } = facts
   return {
     status: failures[code],
     headers:
       retryAfterMs === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterMs / MS_PER_SECOND)) },
-    body: { error: sentence, ...present({ hint, home_hub: homeHub }) },
+    body: {
+      error: sentence,
+      ...present({ hint, home_hub: homeHub, transaction: transaction && cidText(transaction) }),
+    },
   }
 }
 

@@ -32,11 +32,7 @@ export function paymentHandlers(hub: Hub): Part<Names | 'fedSettle'> {
     },
     async x402Verify({ body }) {
       try {
-        const request = requestOf(body)
-        const other = await peerPayments.hubOf(request)
-        const { authorization } = await (other === undefined
-          ? credits.verify(request)
-          : peerPayments.verify(request, other))
+        const { authorization } = await hub.facilitator.verify(requestOf(body))
         return { isValid: true as const, payer: authorization.body.payer }
       } catch (error) {
         if (!(error instanceof PaymentRefused)) throw error
@@ -68,18 +64,11 @@ export function paymentHandlers(hub: Hub): Part<Names | 'fedSettle'> {
 }
 
 /** Makes a payment in the credits of this hub, or in those of a peer. */
-async function settle({ credits, peerPayments, shownProofs }: Hub, body: GivenRequest) {
-  const request = requestOf(body)
-  const other = await peerPayments.hubOf(request)
-  const receipt = shownReceipt(body)
-  if (other === undefined && receipt !== undefined) await shownProofs.takeBack(request.authorization, receipt)
-  if (other === undefined)
-    return await withEnd(body, await credits.settle(request), id => credits.holds.ended(id))
-  await credits.checkOpen()
-  const isSigned =
-    receipt !== undefined && (await shownProofs.hasSigned(request.authorization, receipt, other))
-  const { settled, peerReceipt } = await peerPayments.settle(request, other, isSigned)
-  return await withEnd(body, settled, id => peerPayments.ended(id), peerReceipt)
+async function settle({ facilitator }: Hub, body: GivenRequest) {
+  const { settled, peerReceipt, ended } = await facilitator.settle(requestOf(body), {
+    shown: shownReceipt(body),
+  })
+  return await withEnd(body, settled, ended, peerReceipt)
 }
 
 /** What this hub signed of the payment before, where an agent shows it. */

@@ -19,6 +19,7 @@ const codeOf = {
   admissionRequired: 'admission_required',
   ackItemMalformed: 'bad_ack_item',
   bucketTooNarrow: 'bucket_too_narrow',
+  capabilityNotSold: 'not_found',
   cardUnknown: 'not_found',
   challengeOutside: 'unauthorized',
   challengerUnknown: 'unauthorized',
@@ -51,6 +52,7 @@ const codeOf = {
   queuedTooOften: 'redelivery_limited',
   rateLimited: 'rate_limited',
   recipientUnknown: 'recipient_unknown',
+  redeemedNowhere: 'bad_request',
   registrationQuota: 'registration_quota',
   replayed: 'replayed',
   requestMalformed: 'bad_request',
@@ -67,6 +69,7 @@ const codeOf = {
   tooLargeForStranger: 'too_large_for_stranger',
   unknownAgent: 'unknown_aid',
   unknownDestination: 'unknown_destination',
+  voucherMissing: 'internal',
   witnessElsewhere: 'witness_not_this_hub',
 } as const satisfies Record<RefusalReason, Code>
 

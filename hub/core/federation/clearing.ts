@@ -89,6 +89,13 @@ export class Clearing {
     return { atMs, lostSinceMs: Number((await store.setting(LOST_SINCE_SETTING)) ?? atMs) }
   }
 
+  /** The same of a receipt that anybody brings: the signature on it is all that speaks for it. */
+  async shown(peer: Peer, receipt: Uint8Array): Promise<number> {
+    await this.#parts.proofs.checkSigned(peer, receipt)
+    await this.#takeInTurn(peer, { kind: 'receipt', bytes: receipt })
+    return 0 - (await this.#context.store.peerFigures(peer.aid)).due
+  }
+
   async #takeInTurn(peer: Peer, proof: ShownProof): Promise<void> {
     const before = this.#taking.get(peer.aid) ?? Promise.resolve()
     const taken = before.then(() => this.#take(peer, proof))

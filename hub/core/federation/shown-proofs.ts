@@ -3,6 +3,7 @@
  * not booked yet. So one that was lost on its way, or by a restore, counts after all. Throws {@link Doubtful} with the
  * part that does not hold.
  */
+import { labelled } from '../../../protocol/crypto/hash.ts'
 import { equal, Malformed, toHex } from '../../../protocol/encoding/bytes.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import { keyAt, type VerifiedKel } from '../../../protocol/identity/kel.ts'
@@ -54,6 +55,25 @@ export class ShownProofs {
     await this.#parts.credits.checkOpen()
     if (kind === 'statement') await this.#takeStatement(peer, decoded(ClearingStatement, bytes), bytes)
     else await this.#takeReceipt(peer, decoded(SettlementReceipt, bytes), bytes)
+  }
+
+  /** Throws where a receipt is none of this hub and a peer, or holds under no key that speaks for its hub by itself. */
+  async checkSigned(peer: Peer, bytes: Uint8Array): Promise<void> {
+    const { identity, verifier } = this.#context
+    const { body, bodyBytes, signature } = decoded(SettlementReceipt, bytes)
+    const { hub, hubKelSeq: seq } = body
+    if (hub !== identity.aid && hub !== peer.aid)
+      throw new Refusal('requestMalformed', { why: 'the receipt is that of another hub' })
+    const key = hub === identity.aid ? keyAt(identity.kel, seq) : await this.#newestKey(peer, seq)
+    const message = labelled(SettlementReceipt.label, bodyBytes)
+    if (key === undefined || !(await verifier.verify(key, message, signature)))
+      throw new Refusal('signatureInvalid')
+  }
+
+  /** Whoever has a retired key could owe in its hub's name; only the hub itself can say that it does. */
+  async #newestKey(peer: Peer, seq: number): Promise<Uint8Array | undefined> {
+    const { log } = await this.#parts.federation.under(peer, seq)
+    return seq === log.seq ? keyAt(log, seq) : undefined
   }
 
   /**

@@ -8,6 +8,7 @@ import { keyAt } from '../../../protocol/identity/kel.ts'
 import { Authorization, settlementKinds } from '../../../protocol/proof/payment.ts'
 import type { Posting, PostResult } from '../../store/ledger-port.ts'
 import type { JudgedBy } from '../../store/port.ts'
+import type { KeptVoucher } from '../../store/voucher-port.ts'
 import type { Agent, Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import { Refusal } from '../refusal.ts'
@@ -22,6 +23,8 @@ import { checkTimes } from './valid-times.ts'
 
 const REDEEMED = settlementKinds.redeemed
 
+/** What the payer gets for a payment, kept with it. */
+type VoucherOf = (settled: Settled, paid: Authorization['body']) => KeptVoucher
 type Parts = { agents: Agents; supply: SupplyChain; clock: HoldClock }
 export type Balance = { balance: number; held: number }
 
@@ -64,9 +67,9 @@ export class Credits {
 
   /**
    * Makes a payment, or tells again what became of it. `peer`: for an agent of that hub, which vouches for it and is owed
-   * the amount.
+   * the amount. `voucherOf`: of one that is made now.
    */
-  async settle(request: PaymentRequest, peer?: string): Promise<Settled> {
+  async settle(request: PaymentRequest, peer?: string, voucherOf?: VoucherOf): Promise<Settled> {
     await this.checkOpen()
     const payment = paymentOf(request, this.#context.identity.aid)
     const stored = await this.#stored(payment.transaction)
@@ -90,6 +93,7 @@ export class Credits {
         ...postingOf(payment, settled, peer),
         ...present({ refundsMax }),
         about: body.refundOf,
+        voucher: voucherOf?.(settled, body),
         judgedBy: by,
       })
       return { outcome: posted.outcome, by, posted, settled }

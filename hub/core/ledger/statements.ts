@@ -29,6 +29,9 @@ export type Statement<T> = {
   next: string | undefined
 }
 
+/** The newest entries of an account, and what is known of all of it. */
+export type WholeAccount = { entries: Entry[]; total: number; sum: number }
+
 export class Statements {
   readonly #store: LedgerStore
   readonly #now: () => number
@@ -47,6 +50,22 @@ export class Statements {
     const { rows, ...statement } = await this.#read(aid, page, 'redemption')
     const entries = await Promise.all(rows.map(row => this.#redemption(row)))
     return { ...statement, entries: entries.filter(entry => entry !== undefined) }
+  }
+
+  /** The newest entries, however old they are. */
+  async newest(aid: string, limit: number): Promise<WholeAccount> {
+    const query = { aid, sinceMs: 0, before: undefined, limit }
+    const rows = await this.#store.ledgerEntries(query)
+    const { entries, sum } = await this.#store.accountTotals(aid)
+    return { entries: rows.map(row => ({ ...row, reason: reasonOf(row) })), total: entries, sum }
+  }
+
+  /** The same of redemptions. */
+  async newestRedemptions(aid: string, limit: number): Promise<{ settled: Settled; reference: string }[]> {
+    const query = { aid, sinceMs: 0, before: undefined, limit, reason: 'redemption' as const }
+    const rows = await this.#store.ledgerEntries(query)
+    const entries = await Promise.all(rows.map(row => this.#redemption(row)))
+    return entries.filter(entry => entry !== undefined)
   }
 
   /** What an account signed for its debits, as far as it was kept: an earlier release kept none. */
