@@ -16,6 +16,8 @@ export type LineOptions = {
   /** Whether the documents of svc are served beside the line, under `/docs/`. */
   hasDocuments: boolean
   onError: (id: string, error: unknown) => void
+  /** No other line is spoken here. */
+  isAlone: boolean
 }
 
 /** What became of one request: the route by its row, and the code of the refusal, if it was one. */

@@ -23,10 +23,16 @@ export type Paying = Partial<Omit<AuthorizationBody, 'v'>> & {
   holdSeconds?: number
 }
 
+/** Whoever signs for its credits at a hub. */
+export type Payer = Pick<TestAgent, 'aid' | 'seed'> & {
+  log: Pick<TestAgent['log'], 'seq'>
+  target: Pick<TestAgent['target'], 'aid' | 'clock'>
+}
+
 export type Paid = { authorization: Authorization; transaction: string; request: Record<string, unknown> }
 
 /** An authorization of so many credits and the request that settles it; members may be changed. */
-export function payment(from: TestAgent, to: { aid: string }, amount: number, more: Paying = {}): Paid {
+export function payment(from: Payer, to: { aid: string }, amount: number, more: Paying = {}): Paid {
   const { seed = from.seed, holdSeconds, ...members } = more
   const nowMs = from.target.clock.now()
   const notAfter = members.notAfter ?? nowMs + HOUR_MS / 2
@@ -73,7 +79,7 @@ const payloadOf = (authorization: Authorization, terms: GivenTerms): Record<stri
 })
 
 /** The request that takes credits out for a reference. */
-export function redemption(from: TestAgent, amount: number, reference: string, more: Paying = {}): Paid {
+export function redemption(from: Payer, amount: number, reference: string, more: Paying = {}): Paid {
   const hub = { aid: from.target.aid }
   const paid = payment(from, hub, amount, { purpose: redemptionPurpose(reference), ...more })
   const { x402Version, paymentPayload } = paid.request

@@ -1,8 +1,10 @@
 /** For tests: agents with open mail, and requests of wire 1 as they go over HTTP. */
-import { toBase64 } from '../../protocol/encoding/bytes.ts'
+import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { encodeKel, incept, rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import { Authorization } from '../../protocol/proof/payment.ts'
 import { type ChallengeMembers, signChallenge } from '../../protocol/wire1/challenge.ts'
 import { random, type TestHub } from './hub.ts'
+import type { Paid } from './payments.ts'
 
 export type Wire1Reply = { status: number; json: Record<string, unknown>; headers: Headers }
 type Headed = Record<string, string>
@@ -62,6 +64,16 @@ export class OpenAgent {
     return this.log.aid
   }
 
+  /** Where it has its account. */
+  get target(): TestHub {
+    return this.#client.hub
+  }
+
+  /** Of its newest key. */
+  get seed(): Uint8Array {
+    return this.#seeds[this.log.seq] as Uint8Array
+  }
+
   get kel(): string {
     return toBase64(encodeKel(this.log.events))
   }
@@ -97,3 +109,15 @@ export class OpenAgent {
     return this.#client.post('/relay/poll', { ...this.sign('poll'), ...more })
   }
 }
+
+type Payload = { payload: { authorization: string } }
+
+/** A request of x402 with its authorization in the base64 of this wire. */
+export function inBase64({ authorization, request }: Paid): Record<string, unknown> {
+  const payload = { authorization: toBase64(Authorization.encode(authorization)) }
+  return { ...request, paymentPayload: { ...(request['paymentPayload'] as Payload), payload } }
+}
+
+/** The header in which a payer shows its payment to the gateway. */
+export const paymentHeader = (paid: Paid): string =>
+  toBase64(utf8(JSON.stringify(inBase64(paid)['paymentPayload'])))

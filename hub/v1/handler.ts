@@ -1,4 +1,5 @@
 /** What a handler of wire 1 is given and what it returns. */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { QueryOf, ReplyOf, RequestOf } from '../../protocol/contract/route.ts'
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { Wire1RouteName, Wire1Routes } from '../../protocol/wire1/routes.ts'
@@ -13,6 +14,7 @@ type SignerOf<R> = R extends { auth: 'signed' }
 
 export type Incoming<N extends Wire1RouteName> = {
   params: Record<string, string>
+  headers: IncomingHttpHeaders
   query: QueryOf<Wire1Routes[N]>
   body: RequestOf<Wire1Routes[N]>
   /** The client's address as far as it can be known. */

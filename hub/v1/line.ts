@@ -15,12 +15,16 @@ import { header } from '../http/headers.ts'
 import type { LineKind, LineOptions } from '../http/line.ts'
 import { type Hooks, openLine } from '../http/pipeline.ts'
 import { wrongAddress } from '../pages/people.ts'
+import { accountHandlers } from './accounts.ts'
 import { directoryHandlers } from './directory.ts'
+import { gatewayHandlers } from './gateway.ts'
+import { paymentHandlers } from './payments.ts'
 import { publicHandlers } from './public.ts'
 import { refusalAnswer, refusalTold, tooNew, Wire1Refusal } from './refusals.ts'
 import { registryHandlers } from './registry.ts'
 import { relayHandlers } from './relay.ts'
 import { reviewHandlers } from './reviews.ts'
+import { supplyHandlers } from './supply.ts'
 import { taskHandlers } from './tasks.ts'
 
 type Wire1 = {
@@ -55,15 +59,19 @@ export const wire1: LineKind = {
 }
 
 function hooksOf(options: LineOptions): Hooks<Wire1> {
-  const { hub } = options
+  const { hub, baseUrl, isAlone } = options
   return {
     rows: wire1Routes,
     handlers: {
+      ...accountHandlers(hub),
       ...directoryHandlers(hub),
+      ...gatewayHandlers(hub, baseUrl),
+      ...paymentHandlers(hub, isAlone),
       ...publicHandlers(hub, options),
       ...registryHandlers(hub),
       ...relayHandlers(hub),
       ...reviewHandlers(hub),
+      ...supplyHandlers(hub, baseUrl),
       ...taskHandlers(hub),
     },
     headers: everyAnswer,

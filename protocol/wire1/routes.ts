@@ -1,18 +1,22 @@
 /** The routes of wire 1. */
+import { creditRoutes } from './routes/credits.ts'
 import { directoryRoutes } from './routes/directory.ts'
 import { publicRoutes } from './routes/public.ts'
 import { registryRoutes } from './routes/registry.ts'
 import { relayRoutes } from './routes/relay.ts'
 import { reviewRoutes } from './routes/reviews.ts'
+import { supplyRoutes } from './routes/supply.ts'
 import { taskRoutes } from './routes/tasks.ts'
 
 /** Every route by its name. */
 export const wire1Routes = {
+  ...creditRoutes,
   ...directoryRoutes,
   ...publicRoutes,
   ...registryRoutes,
   ...relayRoutes,
   ...reviewRoutes,
+  ...supplyRoutes,
   ...taskRoutes,
 } as const
 
