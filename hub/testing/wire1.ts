@@ -1,8 +1,11 @@
 /** For tests: agents with open mail, and requests of wire 1 as they go over HTTP. */
+import { expect } from 'vitest'
+import type { RouteRow } from '../../protocol/contract/route.ts'
 import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { encodeKel, incept, rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { Authorization } from '../../protocol/proof/payment.ts'
 import { type ChallengeMembers, signChallenge } from '../../protocol/wire1/challenge.ts'
+import { type Wire1RouteName, wire1Routes } from '../../protocol/wire1/routes.ts'
 import { random, type TestHub } from './hub.ts'
 import type { Paid } from './payments.ts'
 
@@ -108,6 +111,12 @@ export class OpenAgent {
   poll(more: Record<string, unknown> = {}): Promise<Wire1Reply> {
     return this.#client.post('/relay/poll', { ...this.sign('poll'), ...more })
   }
+}
+
+/** Expects an answer to be what the row of its route says, with nothing beside it. */
+export function expectReply(name: Wire1RouteName, { json }: Wire1Reply): void {
+  const row: RouteRow = wire1Routes[name]
+  expect(row.reply?.parse(json)).toEqual(json)
 }
 
 type Payload = { payload: { authorization: string } }

@@ -4,7 +4,7 @@ import { networkOf } from '../../protocol/proof/payment.ts'
 import { DAY_MS } from '../core/limits.ts'
 import { startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
 import { grant, payment, redemption } from '../testing/payments.ts'
-import { inBase64, type OpenAgent, OpenAgent as Someone, Wire1Client } from '../testing/wire1.ts'
+import { expectReply, inBase64, OpenAgent, Wire1Client } from '../testing/wire1.ts'
 
 let hub: TestHub
 let client: Wire1Client
@@ -26,7 +26,9 @@ const pay = (from: OpenAgent, to: OpenAgent, amount: number) =>
 
 describe('an account', () => {
   test('has a balance, on the network of its hub', async () => {
-    expect((await of(alice.aid, 'balance')).json).toEqual({
+    const reply = await of(alice.aid, 'balance')
+    expectReply('balance', reply)
+    expect(reply.json).toEqual({
       ...{ aid: alice.aid, network: networkOf(hub.aid), balance: 100, held: 0 },
     })
   })
@@ -36,7 +38,9 @@ describe('an account', () => {
     await pay(payer, payee, 30)
     await pay(payee, payer, 5)
     const at = expect.stringMatching(/^20\d\d-.*Z$/)
-    expect((await of(payer.aid, 'ledger')).json).toEqual({
+    const reply = await of(payer.aid, 'ledger')
+    expectReply('ledger', reply)
+    expect(reply.json).toEqual({
       aid: payer.aid,
       entries: [
         { delta: 5, reason: 'received', at },
@@ -97,7 +101,7 @@ describe('an account', () => {
     await both.running.order({ command: 'admit', aid: sealed.aid })
     await sealed.register()
     const other = new Wire1Client(both)
-    for (const aid of [sealed.aid, new Someone(client).aid, both.aid])
+    for (const aid of [sealed.aid, new OpenAgent(client).aid, both.aid])
       expect((await other.get(`/agents/${aid}/${what}`)).status, aid).toBe(404)
     await both.close()
   })

@@ -9,7 +9,14 @@ import { callPurpose, Voucher } from '../../protocol/proof/voucher.ts'
 import { StoreBroken } from '../store/port.ts'
 import { startTestHub, type TestHub } from '../testing/hub.ts'
 import { grant, type Paid, payment } from '../testing/payments.ts'
-import { inBase64, OpenAgent, paymentHeader, Wire1Client, type Wire1Reply } from '../testing/wire1.ts'
+import {
+  expectReply,
+  inBase64,
+  OpenAgent,
+  paymentHeader,
+  Wire1Client,
+  type Wire1Reply,
+} from '../testing/wire1.ts'
 
 const MINUTE_MS = 60_000
 const REDEEM_AT = 'https://bob.example/redeem'
@@ -140,6 +147,7 @@ describe('with a payment', () => {
     const purpose = callPurpose(contentId(utf8('{"args":{},"capability":"text.count"}')))
     const paid = payment(alice, bob, 5, { purpose })
     const reply = await buy(paid)
+    expectReply('gateway', reply)
     const voucher = voucherIn(reply)
     const { issuedAt, notAfter } = voucher.body
     expect([reply.status, reply.json]).toEqual([
@@ -184,6 +192,17 @@ describe('with a payment', () => {
     expect((await buy(paid)).json).toEqual(first.json)
     await client.post(`/agents/${bob.aid}/deregister`, bob.sign('profile'))
     expect((await buy(paid)).json).toEqual(first.json)
+  })
+
+  test('a repeat gives it after the payer has rotated its key, and cannot pay under the old one', async () => {
+    const paid = payment(alice, bob, 5)
+    const first = await buy(paid)
+    const late = payment(alice, bob, 5)
+    alice.rotate()
+    await alice.register()
+    expect((await buy(paid)).json).toEqual(first.json)
+    await refuses(await buy(late), 'invalid_signature', [95, 105])
+    expect((await buy(payment(alice, bob, 5))).status).toBe(200)
   })
 
   test('two payments have two vouchers', async () => {

@@ -9,7 +9,7 @@ import { PaymentRefused, paymentReasons } from '../core/ledger/refused.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import { random, startTestHub, type TestHub } from '../testing/hub.ts'
 import { grant, type Paid, payment, redemption } from '../testing/payments.ts'
-import { inBase64, OpenAgent, Wire1Client, type Wire1Reply } from '../testing/wire1.ts'
+import { expectReply, inBase64, OpenAgent, Wire1Client, type Wire1Reply } from '../testing/wire1.ts'
 
 const MINUTE_MS = 60_000
 const MIB = 1024 * 1024
@@ -40,8 +40,12 @@ const network = () => networkOf(hub.aid)
 /** Neither pays nor may be paid, and both say the same, with a sentence. */
 async function refuses(paid: Paid, reason: string): Promise<void> {
   const before = await balances()
-  expect((await verify(paid)).json).toMatchObject({ isValid: false, invalidReason: reason })
-  const { status, json } = await settle(paid)
+  const verified = await verify(paid)
+  expect(verified.json).toMatchObject({ isValid: false, invalidReason: reason })
+  expectReply('x402Verify', verified)
+  const settled = await settle(paid)
+  expectReply('x402Settle', settled)
+  const { status, json } = settled
   expect([status, json]).toEqual([
     200,
     {
@@ -56,8 +60,11 @@ async function refuses(paid: Paid, reason: string): Promise<void> {
 describe('a payment', () => {
   test('moves credits once, and every repeat has the same answer with the signed receipt', async () => {
     const paid = payment(alice, bob, 30)
-    expect((await verify(paid)).json).toEqual({ isValid: true, payer: alice.aid })
+    const verified = await verify(paid)
+    expect(verified.json).toEqual({ isValid: true, payer: alice.aid })
+    expectReply('x402Verify', verified)
     const first = await settle(paid)
+    expectReply('x402Settle', first)
     expect([first.status, first.json]).toEqual([
       200,
       {
@@ -202,7 +209,9 @@ describe('a payment', () => {
   )
 
   test('is for the networks that the hub names, which is its own alone without another line', async () => {
-    expect((await client.get('/x402/supported')).json).toEqual({
+    const supported = await client.get('/x402/supported')
+    expectReply('x402Supported', supported)
+    expect(supported.json).toEqual({
       kinds: [{ x402Version: 2, scheme: 'svc-credit', network: network() }],
     })
   })
@@ -218,12 +227,15 @@ describe('a redemption', () => {
   test('retires credits for a reference, once, and is listed', async () => {
     const paid = redemption(alice, 40, 'invoice 1')
     const first = await redeem(paid)
+    expectReply('x402Redeem', first)
     expect([first.status, first.json]).toEqual([200, { success: true, ...asRedemption(paid, 40) }])
     expect((await redeem(paid)).json).toEqual(first.json)
     expect(await balanceOf(alice)).toBe(60)
     const receipt = SettlementReceipt.decode(fromBase64(String(first.json['receipt'])))
     expect(receipt.body).toMatchObject({ kind: 4, payer: alice.aid, payee: hub.aid, amount: 40 })
-    expect((await client.get(`/agents/${alice.aid}/redemptions`)).json).toEqual({
+    const listed = await client.get(`/agents/${alice.aid}/redemptions`)
+    expectReply('redemptions', listed)
+    expect(listed.json).toEqual({
       aid: alice.aid,
       redemptions: [asRedemption(paid, 40)],
     })
@@ -276,7 +288,9 @@ describe('clearing', () => {
 
   test('books what a peer signed that it owes, once, and tells what it owes then', async () => {
     const receipt = receiptOf(30)
-    expect((await clear(receipt)).json).toEqual({ peer: peer.aid, owed: 30 })
+    const cleared = await clear(receipt)
+    expectReply('clear', cleared)
+    expect(cleared.json).toEqual({ peer: peer.aid, owed: 30 })
     expect((await clear(receipt)).json).toEqual({ peer: peer.aid, owed: 30 })
     expect(await balanceOf(bob)).toBe(130)
     expect((await client.get('/x402/supply')).json['supply']).toMatchObject({

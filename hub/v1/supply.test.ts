@@ -9,7 +9,7 @@ import { DAY_MS, HOUR_MS } from '../core/limits.ts'
 import { openWriter } from '../store/sqlite/database.ts'
 import { startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
 import { grant, payment, redemption } from '../testing/payments.ts'
-import { inBase64, type OpenAgent, Wire1Client } from '../testing/wire1.ts'
+import { expectReply, inBase64, type OpenAgent, Wire1Client } from '../testing/wire1.ts'
 import { namedWitness, statementAt } from '../testing/witnesses.ts'
 
 let hub: TestHub
@@ -28,7 +28,11 @@ afterAll(() => hub.close())
 type Supply = Record<string, number | boolean | string>
 const supply = async (): Promise<Supply> => (await client.get('/x402/supply')).json['supply'] as Supply
 type Listed = { seq: number; id: string; prev_id: string; kind: string; at: number; record: string }
-const issuance = async (query = '') => (await client.get(`/x402/issuance${query}`)).json
+async function issuance(query = '') {
+  const reply = await client.get(`/x402/issuance${query}`)
+  expectReply('issuance', reply)
+  return reply.json
+}
 const entries = async (query = '') => (await issuance(query))['entries'] as Listed[]
 
 describe('the supply', () => {
@@ -36,7 +40,9 @@ describe('the supply', () => {
     await client.post('/x402/redeem', inBase64(redemption(alice, 40, 'invoice 1')))
     await client.post('/x402/settle', inBase64(payment(bob, alice, 10)))
     const { head_id, seq } = (await client.get('/x402/issuance/head')).json
-    expect((await client.get('/x402/supply')).json).toEqual({
+    const reply = await client.get('/x402/supply')
+    expectReply('supply', reply)
+    expect(reply.json).toEqual({
       hub: hub.aid,
       supply: {
         ...{ issued: 200, redeemed: 40, outstanding: 160, balances: 160 },
@@ -117,7 +123,9 @@ describe('the chain', () => {
     const last = (await entries()).at(-1)
     const { head_id, head_seq, chain_did } = await issuance('?from=1')
     expect([chain_did, head_seq, head_id]).toEqual([chainDid(hub.aid), last?.seq, last?.id])
-    expect((await client.get('/x402/issuance/head')).json).toEqual({
+    const reply = await client.get('/x402/issuance/head')
+    expectReply('issuanceHead', reply)
+    expect(reply.json).toEqual({
       ...{ chain_did: chainDid(hub.aid), seq: last?.seq, head_id: last?.id },
     })
   })
@@ -164,9 +172,13 @@ describe('a witness', () => {
   }
 
   test('has its statements kept and listed with the health of all', async () => {
-    expect((await send()).json).toEqual({ status: 'stored' })
+    const sent = await send()
+    expectReply('witness', sent)
+    expect(sent.json).toEqual({ status: 'stored' })
     expect((await send({ observedAt: hub.clock.now() - HOUR_MS })).json).toEqual({ status: 'unchanged' })
-    const { json } = await client.get('/x402/witnesses')
+    const reply = await client.get('/x402/witnesses')
+    expectReply('witnesses', reply)
+    const { json } = reply
     const { seq } = hub.running.hub.supply.head
     expect(json).toEqual({
       chain_did: chainDid(hub.aid),

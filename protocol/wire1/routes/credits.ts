@@ -160,6 +160,7 @@ export const creditRoutes = {
     codes: refused,
     limits: { bodyBytes: MIB, values: PAYMENT_VALUES_MAX },
   }),
+  /** Credits and their record go out as one, so nothing is ever burned without a note: the 400 for that does not occur. */
   x402Redeem: route({
     method: 'POST',
     path: '/x402/redeem',
