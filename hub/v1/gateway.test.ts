@@ -102,6 +102,13 @@ describe('without a payment', () => {
     expect((await ask('a/b ü?')).json['accepts']).toMatchObject([{ amount: '3' }])
   })
 
+  test('a capability may have a name of 256 bytes, which its voucher has', async () => {
+    const long = 'ü'.repeat(128)
+    await sells(bob, { prices: [{ capability: long, amount: 5 }], redeemAt: REDEEM_AT })
+    expect((await ask(long)).status).toBe(402)
+    expect(voucherIn(await buy(payment(alice, bob, 5), long)).body.capability).toBe(long)
+  })
+
   test.each([
     ['a capability without a price', () => ask('text.other')],
     ['an agent that is not here', () => ask('text.count', new OpenAgent(client))],
