@@ -93,6 +93,27 @@ describe('a payment', () => {
     expect((await client.post('/x402/settle', bare)).json['success']).toBe(true)
   })
 
+  test('that an agent shows with its receipt is given to a hub that may have lost it', async () => {
+    const paid = payment(alice, bob, 5)
+    const { extensions } = (await settle(paid)).json as { extensions: Record<string, string> }
+    const takeBack = vi.spyOn(hub.running.hub.shownProofs, 'takeBack')
+    const sent = inBase64(paid)
+    const withReceipt = (given: unknown) =>
+      client.post('/x402/settle', {
+        ...sent,
+        paymentPayload: {
+          ...(sent['paymentPayload'] as object),
+          extensions: { 'svc.settlement.receipt': given },
+        },
+      })
+    expect((await withReceipt(extensions['svc.settlement.receipt'])).json['success']).toBe(true)
+    const shown = takeBack.mock.calls.map(([, receipt]) => SettlementReceipt.decode(receipt).body.transaction)
+    expect(shown).toEqual([transactionOf(paid.authorization)])
+    for (const given of ['a-b_', 5]) expect((await withReceipt(given)).json['success']).toBe(true)
+    expect(takeBack).toHaveBeenCalledTimes(1)
+    expect(await balances()).toEqual([95, 105])
+  })
+
   test('of a payer who has too little is 200 without success, and pays once there is enough', async () => {
     const paid = payment(alice, bob, 101)
     await refuses(paid, 'insufficient_funds')
