@@ -12,16 +12,13 @@ const kinds: Readonly<Record<Wire, LineKind>> = { 1: wire1, 3: wire3 }
 export type Lines = { line: Line; shares: Shares }
 
 /** Opens lines for one listener; a request that says nothing is for the first. */
-export function openLines(
-  [first, ...others]: readonly [Wire, ...Wire[]],
-  options: Omit<LineOptions, 'isAlone'>,
-): Lines {
+export function openLines([first, ...others]: readonly [Wire, ...Wire[]], options: LineOptions): Lines {
   const { limits, memory, timers } = options.hub.context
   const shares = new Shares(
     limits,
     [first, ...others].map(wire => kinds[wire].rows),
     { rates: memory.rates, timers },
   )
-  const open = (wire: Wire): Line => kinds[wire].open({ ...options, isAlone: others.length === 0 }, shares)
+  const open = (wire: Wire): Line => kinds[wire].open(options, shares)
   return { line: choosing([open(first), ...others.map(open)]), shares }
 }

@@ -28,6 +28,8 @@ export type Listening = {
 }
 
 export type ListeningParts = {
+  /** Whether the hub speaks one wire alone. */
+  isAlone: boolean
   hub: Hub
   log: Log
   about: About | undefined
@@ -39,7 +41,7 @@ export type ListeningParts = {
 export async function openListening(
   wires: readonly [Wire, ...Wire[]],
   { listen, baseUrl: configured }: Place,
-  { hub, log, about = {}, site, watched }: ListeningParts,
+  { isAlone, hub, log, about = {}, site, watched }: ListeningParts,
 ): Promise<Listening> {
   const { limits, memory, timers, now } = hub.context
   let baseUrl = configured ?? ''
@@ -50,6 +52,7 @@ export async function openListening(
     nameFault,
     about,
     hasDocuments: site !== undefined,
+    isAlone,
     onError: (id, error) => log.error('request failed', { id, error: String(error) }),
   })
   const around = { nameFault, buckets: memory.rates.of('documents', limits.requestRate), now, timers }

@@ -169,7 +169,8 @@ async function serve(
   peerList.watch(timers, log.warn)
   const offers = new CheckpointOffers(hub.checkpoints, config.checkpointWitnesses ?? [], context)
   const clock = new ClockWatch(context, lastMs, log.warn)
-  const listening = { hub, log, about: config.about, watched }
+  const isAlone = config.wires.length === 1 && config.wire1 === undefined
+  const listening = { isAlone, hub, log, about: config.about, watched }
   const first = await openListening(config.wires, config, { ...listening, site })
   const wire1 = await openBeside(first, config.wire1, listening)
   const { line, shares, listener, url, baseUrl } = first

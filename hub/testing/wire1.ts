@@ -72,11 +72,6 @@ export class OpenAgent {
     return this.#client.hub
   }
 
-  /** Of its newest key. */
-  get seed(): Uint8Array {
-    return this.#seeds[this.log.seq] as Uint8Array
-  }
-
   get kel(): string {
     return toBase64(encodeKel(this.log.events))
   }
