@@ -114,6 +114,12 @@ describe('reviews', () => {
     expect((await upload({}, requester, stranger)).status).toBe(200)
   })
 
+  test('of providers that are not registered here are in their reputation here', async () => {
+    const stranger = new TestAgent(hub)
+    await upload({ rating: 4 }, requester, stranger)
+    expect(await reputation(stranger.aid)).toMatchObject({ local: { reviews: 1, avg_rating: 4 }, peers: [] })
+  })
+
   test('are no praise of oneself and of no task that ends in the future', async () => {
     expectRefusal(await upload({}, requester, requester), 'receipt_not_reviewable')
     expectRefusal(await upload({ body: { end: hub.clock.now() + HOUR_MS } }), 'receipt_not_reviewable')

@@ -42,7 +42,8 @@ export function reviewHandlers(hub: Hub): Part<'uploadReview' | 'reputation' | '
     async reputation({ params }) {
       const aid = params['aid'] ?? ''
       const own = await hub.reviews.reputation(aid)
-      const isKnown = own.peers.length > 0 || (await hub.agents.find(aid)) !== undefined
+      const isReviewed = own.reviews > 0 || own.peers.length > 0
+      const isKnown = isReviewed || (await hub.agents.find(aid)) !== undefined
       if (!isKnown) throw new Refusal('unknownAgent')
       return { aid, ...figuresOf(own), note: NOTE }
     },
