@@ -53,9 +53,10 @@ describe('reviews', () => {
     expectRefusal(await upload({ body: { interactionId }, rating: 1 }), 'review_exists')
   })
 
-  test('are refused during probation', async () => {
+  test('are refused during probation, also of an agent that the operator let in before or lets in now', async () => {
     const strict = await startTestHub()
     const newcomer = await registeredAgent(strict)
+    await strict.running.order({ command: 'admit', aid: newcomer.aid })
     const body = reviewUpload(newcomer, provider)
     expectRefusal(await newcomer.call('uploadReview', body), 'probation')
     strict.clock.advance(73 * HOUR_MS)
