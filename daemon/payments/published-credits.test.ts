@@ -117,12 +117,38 @@ describe('the next reading', () => {
     day(2)
   })
 
-  test('goes on after the last epoch, also where a later record was witnessed or named by a receipt', async () => {
+  test('tells what the last day says, also where none has ended since', async () => {
+    supply.owedByPeers = 7
+    supply.issue(hubAid(), GRANTED)
+    const balances = [
+      [alice.node.aid, GRANTED],
+      [hubAid(), 2 * GRANTED + 7],
+    ] as const
+    supply.epoch(3, new Map(balances))
+    const told = { day: 3, outstanding: 3 * GRANTED + 7, owedByPeers: 7, fault: undefined }
+    expect(await run()).toMatchObject(told)
+    expect(await run()).toMatchObject(told)
+    supply.issue(hubAid(), 1)
+    expect(await run()).toMatchObject(told)
+  })
+
+  test('finds another record where the last reading ended, as the first that it is shown', async () => {
+    await run()
+    supply.records[4] = supply.records[1] as Uint8Array
+    store().run('DELETE FROM supply_heads')
+    expect((await run()).fault).toMatch(/^record 4 .* does not verify: seq$/)
+    supply.cut(3)
+    supply.issue(hubAid(), 1)
+    supply.epoch(4, new Map())
+    expect((await run()).fault).toMatch(/^record 4 of the supply chain: the hub showed another one before/)
+  })
+
+  test('goes on with the last epoch, also where a later record was witnessed or named by a receipt', async () => {
     supply.witness('one', 3)
     paymentParts(alice.node.ctx).heads.note(hubAid(), [4, supply.ids[4] as Uint8Array])
     // of the last reading its head is known, which was read
     store().run('DELETE FROM supply_heads WHERE seq = 2')
-    expect(await pages()).toEqual([3])
+    expect(await pages()).toEqual([2, 4])
   })
 
   test('begins anew where a record that was read is witnessed', async () => {
@@ -177,7 +203,7 @@ describe('a tree that a witness has cosigned', () => {
     asked()
     shows(5)
     expect((await run()).fault).toBeUndefined()
-    expect(asked()).toEqual([3])
+    expect(asked()).toEqual([2, 4])
     shows(5, supply.ids.toReversed())
     expect((await run()).fault).toMatch(/cosigned another tree of 5 records$/)
   })
@@ -197,6 +223,6 @@ describe('a tree that a witness has cosigned', () => {
     alice.node.ctx.settings.change({ cosigners: [] })
     expect((await run()).fault).toBeUndefined()
     // nobody asks for it
-    expect([asked(), kept()?.roots]).toEqual([[3], undefined])
+    expect([asked(), kept()?.roots]).toEqual([[2], undefined])
   })
 })

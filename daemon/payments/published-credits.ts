@@ -44,8 +44,9 @@ export type AuditReport = {
   headId: string
   issued: number
   retired: number
-  /** UTC day of the newest epoch that was read, and what it says that this agent is owed. */
+  /** UTC day of the newest epoch. */
   day: number | undefined
+  /** What it says that this agent is owed, where no earlier audit read it. */
   owed: number | undefined
   /** At the end of that day: all credits of this hub, and how many of them rest on debts of other hubs. */
   outstanding: number | undefined
@@ -157,10 +158,10 @@ export class PublishedCredits {
       headId: cidText(head),
       issued: reader.sums.issued,
       retired: reader.sums.retired,
-      day: reader.epoch?.epoch.day,
+      day: reader.newest?.day,
       owed,
-      outstanding: reader.epoch?.epoch.outstanding,
-      owedByPeers: reader.epoch?.epoch.owed_by_peers,
+      outstanding: reader.newest?.outstanding,
+      owedByPeers: reader.newest?.owed_by_peers,
       witnessed: newestOf(witnessed),
       cosigned,
       afterBackup: account?.afterBackup ?? [],
@@ -170,12 +171,15 @@ export class PublishedCredits {
 
   async #read(hub: HubClient, reader: SupplyReader, reading: Reading): Promise<void> {
     const { told, heads, witnessed, tree, signal } = reading
+    // the record with which the last reading ended comes once more
+    let repeats = Math.min(reader.head.length, 1)
     for (let page = 0; page < PAGES_MAX; page++) {
       const { length } = reader.head
-      const got = await hub.credits.supplyRecords(length, signal)
+      const got = await hub.credits.supplyRecords(length - repeats, signal)
       if (got.chainDid !== chainDid(hub.identity.aid))
         throw new SupplyFault('the chain is that of another hub', length)
-      for (const record of got.records) {
+      for (const record of got.records.slice(0, repeats)) reader.again(record)
+      for (const record of got.records.slice(repeats)) {
         reader.add(record)
         follow(tree, reader)
         requireSeen(reader.head, heads)
@@ -183,6 +187,7 @@ export class PublishedCredits {
       }
       told.headSeq = got.headSeq
       told.headId = got.headId
+      repeats = 0
       if (got.isLast || got.records.length === 0) break
     }
     reader.end()

@@ -66,7 +66,7 @@ describe('a statement', () => {
     await run()
     supply.asked = []
     await run()
-    expect(supply.asked).toEqual([4])
+    expect(supply.asked).toEqual([3])
     supply.witness('two', 1, { headId: supply.ids[0] as Uint8Array })
     expect((await run()).fault).toMatch(/signed another one/)
   })

@@ -184,7 +184,7 @@ export const paymentOperations = {
       head_id: z.string(),
       issued: credits,
       retired: credits,
-      /** The newest UTC day that was read now, and what the hub proved that it owes this agent at its end. */
+      /** The UTC day of the newest epoch, and what the hub proved now that it owes this agent at its end. */
       day: count.optional(),
       owed: credits.optional(),
       /** All credits of the hub at the end of that day, and how many of them rest on what other hubs owe it. */

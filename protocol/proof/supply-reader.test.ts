@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { fromHex, Malformed, toHex } from '../encoding/bytes.ts'
 import { decodeKel, verifyKel } from '../identity/kel.ts'
 import { agent, fixture, NOW_MS } from '../testing/agents.ts'
-import { ChainInvalid, GENESIS, signRecord } from './evidence.ts'
+import { ChainInvalid, ChainRecord, GENESIS, signRecord } from './evidence.ts'
 import { CompactRange } from './merkle.ts'
 import {
   creditIssued,
@@ -116,6 +116,23 @@ describe('a supply chain', () => {
       ...honest.slice(2),
     ])
     expect(() => read(rewritten.slice(5), { own, from: place })).toThrow(ChainInvalid)
+  })
+
+  test('shows the record where a reading ended once more, and no other one in its place', () => {
+    const records = chain(honest)
+    const { place } = read(records, { own })
+    const again = (bytes: Uint8Array | undefined) => {
+      const reader = new SupplyReader(hub.log, { own, from: place })
+      reader.again(bytes ?? new Uint8Array())
+      return reader.newest
+    }
+    expect(again(records[4])).toMatchObject({ day: 1, issued: 150, retired: 20 })
+    const other = chain(honest.map((entry, seq) => (seq === 4 ? epochOf({ day: 9 }) : entry)))[4]
+    expect(() => again(other)).toThrow('showed another one before')
+    // the id of the one record over what the other one says
+    const spliced = { ...ChainRecord.decode(other as Uint8Array), id: place.head }
+    expect(() => again(ChainRecord.encode(spliced))).toThrow(ChainInvalid)
+    expect(() => again(records[5])).toThrow(ChainInvalid)
   })
 
   test('has the signature of the hub on epochs, on own records and on its head, and on all where that is asked', () => {

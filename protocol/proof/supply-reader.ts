@@ -3,9 +3,11 @@
  * whether each epoch says what the records before it add up to. A later reading goes on where an earlier one ended.
  */
 import { verify } from '#crypto'
+import { cidText } from '../crypto/hash.ts'
+import { equal } from '../encoding/bytes.ts'
 import type { VerifiedKel } from '../identity/kel.ts'
 import { ChainReader } from './chain-reader.ts'
-import { GENESIS } from './evidence.ts'
+import { ChainRecord, chainDid, GENESIS, readRecord } from './evidence.ts'
 import { type Epoch, epochFault, supplyEventOf } from './supply.ts'
 
 /** A place in a chain: records, id of the last one, and sums since the beginning. */
@@ -39,6 +41,7 @@ export class SupplyReader {
   #place: SupplyPlace
   #last: (() => boolean) | undefined
   #epoch: { epoch: Epoch; seq: number } | undefined
+  #before: Epoch | undefined
 
   constructor(hub: VerifiedKel, { own, from = supplyStart }: Options) {
     this.#chain = new ChainReader(hub, [], from)
@@ -68,6 +71,23 @@ export class SupplyReader {
   /** The last epoch of this reading. */
   get epoch(): { epoch: Epoch; seq: number } | undefined {
     return this.#epoch
+  }
+
+  /** The same, or the one with which the earlier reading ended, where it was shown {@link again}. */
+  get newest(): Epoch | undefined {
+    return this.#epoch?.epoch ?? this.#before
+  }
+
+  /** The record with which the earlier reading ended; throws {@link SupplyFault} where it is another one. */
+  again(bytes: Uint8Array): void {
+    const { length, head } = this.#from
+    const { previous } = ChainRecord.decode(bytes)
+    const place = { seq: length - 1, previous, chainDid: chainDid(this.#chain.owner.aid) }
+    const { record } = readRecord(bytes, place)
+    if (!equal(record.id, head))
+      throw new SupplyFault(`the hub showed another one before, ${cidText(head)}`, length - 1)
+    const event = supplyEventOf(record)
+    if (event.kind === 'epoch') this.#before = event.epoch
   }
 
   /** The next record; throws {@link SupplyFault}, and what a chain reader throws. */
