@@ -1,5 +1,6 @@
 /** What a reader of a task sees of its price, and of what became of its payment. */
 import { present } from '../../protocol/encoding/present.ts'
+import { Authorization } from '../../protocol/proof/payment.ts'
 import { type LostPayment, LostPayments, sayDoubt } from '../payments/lost-payments.ts'
 import type { OtherHub } from '../payments/other-hub.ts'
 import type { Store } from '../store/open.ts'
@@ -85,7 +86,9 @@ export class PaymentViews {
     const [store, threads] = [this.#store, this.#threads]
     const own = paymentOf(store, interaction.key)
     if (own !== undefined) {
-      const { amount, network, reason } = own
+      const { amount, authorization, reason } = own
+      // of a payment from another hub, the row has the network of the account to which it came
+      const { network } = Authorization.decode(authorization).body
       return { amount, network, ...paidView(store, own), ...present({ reason: reason ?? undefined }) }
     }
     const quote = quoteOf(store, interaction.key)

@@ -101,7 +101,10 @@ test('the first payment to an agent of another hub waits for a person, and says 
   const { interaction_id: id } = await alices('approve', String(asked))
   paid = String(id)
   expect(await untilState(alices, paid, 'held')).toMatchObject({ other_hub: second.aid })
-  expect(await untilState(bobs, paid, 'held')).toMatchObject({ other_hub: first.aid })
+  expect(await untilState(bobs, paid, 'held')).toMatchObject({
+    network: `hub:${first.aid}`,
+    other_hub: first.aid,
+  })
   expect(await balances()).toEqual([
     [GRANTED - PRICE, PRICE],
     [0, 0],
