@@ -304,7 +304,10 @@ describe('hubs that say different things', () => {
       event: 'a peer says something else of what this hub owes it; no new payment crosses',
       facts: { due: before + 10, owed: before + 13 },
     })
-    expect(reasonOf(await settle(pay(5)))).toBe('network_mismatch')
+    expect((await settle(pay(5))).json).toMatchObject({
+      errorReason: 'network_mismatch',
+      errorMessage: 'no payment is made on that network here: the hub of the payer says so',
+    })
   })
 
   test('let what was there before go on: receipts, ends of holds', async () => {
@@ -317,6 +320,17 @@ describe('hubs that say different things', () => {
     for (let time = 0; time < 3; time += 1) await round(payees)
     expect((await settle(made)).json).toEqual(first.json)
     expect((await ask(payees, 'x402Capture', order(bob, held, 6))).json['success']).toBe(true)
+    const says =
+      'no payment is made on that network here: payments with that hub are stopped until its operator and that of this hub agree'
+    const { request } = pay(5)
+    expect((await ask(payees, 'x402Settle', request)).json).toMatchObject({
+      errorReason: 'network_mismatch',
+      errorMessage: says,
+    })
+    expect((await ask(payees, 'x402Verify', request)).json).toMatchObject({
+      invalidReason: 'network_mismatch',
+      invalidMessage: says,
+    })
     const networks = (await ask(payees, 'x402Supported' as never, undefined)).json['kinds'] as unknown[]
     expect(networks).toHaveLength(1)
   })

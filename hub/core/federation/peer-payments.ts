@@ -17,7 +17,13 @@ import type { Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import { checkOrder, decodedOrder, type Holds } from '../ledger/holds.ts'
 import { agentAccount, endId, peerAccount } from '../ledger/names.ts'
-import { checkPosted, isPaymentReason, PaymentPending, PaymentRefused } from '../ledger/refused.ts'
+import {
+  checkPosted,
+  crossingStopped,
+  isPaymentReason,
+  PaymentPending,
+  PaymentRefused,
+} from '../ledger/refused.ts'
 import { type Settled, type Settlements, settledOf } from '../ledger/settlements.ts'
 import {
   checkRules,
@@ -91,7 +97,7 @@ export class PeerPayments {
   async hubOf(request: PaymentRequest): Promise<string | undefined> {
     const hub = hubOfNetwork(request.accepted.network)
     if (hub === undefined || hub === this.#context.identity.aid) return undefined
-    if ((await this.#openPeer(hub)) !== undefined) return hub
+    if (this.#context.peers.find(hub) !== undefined) return hub
     return (await this.#context.store.peerPayment(transactionIn(request)))?.peer
   }
 
@@ -108,6 +114,7 @@ export class PeerPayments {
     const payment = paymentOf(request, hub)
     if ((await this.#context.store.peerPayment(payment.transaction)) !== undefined)
       throw new PaymentRefused('duplicate_settlement')
+    if ((await this.#openPeer(hub)) === undefined) throw crossingStopped()
     await this.#judge(request, payment)
     await this.#checkLimit(hub, payment)
     return payment
@@ -129,7 +136,7 @@ export class PeerPayments {
     const known = await this.#context.store.peerPayment(payment.transaction)
     if (known !== undefined) return acrossOf(await this.#answered(known))
     const peer = await this.#openPeer(hub)
-    if (peer === undefined) throw new PaymentRefused('network_mismatch')
+    if (peer === undefined) throw crossingStopped()
     await this.#judge(request, payment, hasSigned)
     await this.#checkLimit(hub, payment)
     await this.#count(hub)

@@ -16,7 +16,7 @@ import type { SupplyChain } from '../supply/chain.ts'
 import type { HoldClock } from './hold-clock.ts'
 import { Holds } from './holds.ts'
 import { agentAccount, heldAccount, peerAccount, RETIRED } from './names.ts'
-import { checkPosted, PaymentRefused } from './refused.ts'
+import { checkPosted, crossingStopped, PaymentRefused } from './refused.ts'
 import { kindOf, type Settled, Settlements, settledOf } from './settlements.ts'
 import { checkReference, checkRules, misfit, type Payment, type PaymentRequest, paymentOf } from './terms.ts'
 import { checkTimes } from './valid-times.ts'
@@ -167,7 +167,7 @@ export class Credits {
   async #checkCrossing(peer: string | undefined): Promise<void> {
     if (peer === undefined) return
     const { stoppedMs } = await this.#context.store.clearing(peer)
-    if (stoppedMs !== undefined) throw new PaymentRefused('network_mismatch')
+    if (stoppedMs !== undefined) throw crossingStopped()
   }
 
   async #stored(transaction: Uint8Array): Promise<Settled | undefined> {

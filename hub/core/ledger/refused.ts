@@ -9,8 +9,8 @@ export const paymentReasons = {
   invalid_x402_version: { says: 'only version 2 of x402 is spoken here', next: 'send version 2' },
   unsupported_scheme: { says: 'only the scheme svc-credit is served here', next: 'ask for svc-credit' },
   network_mismatch: {
-    says: 'this hub settles on its own network only',
-    next: 'settle in a network of `/x402/supported`',
+    says: 'no payment is made on that network here: {why}',
+    next: 'settle in a network of `/x402/supported`; where payments with a hub are stopped, later',
   },
   invalid_payload: {
     says: 'the payment does not fit its requirements: {why}',
@@ -52,6 +52,16 @@ export class PaymentRefused extends AnyRefusal<PaymentReason> {
     super(reason, paymentReasons[reason].says.replace('{why}', why))
   }
 }
+
+export const otherNetwork = () =>
+  new PaymentRefused('network_mismatch', 'it has to be that of this hub or of a peer, in all terms')
+
+/** What one hub owes the other is in doubt between them. */
+export const crossingStopped = () =>
+  new PaymentRefused(
+    'network_mismatch',
+    'payments with that hub are stopped until its operator and that of this hub agree',
+  )
 
 /** A payment across two hubs of which the other one has not said what became of it. */
 export class PaymentPending extends PaymentRefused {

@@ -11,7 +11,7 @@ import {
   redemptionPurpose,
   transactionOf,
 } from '../../../protocol/proof/payment.ts'
-import { PaymentRefused } from './refused.ts'
+import { otherNetwork, PaymentRefused } from './refused.ts'
 
 export const SCHEME = 'svc-credit'
 export const ASSET = 'credit'
@@ -49,8 +49,7 @@ export function paymentOf(request: PaymentRequest, hub: string): Payment {
   if (terms.some(({ scheme }) => scheme !== SCHEME)) throw new PaymentRefused('unsupported_scheme')
   const { body } = authorization
   const network = networkOf(hub)
-  if (terms.some(one => one.network !== network) || body.network !== network)
-    throw new PaymentRefused('network_mismatch')
+  if (terms.some(one => one.network !== network) || body.network !== network) throw otherNetwork()
   for (const one of terms) checkTerms(one, body)
   return { authorization, transaction: transactionOf(authorization) }
 }
