@@ -11,6 +11,7 @@ import { keyAt, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import { requestDigest, signedText } from '../../protocol/wire3/signed-request.ts'
 import type { SignerClocks } from '../core/clocks.ts'
+import type { Peer } from '../core/federation/peers.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Verifier } from '../core/verifier.ts'
 import { header } from '../http/headers.ts'
@@ -76,16 +77,22 @@ export class Authenticator {
     if (log.aid !== given.aid) throw unauthorized('the signer is not the agent')
     const text = signedText({ action, aid: given.aid, hub: this.#hub, ts: given.tsMs }, digest)
     const key = given.seq > log.seq ? undefined : keyAt(log, given.seq)
-    if (key === undefined)
-      throw unauthorized(
-        'this hub does not hold that key event yet',
-        'send the log to /register with a new key set, or to /agents/kel:push, then sign again',
-      )
+    if (key === undefined) throw keyNotHeld(ofAgent)
     if (!(await this.#verifier.verify(key, text, given.signature)))
       throw unauthorized('it does not cover this request')
     if (given.seq < log.seq) throw new Refusal('keyRetired')
     await this.#clocks.accept(given, this.#now(), floorMs)
   }
+}
+
+const ofAgent = 'send the log to /register with a new key set, or to /agents/kel:push, then sign again'
+const ofHub = 'show it at GET /hub/identity, then sign again'
+
+const keyNotHeld = (step: string) => unauthorized('this hub does not hold that key event yet', step)
+
+/** A hub shows its history at an address of its own, where this one has looked. */
+export function requireKeyOfHub({ seq }: SignedHeaders, { log }: Peer): void {
+  if (seq > log.seq) throw keyNotHeld(ofHub)
 }
 
 export function unauthorized(why: string, step?: string): Refusal {

@@ -62,6 +62,16 @@ describe.each(ofPeers)('%s', name => {
     expect(await waiting()).toEqual([])
   })
 
+  test('tells a hub with a newer key where it is looked for', async () => {
+    const rotated = new TestAgent(hub)
+    rotated.log = { ...peer.log, seq: peer.log.seq + 1 }
+    const reply = await ask(name, { sign: { by: rotated } })
+    expectRefusal(reply, 'unauthorized')
+    expect(reply.json['error']).toMatch(
+      /hold that key event yet; show it at GET \/hub\/identity, then sign again/,
+    )
+  })
+
   test('works once for each signature, and never with a time before the last', async () => {
     const body = name === 'fedForward' ? envelope.bytes : bodyOf(name, agent)
     const again = { sign: { ts: peer.nextTs() }, body }

@@ -17,6 +17,7 @@ import {
   Authenticator,
   type RequestLine,
   readSignedHeaders,
+  requireKeyOfHub,
   type SignedHeaders,
   unauthorized,
 } from './auth.ts'
@@ -146,6 +147,7 @@ async function authenticatePeer(
     return { kind: 'hub', peer: await federation.under(listed, signed.seq), floorMs }
   }
   const peer = await federation.under(listed, signed.seq)
+  requireKeyOfHub(signed, peer)
   await authenticator.verify(signed, lineOf(exchange), peer.log)
   return { kind: 'hub', peer }
 }
@@ -156,6 +158,7 @@ async function verifyPeer(
   authenticator: Authenticator,
 ): Promise<void> {
   if (signed === undefined || signer?.kind !== 'hub') throw unauthorized('no hub signed it')
+  requireKeyOfHub(signed, signer.peer)
   await authenticator.verifyDigest(signed, row.action ?? '', signer.peer.log, digest, signer.floorMs)
 }
 
