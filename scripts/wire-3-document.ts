@@ -65,7 +65,7 @@ function codeTable(): string {
 
 function reasonTable(): string {
   return [
-    '## Reasons of payments\n\nA payment that is not made answers 200 with one of these as `errorReason`, or as `invalidReason`. Only `settlement_pending` is no end: the payment waits for another hub, and `transaction` names it. Otherwise `transaction` is empty. `network` is that of the hub that answers.\n',
+    '## Reasons of payments\n\nA payment that is not made answers 200 with one of these as `errorReason`, or as `invalidReason`. Only `settlement_pending` is no end: the payment waits for another hub, and `transaction` names it. Otherwise `transaction` is empty. `network` is then that of the hub that answers.\n',
     '| Reason | Sentence | What to do |\n|---|---|---|',
     ...Object.entries(paymentReasons).map(([reason, { says, next }]) => `| ${reason} | ${says} | ${next} |`),
   ].join('\n')
