@@ -19,6 +19,7 @@ import { PublishedDebts } from './federation/published-debts.ts'
 import { readPeers } from './federation/read-peers.ts'
 import { ShownProofs } from './federation/shown-proofs.ts'
 import { Gateway } from './gateway/gateway.ts'
+import { Guests } from './guests/guests.ts'
 import { HeldPolls } from './held-polls.ts'
 import { AgentsHere } from './here.ts'
 import type { HubIdentity } from './identity.ts'
@@ -75,6 +76,7 @@ export type Hub = {
   publishedDebts: PublishedDebts
   liveSupply: LiveSupply
   gateway: Gateway
+  guests: Guests
   issuance: Issuance
   supply: SupplyChain
   checkpoints: Checkpoints
@@ -119,9 +121,9 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
   const credits = new Credits(context, { agents, supply, clock })
   const across = openPayments(context, { agents, calls, federation, supply, credits })
   const membership = openMembership(context, { agents, keyLogs, endSigner, issuance })
-  const open = openParts(context, agents, credits)
+  const open = openParts(context, { agents, credits, directory })
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
-  const stopSweeping = keepSweeping([mailboxes, open.openMail], context)
+  const stopSweeping = keepSweeping([mailboxes, open.openMail, open.guests], context)
   const stopReading = readPeers(context, { agents, keyLogs, federation, calls })
   const publication = new Publication(context.store, () => liabilitySecret(context))
   const checkpoints = new Checkpoints(context, supply)
@@ -164,8 +166,10 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
   }
 }
 
+type OpenParts = { agents: Agents; credits: Credits; directory: Directory }
+
 /** What serves agents whose mail the hub can read. */
-function openParts(context: HubContext, agents: Agents, credits: Credits) {
+function openParts(context: HubContext, { agents, credits, directory }: OpenParts) {
   const openMail = new OpenMail(context, agents)
   return {
     board: new Board(context),
@@ -173,6 +177,7 @@ function openParts(context: HubContext, agents: Agents, credits: Credits) {
     openMail,
     openReviews: new OpenReviews(context, agents),
     gateway: new Gateway(context, { openMail, credits }),
+    guests: new Guests(context, { agents, openMail, directory }),
     liveSupply: new LiveSupply(context, credits),
   }
 }

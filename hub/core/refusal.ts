@@ -18,6 +18,7 @@ export type RefusalReason =
   | 'envelopeMalformed'
   | 'expiryTooFar'
   | 'expired'
+  | 'guestsFull'
   | 'headConflict'
   | 'homeUnreachable'
   | 'identityDeactivated'

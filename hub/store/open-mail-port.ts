@@ -8,7 +8,7 @@ export type OpenKind = (typeof openKinds)[number]
 
 /** What an agent with open mail says of itself beside its row of the registry. */
 export type OpenProfile = {
-  /** Visitors that it answers in a day; 0: none. */
+  /** Messages that it takes of one visitor; 0: it takes no visitors. */
   guestQuota: number
   /** Text for people. */
   pricing: string

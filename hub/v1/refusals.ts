@@ -43,6 +43,7 @@ const told = {
   envelopeMalformed: malformed,
   expiryTooFar: elsewhere,
   expired: elsewhere,
+  guestsFull: ['full', 'as many visitors are here as this hub takes; try again later'],
   headConflict: ['conflict', 'another record stands at this place of the supply chain; compare both'],
   homeUnreachable: ['peer_failed', 'the hub of the recipient did not answer; try again later'],
   identityDeactivated: unauthorized('REVOKED_KEY', 'this identity has ended'),

@@ -27,6 +27,7 @@ const codeOf = {
   envelopeMalformed: 'bad_envelope',
   expiryTooFar: 'bad_exp',
   expired: 'expired',
+  guestsFull: 'unavailable',
   headConflict: 'head_conflict',
   homeUnreachable: 'home_unreachable',
   identityDeactivated: 'aid_deactivated',

@@ -2,6 +2,7 @@
 import type { Store } from '../../store/port.ts'
 import type { Memory } from '../ports/memory.ts'
 import { cachesInProcess } from './caches.ts'
+import { GuestsInProcess } from './guests.ts'
 import { LeaderInProcess } from './leader.ts'
 import { ratesInProcess } from './rates.ts'
 import { ReplayInProcess } from './replay.ts'
@@ -22,6 +23,7 @@ export function memoryInProcess({ store, random, nowMs, lastMs }: MemoryNeeds): 
   const waitingIn = (mailbox: number) => store.strangersWaiting(mailbox)
   return {
     caches: cachesInProcess(),
+    guests: new GuestsInProcess(),
     leader: new LeaderInProcess(),
     rates: ratesInProcess(),
     replay: new ReplayInProcess({ store, nowMs, lastMs }),
