@@ -18,6 +18,7 @@ import { wrongAddress } from '../pages/people.ts'
 import { accountHandlers } from './accounts.ts'
 import { directoryHandlers } from './directory.ts'
 import { gatewayHandlers } from './gateway.ts'
+import { guestHandlers } from './guests.ts'
 import { paymentHandlers } from './payments.ts'
 import { publicHandlers } from './public.ts'
 import { refusalAnswer, refusalTold, tooNew, Wire1Refusal } from './refusals.ts'
@@ -66,6 +67,7 @@ function hooksOf(options: LineOptions): Hooks<Wire1> {
       ...accountHandlers(hub),
       ...directoryHandlers(hub),
       ...gatewayHandlers(hub, baseUrl),
+      ...guestHandlers(hub),
       ...paymentHandlers(hub, isAlone),
       ...publicHandlers(hub, options),
       ...registryHandlers(hub),

@@ -5,16 +5,23 @@ import type { Part } from './handler.ts'
 
 const QUIET = 'the recipient has not asked for its mail for over an hour; the message waits for it'
 
-export function relayHandlers({ openMail }: Hub): Part<'relaySend' | 'relayPoll' | 'relayAck'> {
+export function relayHandlers({
+  openMail,
+  guests,
+  context,
+}: Hub): Part<'relaySend' | 'relayPoll' | 'relayAck'> {
   return {
     async relaySend({ body }) {
-      const { id, quiet } = await openMail.send({
+      const given = {
         to: body.to_aid,
         from: body.from_aid,
         kind: body.kind,
         interaction: body.interaction_id,
         payload: fromBase64(body.payload),
-      })
+      }
+      if (given.to === context.identity.aid)
+        return { id: await guests.receive(given), status: 'queued' as const }
+      const { id, quiet } = await openMail.send(given)
       const answer = { id, status: 'queued' as const }
       return quiet ? { ...answer, recipient_quiet: true as const, warning: QUIET } : answer
     },

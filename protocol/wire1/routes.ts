@@ -1,6 +1,7 @@
 /** The routes of wire 1. */
 import { creditRoutes } from './routes/credits.ts'
 import { directoryRoutes } from './routes/directory.ts'
+import { guestRoutes } from './routes/guests.ts'
 import { publicRoutes } from './routes/public.ts'
 import { registryRoutes } from './routes/registry.ts'
 import { relayRoutes } from './routes/relay.ts'
@@ -12,6 +13,7 @@ import { taskRoutes } from './routes/tasks.ts'
 export const wire1Routes = {
   ...creditRoutes,
   ...directoryRoutes,
+  ...guestRoutes,
   ...publicRoutes,
   ...registryRoutes,
   ...relayRoutes,

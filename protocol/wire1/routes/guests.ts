@@ -1,0 +1,81 @@
+/** The guest gateway over wire 1: a visitor has a session and no keys. */
+import * as z from 'zod'
+import { route } from '../../contract/route.ts'
+import { aidShape, count } from '../../contract/shapes.ts'
+import { blob64 } from './shapes.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const BODY_MAX = 64 * KIB
+/** Attachments of one message, and their bytes together. */
+const GUEST_FILES_MAX = 10
+/** See {@link GUEST_FILES_MAX}. */
+export const GUEST_FILES_BYTES_MAX = 20 * MIB
+
+const session = z.string().max(256)
+const off = z.object({ enabled: z.literal(false), reason: z.string().optional() })
+const file = z.object({
+  name: z.string().min(1).max(60),
+  mime: z.string().max(60),
+  data: blob64(GUEST_FILES_BYTES_MAX),
+})
+const word = z.object({
+  body: z.string(),
+  system: z.boolean(),
+  end: z.enum(['', 'requested', 'accepted']),
+})
+
+/** Routes of the guest gateway. */
+export const guestRoutes = {
+  guestStart: route({
+    method: 'POST',
+    path: '/guest/start',
+    auth: 'none',
+    request: z.object({ aid: aidShape.optional() }),
+    reply: z.union([
+      off,
+      z.object({
+        enabled: z.literal(true),
+        session,
+        handler: z.string(),
+        handler_aid: aidShape,
+        remaining: count,
+      }),
+    ]),
+    codes: ['malformed', 'full'],
+  }),
+  guestSend: route({
+    method: 'POST',
+    path: '/guest/send',
+    auth: 'none',
+    request: z.object({
+      session,
+      body: z.string().max(BODY_MAX).default(''),
+      attachments: z.array(file).max(GUEST_FILES_MAX).default([]),
+    }),
+    reply: z.union([
+      off,
+      z.object({ limit_reached: z.literal(true), remaining: count }),
+      z.object({ ended: z.literal(true), remaining: count }),
+      z.object({ remaining: count }),
+    ]),
+    codes: ['malformed', 'unknown', 'failed'],
+    limits: { bodyBytes: 28 * MIB },
+  }),
+  guestPoll: route({
+    method: 'POST',
+    path: '/guest/poll',
+    auth: 'none',
+    request: z.object({ session }),
+    reply: z.union([off, z.object({ messages: z.array(word) })]),
+    codes: ['malformed'],
+  }),
+  guestEnd: route({
+    method: 'POST',
+    path: '/guest/end',
+    auth: 'none',
+    request: z.object({ session }),
+    reply: z.union([off, z.object({ ended: z.literal(true), accepted: z.boolean() })]),
+    codes: ['malformed', 'unknown', 'failed'],
+  }),
+} as const
