@@ -10,7 +10,7 @@ const losing =
   /lost|after the hub gave up|twice|cut off|killed|put back|rotated|off the list|refuses what it has made|signed about/
 /** One of each kind, at one side or the other. */
 const first =
-  /lost|answers come after|cut off|hub is killed after|peer is killed before|hub is put back to a moment|peer is put back to before|both hubs|key of the hub|refuses what it has made|signed about/
+  /lost|answers come after|hub is killed after|peer is killed before|hub is put back to a moment|peer is put back to before|both hubs|key of the hub|refuses what it has made|signed about/
 
 /** Each of the first columns, or each of the others. */
 export type Share = 'first' | 'others'
