@@ -52,7 +52,7 @@ export const bodies: Partial<Record<Wire3RouteName, unknown>> = {
   directoryBucket: { prefix: '', bits: 0 },
   fedBucket: { prefix: '', bits: 0, cursor: text(32) },
   fedSettle: payment,
-  fedClear: { due: -3, receipt: text(300), statement: text(300) },
+  fedClear: { due: -3, restored: 5, lost_since: 4, receipt: text(300), statement: text(300) },
   fedStatus: { items: [{ rid: text(16), handle: text(16) }] },
   updateProfile: { name: 'Ada', caps: ['code.review'], summary: 'Reads diffs.', readme: 'Send one file.' },
   setVisibility: { visibility: 'public' },
