@@ -1,7 +1,7 @@
 /** Clearing with a hub that was restored from a backup (credits: between hubs): what it lost comes back as it was signed. */
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
 import { ChainRecord } from '../../protocol/proof/evidence.ts'
@@ -135,6 +135,10 @@ describe('the hub of the payer was restored', () => {
     await putBack(payers)
     expect(await owed()).toEqual([30, 30])
     await clear()
+    const { clearing } = payers.running.hub
+    const answered = vi.spyOn(clearing, 'answer')
+    await round(payees)
+    expect(answered.mock.calls.flatMap(([, { proofs }]) => proofs)).toEqual([])
     const { store } = payers.running.hub.context
     for (const { authorization } of [there, back])
       expect(await store.transfer(transactionOf(authorization))).toBeDefined()

@@ -9,6 +9,7 @@ import type { ClearingState, PeerFigures } from '../../store/clearing-port.ts'
 import { LOST_SINCE_SETTING, RESTORED_SETTING } from '../../store/ledger-port.ts'
 import type { HubContext } from '../context.ts'
 import { PaymentRefused } from '../ledger/refused.ts'
+import { DAY_MS } from '../limits.ts'
 import type { Buckets } from '../ports/rates.ts'
 import { Refusal } from '../refusal.ts'
 import type { DueTold, OwedTold, PeerCalls, Restored, ShownProof } from './calls.ts'
@@ -25,6 +26,8 @@ const PAGE = 100
 const EARLIER_MAX = 10_000
 /** Clocks of two hubs differ by less, and a backup is made in less. */
 const RESTORE_MARGIN_MS = 3_600_000
+/** So often in a day a peer may say anew that it was restored, and is shown what it may lack. */
+const RESTORES_PER_DAY = 24
 /** A peer that shows much that does not hold is told of once a minute. */
 const TOLD_EVERY_MS = 60_000
 /** Of the calls of one peer, as far as this hub's own limit tells. */
@@ -42,6 +45,9 @@ export class Clearing {
   readonly #context: HubContext
   readonly #parts: ClearingParts
   readonly #rates: Buckets
+  readonly #restores: Buckets
+  /** The restore of each peer after which it was shown what it may lack. */
+  readonly #healedMs = new Map<string, number>()
   /** What one peer shows, one thing after the other. */
   readonly #taking = new Map<string, Promise<unknown>>()
   #onDiffers: (peer: string) => void = () => undefined
@@ -58,6 +64,8 @@ export class Clearing {
       perSecond: perSecond * RATE_SHARE,
       burst: Math.max(1, Math.floor(burst * RATE_SHARE)),
     })
+    const perDay = { perSecond: RESTORES_PER_DAY / (DAY_MS / 1000), burst: RESTORES_PER_DAY }
+    this.#restores = memory.rates.of('restores of peers', perDay)
   }
 
   /** From here on called when a peer says something else than this hub. */
@@ -77,7 +85,7 @@ export class Clearing {
     const owed = 0 - figures.due
     const state = await this.#context.store.clearing(peer.aid)
     const differs = owed !== due && owed - due !== state.accepted
-    if (differs || isNewRestore(restored, state)) this.#onDiffers(peer.aid)
+    if (differs || this.#isToHeal(state, restored)) this.#onDiffers(peer.aid)
     return { owed, restored: await this.#restored() }
   }
 
@@ -171,10 +179,11 @@ export class Clearing {
     for (const proof of await this.#ownStatements(peer.aid, state.agreedSeq))
       await this.#ask(peer, state, proof)
     let last = await this.#ask(peer, state)
-    if (isNewRestore(last.restored, state)) {
-      for (const proof of await this.#since(peer.aid, last.restored)) await this.#ask(peer, state, proof)
-      last = await this.#ask(peer, state)
-    }
+    if (
+      this.#isToHeal(state, last.restored) &&
+      (await this.#restores.take(peer.aid, this.#context.now())) === 0
+    )
+      last = await this.#heal(peer, state, last.restored)
     let shownTo = state.agreedSeq
     for (let tried = 0; last.outcome !== 'agrees' && tried < TRIES; tried += 1) {
       const { seq } = await this.#context.store.peerFigures(peer.aid)
@@ -201,6 +210,19 @@ export class Clearing {
       const { creditor, debtor } = ClearingStatement.decode(bytes).body
       return creditor === identity.aid && debtor === peer
     })
+  }
+
+  /** A peer that was restored since both last agreed, and not shown yet what it may lack; none is of a time to come. */
+  #isToHeal({ peer, agreedMs = 0 }: ClearingState, restored: Restored | undefined): restored is Restored {
+    if (restored === undefined || this.#healedMs.get(peer) === restored.atMs) return false
+    const { atMs } = restored
+    return atMs > agreedMs - RESTORE_MARGIN_MS && atMs < this.#context.now() + RESTORE_MARGIN_MS
+  }
+
+  async #heal(peer: Peer, state: ClearingState, restored: Restored): Promise<Compared> {
+    for (const proof of await this.#since(peer.aid, restored)) await this.#ask(peer, state, proof)
+    this.#healedMs.set(peer.aid, restored.atMs)
+    return await this.#ask(peer, state)
   }
 
   /** What a peer that was restored may lack, in order: also where both sums are the same without it. */
@@ -258,9 +280,3 @@ export class Clearing {
     }
   }
 }
-
-/** Whether a peer was restored since both last agreed. */
-const isNewRestore = (
-  restored: Restored | undefined,
-  { agreedMs = 0 }: Pick<ClearingState, 'agreedMs'>,
-): restored is Restored => restored !== undefined && restored.atMs > agreedMs - RESTORE_MARGIN_MS

@@ -17,6 +17,7 @@ export type RateName =
   | 'answers to peers'
   | 'peer payments'
   | 'clearing'
+  | 'restores of peers'
   | 'revocations'
   | 'session openings'
 
