@@ -122,6 +122,19 @@ async function clearOver(side: Side, fault: string, expected: number): Promise<v
 const amounts = async (): Promise<number[]> =>
   (await Promise.all([alice, bob].map(balanceOf))).map(({ balance }) => balance)
 
+/** Asks anew while the hub of the payee takes no payments of the other one: it may not have seen yet that they agree. */
+async function askUntilDead(amount: number): Promise<void> {
+  const { exited } = places.payer.hub
+  const asked = async () => {
+    const answer = await ask(places.payee.hub, 'x402Settle', payment(alice, bob, amount).request).catch(
+      String,
+    )
+    const died = await Promise.race([exited.then(() => true), setTimeout(2_000, false)])
+    if (!died) throw new Error(`the hub of the payer was not asked: ${JSON.stringify(answer)}`)
+  }
+  await vi.waitFor(asked, { timeout: CLEARED_MS })
+}
+
 /** The hub of the payer makes it and dies over the answer; what the other one keeps of it is gone as after a refusal. */
 async function makeUnanswered(amount: number): Promise<void> {
   await end('payer')
@@ -129,8 +142,7 @@ async function makeUnanswered(amount: number): Promise<void> {
   await end('payee')
   await start('payee')
   await meet()
-  await ask(places.payee.hub, 'x402Settle', payment(alice, bob, amount).request).catch(() => undefined)
-  await places.payer.hub.exited
+  await askUntilDead(amount)
   await end('payee')
   const writer = openWriter(join(places.payee.directory, 'hub.db'))
   writer.run("DELETE FROM ledger_peer_payment WHERE state = 'asked'")

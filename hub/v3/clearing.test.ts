@@ -335,6 +335,16 @@ describe('hubs that say different things', () => {
     expect(networks).toHaveLength(1)
   })
 
+  test('pay again by themselves once both say the same', async () => {
+    await differ()
+    await stop()
+    await moved(-different)
+    different = 0
+    expect(await round(payers)).toBe('agrees')
+    expect((await stateAt(payers)).stoppedMs).toBeUndefined()
+    expect((await settle(pay(5))).json['success']).toBe(true)
+  })
+
   test('pay again once an operator has said so, and look no more at that difference', async () => {
     await differ()
     await stop()

@@ -453,10 +453,13 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
     const said = page.locator('.banner').getByText(/may be out of date/)
     // an answer that is on its way just then is heard after it
     await expect
-      .poll(async () => {
-        await page.clock.fastForward(42_000)
-        return said.isVisible()
-      })
+      .poll(
+        async () => {
+          await page.clock.fastForward(42_000)
+          return said.isVisible()
+        },
+        { timeout: 30_000 },
+      )
       .toBe(true)
     await context.close()
   })

@@ -148,13 +148,15 @@ export class Clearing {
     // the operator may have spoken meanwhile
     const { accepted, stoppedMs } = await store.clearing(peer.aid)
     const seen: ClearingState = { ...state, accepted, stoppedMs, atMs: now(), due, owed }
+    const isSame = owed === due
     if (outcome === 'agrees')
       await store.putClearing({
         ...seen,
         agreedSeq: seq,
         agreedMs: now(),
         rounds: 0,
-        accepted: owed === due ? 0 : accepted,
+        accepted: isSame ? 0 : accepted,
+        stoppedMs: isSame ? undefined : stoppedMs,
       })
     else if (outcome === 'waits') await store.putClearing(seen)
     else await this.#differs(peer, { ...seen, rounds: state.rounds + 1 })
