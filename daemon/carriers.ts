@@ -2,12 +2,17 @@
 import type { Carriers } from './carrier/carrier.ts'
 import type { Ground } from './context.ts'
 import type { HubClient } from './hubs/hub.ts'
+import { wire1 } from './hubs/wire1/wire.ts'
 import { wire3 } from './hubs/wire3/wire.ts'
+import { openCarriers } from './open/open.ts'
 import { sealedCarriers } from './sealed/open.ts'
 
 type CarrierKinds = ReadonlyMap<number, (ground: Ground) => Carriers>
 
-export const carrierKinds: CarrierKinds = new Map([[wire3.number, sealedCarriers]])
+export const carrierKinds: CarrierKinds = new Map([
+  [wire3.number, sealedCarriers],
+  [wire1.number, openCarriers],
+])
 
 /** Each hub has the carrier of its wire; agents are looked up by that of the home hub. */
 export function carriersOf(ground: Ground, kinds: CarrierKinds = carrierKinds): Carriers {

@@ -438,6 +438,7 @@ export const rooms: Record<string, Room> = {
     uses: [
       ...formats,
       'protocol/timers.ts',
+      'protocol/wire1',
       'protocol/wire3',
       'daemon/refusal.ts',
       'daemon/platform',
@@ -569,9 +570,28 @@ export const rooms: Record<string, Room> = {
       'daemon/context.ts',
     ],
   },
+  'daemon/open': {
+    purpose: 'the carrier of open mail: letters that their hub can read',
+    uses: [
+      'protocol/encoding',
+      'protocol/crypto',
+      'protocol/identity',
+      'protocol/contract',
+      'protocol/mail',
+      'protocol/timers.ts',
+      'daemon/platform',
+      'daemon/store',
+      'daemon/identity',
+      'daemon/attachments',
+      'daemon/hubs',
+      'daemon/peers',
+      'daemon/carrier',
+      'daemon/context.ts',
+    ],
+  },
   'daemon/carriers.ts': {
     purpose: 'the carriers of this build, by the wire of the hubs whose mail they bring',
-    uses: ['daemon/hubs', 'daemon/carrier', 'daemon/context.ts', 'daemon/sealed'],
+    uses: ['daemon/hubs', 'daemon/carrier', 'daemon/context.ts', 'daemon/sealed', 'daemon/open'],
   },
   'daemon/mail': {
     purpose: 'messages in and out, whatever carries them',

@@ -32,7 +32,7 @@ test('a reader that goes away ends no command with a trace', () => {
 test.each([
   [['delegate', 'bob', ' '], 'expected a task'],
   [['delegate', 'bob'], 'expected a task'],
-  [['hub-register', 'http://127.0.0.1:1', '--wire', '1'], 'this node speaks wire 3, not 1'],
+  [['hub-register', 'http://127.0.0.1:1', '--wire', '2'], 'one of 1, 3'],
   [['hub-register', 'http://127.0.0.1:1', '--guest-messages', '10001'], 'at most 10000'],
   [['up', 'nobody'], 'there is no identity "nobody"'],
   [['inbox', '--cursor', 'junk'], 'cursor: expected the next_cursor or the new_cursor of the reply before'],

@@ -8,7 +8,7 @@ import { connect } from '../client/control.ts'
 import { hubSend } from '../client/hub.ts'
 import type { Run } from '../command.ts'
 import { CommandFailed, type Io, notice, printReply, UsageRefused } from '../io.ts'
-import { sayJoined } from './joining.ts'
+import { orUnsealed, sayJoined } from './joining.ts'
 import { boolean, flag, flags, integer, parseSwitch, readPhrase, textOrFile } from './values.ts'
 
 const ASK_TIMEOUT_MS = 10_000
@@ -16,23 +16,24 @@ const ASK_TIMEOUT_MS = 10_000
 export const register: Run = async (io, input) => {
   const url = input.positionals[0] as string
   const control = connect(io, input)
-  const token = flags(input, '--token')[0]
-  if (token !== undefined) await refuseToken(io, url, (await control.call('status')).aid)
   const wire = flags(input, '--wire')[0]
+  const token = flags(input, '--token')[0]
+  if (token !== undefined && wire !== '1') await refuseToken(io, url, (await control.call('status')).aid)
   const caps = flags(input, '--caps')[0]
   const phrase = input.flags.has('--recovery-phrase-stdin') ? await readPhrase(io) : undefined
   const guests = integer(input, '--guest-messages', 'guest_messages')
   if ((guests.guest_messages ?? 0) > GUEST_MESSAGES_MAX)
     throw new UsageRefused(`expected at most ${GUEST_MESSAGES_MAX} for --guest-messages`)
-  const reply = await control.call('hubRegister', {
+  const given = {
     url,
     ...flag(input, '--name', 'name'),
     ...present({ caps: caps?.split(',').filter(tag => tag !== '') }),
     ...guests,
     ...boolean(input, '--accept-delegations', 'accept_delegations'),
-    ...present({ wire: wire === undefined ? undefined : Number(wire) }),
+    ...present({ wire: wire === undefined ? undefined : Number(wire), token }),
     ...present({ recovery_phrase: phrase }),
-  })
+  }
+  const reply = await orUnsealed(io, more => control.call('hubRegister', { ...given, ...more }))
   printReply(io, reply)
   sayJoined(io, reply)
   return 0
@@ -51,7 +52,6 @@ async function refuseToken(io: Io, url: string, aid: string): Promise<void> {
       `ask the operator to run: svc-hub admit ${aid}`,
     )
   }
-  notice(io, 'the hub did not say which wire it speaks; --token is passed on only to hubs of wire 1')
 }
 
 export const leave: Run = async (io, input) => {

@@ -17,7 +17,7 @@ import { exchange } from '../client/loopback.ts'
 import type { Input, Run } from '../command.ts'
 import { CommandFailed, hint, type Io, messageOf, notice, printReply, UsageRefused } from '../io.ts'
 import { leanMemory } from '../run/lean-memory.ts'
-import { sayJoined } from './joining.ts'
+import { orUnsealed, sayJoined } from './joining.ts'
 import { flag } from './values.ts'
 import { offerWays } from './ways.ts'
 
@@ -102,7 +102,8 @@ async function printJoined(io: Io, input: Input, running: object) {
   }
   const control = connect(io, input)
   try {
-    const hub = await control.call('hubRegister', { url, ...flag(input, '--name', 'name') })
+    const given = { url, ...flag(input, '--name', 'name') }
+    const hub = await orUnsealed(io, more => control.call('hubRegister', { ...given, ...more }))
     printReply(io, { ...state, aid: hub.aid, hub })
     return hub
   } catch (error) {

@@ -90,7 +90,7 @@ async function joinHub(
   )
   const previous = identity.aid
   const madeAnew = () => (identity.aid === previous ? undefined : sayAnew())
-  const join = () => membership.join(given.url, signal)
+  const join = () => membership.join(given.url, signal, { wire: given.wire, invite: given.token })
   const { hub, reply } = await hubCall(identity, join, registration(given)).catch(error => {
     if (isUnreachable(error)) settings.change({ name, caps, guest_messages, accept_delegations })
     const anew = madeAnew()
@@ -118,12 +118,13 @@ async function joinHub(
 
 /** The command that asks the same once more. A phrase comes from standard input and is in no command. */
 function registration(given: Parameters<Handlers['hubRegister']>[0]): string {
-  const { url, name, caps, guest_messages, accept_delegations } = given
+  const { url, name, caps, guest_messages, accept_delegations, wire } = given
   const flags = {
     '--name': name,
     '--caps': caps?.join(','),
     '--guest-messages': guest_messages,
     '--accept-delegations': accept_delegations,
+    '--wire': wire,
   }
   const words = Object.entries(withoutUndefined(flags)).flatMap(([flag, value]) => [flag, String(value)])
   return ['svc', 'hub-register', url, ...words].map(shellWord).join(' ')

@@ -40,13 +40,28 @@ export type Wire = {
   open(url: string, identity: HubIdentity, inputs: HubInputs): HubClient
 }
 
-/** How a card names the way to an agent of this hub. */
-export type CardBinding = { path: string; binding: string; extension: string; wire: number }
+/** How a card names the way to an agent of this hub; `priceList`: the extension in which the hub reads prices. */
+export type CardBinding = {
+  path: string
+  binding: string
+  extension: string
+  wire: number
+  description: string
+  priceList?: string
+}
 
 /** A hub as it presented itself. */
 export type HubIdentity = { aid: string; wire: number; log: VerifiedKel; bitsMax: number }
 
-export type Profile = { name: string; caps: string[]; summary: string; readme: string }
+/** `pricing` is text for readers, `guestMessages` how many a visitor may send; both where a hub shows or counts them. */
+export type Profile = {
+  name: string
+  caps: string[]
+  summary: string
+  readme: string
+  pricing?: string
+  guestMessages?: number
+}
 
 export type PowChallenge = { seed: Uint8Array; bits: number; notAfterMs: number }
 export type PowSolution = { seed: Uint8Array; nonce: Uint8Array }
@@ -222,12 +237,34 @@ export interface SealedMail {
   dropSession(): void
 }
 
+export type OpenKind = 'delegate' | 'result' | 'message'
+/** `interaction`: the id of a task as text, empty where it belongs to none. */
+export type OpenLetter = {
+  to: string
+  from: string
+  kind: OpenKind
+  interaction: string
+  payload: Uint8Array
+}
+/** As the hub gives it out; what it says of sender, kind and task is the word of whoever sent it. */
+export type PolledLetter = Omit<OpenLetter, 'to'> & { id: string; createdAtMs: number }
+
+/** What a hub does for mail that it can read. */
+export interface OpenMail {
+  send(letter: OpenLetter, signal: AbortSignal): Promise<{ id: string; isQuiet: boolean }>
+  /** What waits, the oldest first; answered at once. */
+  poll(signal: AbortSignal): Promise<PolledLetter[]>
+  ack(ids: readonly string[]): Promise<void>
+}
+
 /** One hub, one client: signed calls leave one after another with strictly rising times. */
 export interface HubClient {
   readonly url: string
   readonly identity: HubIdentity
   /** Its sealed mailboxes; undefined at a hub that reads what it carries. */
   readonly mail: SealedMail | undefined
+  /** Its open mailboxes; undefined at a hub that carries sealed mail. */
+  readonly openMail: OpenMail | undefined
   readonly cardBinding: CardBinding
   /** Why the node talks to this hub no longer; undefined while it does. */
   readonly stopped: string | undefined
@@ -243,13 +280,14 @@ export interface HubClient {
    * of the hub's wire goes on where the hub speaks ours again: looked at once an hour, or at once where it `isAsked`.
    */
   refresh(isAsked?: boolean): Promise<void>
-  checkAdmission(log: VerifiedKel): Promise<'admitted' | 'open'>
+  /** Asks whether the hub would take this identity; `invite`: the code of its operator. */
+  checkAdmission(log: VerifiedKel, invite?: string): Promise<'admitted' | 'open'>
   register(request: RegisterRequest): Promise<RegisterReply>
   publishKeys(keySet: Uint8Array, prevSeq: number): Promise<void>
   pushLog(log: VerifiedKel): Promise<void>
   fetchLog(aid: string): Promise<KeyEvent[]>
-  /** Log and key set of a registered agent; undefined when the hub has none of that. */
-  fetchAgent(aid: string): Promise<{ log: KeyEvent[]; keySet: Uint8Array } | undefined>
+  /** Log and key set of a registered agent; undefined when the hub has none of that. A hub of open mail has no sets. */
+  fetchAgent(aid: string): Promise<{ log: KeyEvent[]; keySet: Uint8Array | undefined } | undefined>
   updateProfile(profile: Profile): Promise<void>
   setVisibility(visibility: 'hub-local' | 'federated' | 'public'): Promise<void>
   deregister(): Promise<void>
@@ -313,9 +351,19 @@ export class NoHub extends Failure {
   override name = 'NoHub'
 }
 
-/** The hub speaks another wire than the one in which it was asked. */
+/** The hub speaks another wire than the one in which it was asked; `spoken` is its number where the hub says it. */
 export class OtherWire extends HubStopped {
   override name = 'OtherWire'
+  readonly spoken: number | undefined
+  constructor(message: string, spoken?: number) {
+    super(message)
+    this.spoken = spoken
+  }
+}
+
+/** The hub reads the mail of its agents, and nobody has said yet that this is all right. */
+export class UnsealedHub extends HubStopped {
+  override name = 'UnsealedHub'
 }
 
 /** The clocks of hub and node are too far apart to sign anything; ends by itself once they are set. */

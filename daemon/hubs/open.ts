@@ -1,11 +1,12 @@
 /** Chooses the wire of a hub: by its row in the store, or by asking a hub that is not known yet. */
 import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
 import type { HubRow } from '../store/hubs.ts'
-import { type HubClient, type HubInputs, HubStopped, OtherWire, type Wire } from './hub.ts'
+import { type HubClient, type HubInputs, HubStopped, OtherWire, UnsealedHub, type Wire } from './hub.ts'
+import { wire1 } from './wire1/wire.ts'
 import { wire3 } from './wire3/wire.ts'
 
 /** Every wire that this node speaks, the newest first. */
-const wires: readonly Wire[] = [wire3]
+const wires: readonly Wire[] = [wire3, wire1]
 
 /** The numbers of them. */
 export const spoken: readonly number[] = wires.map(wire => wire.number)
@@ -24,10 +25,14 @@ export function openHub(
   return wire.open(row.url, { aid: row.aid, wire: row.wire, log, bitsMax: row.bits }, inputs)
 }
 
-/** The hub at an address, asked who it is under each wire until one fits. */
-export async function meetHub(url: string, inputs: HubInputs): Promise<HubClient> {
+/**
+ * The hub at an address, asked who it is under each wire that may be meant until one fits. `asked`: the number of the one that
+ * is meant; a wire that seals nothing is spoken only where it is.
+ */
+export async function meetHub(url: string, inputs: HubInputs, asked?: number): Promise<HubClient> {
+  const meant = wires.filter(wire => (asked === undefined ? wire.sealed : wire.number === asked))
   let refusal: unknown
-  for (const wire of wires) {
+  for (const wire of meant) {
     try {
       return wire.open(url, await wire.meet(url, inputs), inputs)
     } catch (error) {
@@ -35,7 +40,16 @@ export async function meetHub(url: string, inputs: HubInputs): Promise<HubClient
       refusal ??= error
     }
   }
-  throw refusal
+  throw (refusal instanceof OtherWire && saidUnsealed(refusal, asked)) || refusal
+}
+
+/** A hub that speaks only what seals nothing, where nobody has named that wire. */
+function saidUnsealed({ spoken }: OtherWire, asked: number | undefined): UnsealedHub | undefined {
+  const wire = wires.find(({ number, sealed }) => number === spoken && !sealed)
+  if (wire === undefined || asked !== undefined) return undefined
+  return new UnsealedHub(
+    `this hub speaks wire ${wire.number}, which seals nothing: its operator can read every message`,
+  )
 }
 
 /** How a node comes to its hubs: by a row of its store, or by an address. */

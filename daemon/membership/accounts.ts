@@ -71,6 +71,8 @@ export class Accounts {
     const told = this.#keyState.isEnded
       ? [...known.previous(0), ...known.left()]
       : known.previous(this.#now())
-    await this.#pushedLog.toAll(told)
+    // one that is home by another wire is told there
+    const home = this.#hub.last?.identity.aid
+    await this.#pushedLog.toAll(told.filter(({ identity }) => identity.aid !== home))
   }
 }

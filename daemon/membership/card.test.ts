@@ -16,7 +16,13 @@ const facts = (more: Partial<Facts> = {}): Facts => ({
   aid: AID,
   hub: HUB,
   baseUrl: 'http://hub.test/base',
-  binding: { path: '/send', binding: 'urn:b', extension: 'urn:e', wire: 3 },
+  binding: {
+    path: '/send',
+    binding: 'urn:b',
+    extension: 'urn:e',
+    wire: 3,
+    description: 'Reached through its hub.',
+  },
   prices: {},
   ...more,
 })

@@ -43,9 +43,10 @@ export function describeAgent(facts: Facts): UnsignedCard {
       extensions: [
         {
           uri: binding.extension,
-          description: 'Reached by sealed envelopes through its hub; the address is the AID.',
+          description: binding.description,
           params: { aid, hub, wire: binding.wire, ...(Object.keys(prices).length > 0 && { prices }) },
         },
+        ...priceLists(binding, prices),
       ],
     },
     defaultInputModes: MEDIA_TYPES,
@@ -57,6 +58,14 @@ export function describeAgent(facts: Facts): UnsignedCard {
       tags: [family(id)],
     })),
   }
+}
+
+/** Prices where a hub reads them from a list of their own. */
+function priceLists({ priceList }: CardBinding, prices: CardPrices) {
+  const listed = Object.entries(prices).map(([capability, amount]) => ({ capability, amount }))
+  return priceList === undefined || listed.length === 0
+    ? []
+    : [{ uri: priceList, params: { prices: listed } }]
 }
 
 const skillSentence = (id: string): string =>

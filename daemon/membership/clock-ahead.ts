@@ -38,15 +38,15 @@ export class Admission {
   }
 
   /** Asks a hub whether it would take this identity, which is made anew first where it can't be taken for its time. */
-  async check(hub: HubClient): Promise<void> {
+  async check(hub: HubClient, invite?: string): Promise<void> {
     try {
-      await hub.checkAdmission(this.#identity.log)
+      await hub.checkAdmission(this.#identity.log, invite)
     } catch (error) {
       if (error instanceof ClocksApart || !this.#isDatedAhead(hub)) throw error
     }
     if (!this.#isDatedAhead(hub)) return
     this.#makeAnew(hub)
-    await hub.checkAdmission(this.#identity.log)
+    await hub.checkAdmission(this.#identity.log, invite)
   }
 
   #timeAt(hub: HubClient): number {

@@ -34,7 +34,9 @@ export class HomeHub {
   /** Makes a hub the home, with the duties that follow, in one transaction; true where it was another one before. */
   take(home: HubClient): boolean {
     const [hub, store] = [this.#hub, this.#store]
-    const moves = hub.last !== undefined && hub.last.identity.aid !== home.identity.aid
+    const before = hub.last?.identity
+    const { aid, wire } = home.identity
+    const moves = before !== undefined && (before.aid !== aid || before.wire !== wire)
     store.transaction(() => {
       writeHome(store, presented(home), moves, this.#now())
       if (moves) markNewMailbox(store)

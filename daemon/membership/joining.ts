@@ -19,6 +19,10 @@ type JoiningParts = {
   sync: Sync
 }
 
+/** `wire`: the one that is meant; `invite`: the code of the hub's operator. */
+export type JoinOptions = { wire?: number | undefined; invite?: string | undefined }
+export type Joined = { hub: HubClient; reply: RegisterReply }
+
 export class Joining {
   readonly #parts: JoiningParts
   readonly #store: Store
@@ -31,16 +35,16 @@ export class Joining {
   }
 
   /** Asks first whether the hub would take us, then rotates to it where needed, then registers. */
-  async join(url: string, signal: AbortSignal): Promise<{ hub: HubClient; reply: RegisterReply }> {
+  async join(url: string, signal: AbortSignal, { wire: meant, invite }: JoinOptions = {}): Promise<Joined> {
     const { known, admission, sync } = this.#parts
-    const hub = await known.meet(url.replace(/\/+$/, ''))
+    const hub = await known.meet(url.replace(/\/+$/, ''), meant)
     const { aid, wire } = hub.identity
     const seen = highestWire(this.#store, aid)
     if (seen !== undefined && wire < seen)
       throw new HubStopped(
         `the hub spoke wire version ${seen} before and now only ${wire}; ask its operator why`,
       )
-    await admission.check(hub)
+    await admission.check(hub, invite)
     this.#settleAt(hub)
     const reply = await sync.run({ signal, profile: true })
     if (reply === undefined) return refuse('identity_deactivated', 'this identity is deactivated')

@@ -36,7 +36,8 @@ export class KnownHubs {
     return row === undefined ? this.meet(url) : this.#doors.open(row, this.#inputs)
   }
 
-  meet(url: string): Promise<HubClient> {
-    return this.#doors.meet(url, this.#inputs)
+  /** `wire`: the one that is meant, where that was said; a hub that is known is met in its own. */
+  meet(url: string, wire?: number): Promise<HubClient> {
+    return this.#doors.meet(url, this.#inputs, wire ?? hubRow(this.#store, url)?.wire)
   }
 }

@@ -2,11 +2,11 @@
 import type { Logger } from 'pino'
 import type { CurrentHub } from '../hubs/current.ts'
 import { describe } from '../hubs/failures.ts'
-import type { HubClient, RegisterReply } from '../hubs/hub.ts'
+import type { HubClient } from '../hubs/hub.ts'
 import type { Waker } from '../platform/waker.ts'
 import type { Accounts } from './accounts.ts'
 import type { HomeHub, Left } from './home-hub.ts'
-import type { Joining } from './joining.ts'
+import type { Joined, Joining, JoinOptions } from './joining.ts'
 import type { KeyEvents } from './key-events.ts'
 import type { KeyState } from './key-state.ts'
 import type { KnownHubs } from './known-hubs.ts'
@@ -105,8 +105,8 @@ export class Membership {
     return this.#parts.newest.settle(mail, signal)
   }
 
-  join(url: string, signal: AbortSignal): Promise<{ hub: HubClient; reply: RegisterReply }> {
-    return this.#parts.joining.join(url, signal)
+  join(url: string, signal: AbortSignal, options?: JoinOptions): Promise<Joined> {
+    return this.#parts.joining.join(url, signal, options)
   }
 
   leave(url: string | undefined): Promise<Left> {

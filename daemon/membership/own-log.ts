@@ -44,7 +44,7 @@ export class OwnLog {
     const set = held?.keySet && this.#ownSet(held.keySet)
     const why = held && (contradiction(log, held.log) ?? this.#newerSet(set))
     if (why !== undefined) return this.#stopped(why)
-    const isBehind = held === undefined || held.log.length < log.events.length || held.keySet === undefined
+    const isBehind = held === undefined || held.log.length < log.events.length || lacksSet(hub, held)
     const own = keys.set?.body.setSeq ?? 0
     if (isBehind) {
       forgetRegistered(store, hub.url)
@@ -112,6 +112,10 @@ export class OwnLog {
     return `the hub holds key set ${held.body.setSeq} of this identity and this machine ${here}: it is an old copy; stop the node and put the newest copy of its directory in its place, or, if that is lost, run svc evidence accept`
   }
 }
+
+/** A hub of open mail holds none. */
+const lacksSet = ({ mail }: HubClient, { keySet }: Served): boolean =>
+  mail !== undefined && keySet === undefined
 
 type Served = { log: KeyEvent[]; keySet: Uint8Array | undefined }
 

@@ -10,7 +10,9 @@ import {
   cardText,
   PLAIN_TASKS,
   signCard,
+  type UnsignedCard,
 } from '../../protocol/identity/card.ts'
+import { signOpenCard } from '../../protocol/identity/open-card.ts'
 import type { Served } from '../context.ts'
 import type { Settings } from '../home/settings.ts'
 import type { HubClient, Profile } from '../hubs/hub.ts'
@@ -43,8 +45,8 @@ export class OwnProfile {
   }
 
   get current(): Profile {
-    const { name, summary, readme } = this.#settings.current
-    return { name, caps: this.#modules.offered(), summary, readme }
+    const { name, summary, readme, pricing, guest_messages: guestMessages } = this.#settings.current
+    return { name, caps: this.#modules.offered(), summary, readme, pricing, guestMessages }
   }
 
   /** Who may see this node in the directory; undefined where that was never chosen. */
@@ -58,7 +60,7 @@ export class OwnProfile {
     const { name, caps, summary } = this.current
     const wasGiven = row?.cardState != null
     if (caps.length === 0 && !wasGiven) return undefined
-    return this.#signedOnce({
+    const facts = {
       name,
       caps,
       summary,
@@ -67,7 +69,17 @@ export class OwnProfile {
       baseUrl: row?.baseUrl ?? hub.url,
       binding: hub.cardBinding,
       prices: this.#pricesOf(caps),
-    })
+    }
+    return this.#signedOnce(facts, card =>
+      hub.openMail === undefined
+        ? signCard(card, { ...this.#signer, baseUrl: facts.baseUrl })
+        : signOpenCard(card, { ...this.#signer, number: hub.timeMs }),
+    )
+  }
+
+  get #signer() {
+    const { aid, log, seed } = this.#identity
+    return { seed, aid, seq: log.seq }
   }
 
   #pricesOf(caps: readonly string[]): CardPrices {
@@ -75,11 +87,10 @@ export class OwnProfile {
     return Object.fromEntries(priced.filter(([, price]) => price !== undefined)) as CardPrices
   }
 
-  #signedOnce(facts: Facts): AgentCard {
-    const { aid, log, seed } = this.#identity
-    const of = JSON.stringify([facts, log.seq])
+  #signedOnce(facts: Facts, sign: (card: UnsignedCard) => AgentCard): AgentCard {
+    const of = JSON.stringify([facts, this.#signer.seq])
     if (this.#signed?.of === of) return this.#signed.card
-    const card = signCard(describeAgent(facts), { seed, aid, seq: log.seq, baseUrl: facts.baseUrl })
+    const card = sign(describeAgent(facts))
     this.#signed = { of, card }
     return card
   }

@@ -6,11 +6,11 @@ import type { Logger } from 'pino'
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
-import { witnessedAt } from '../../protocol/identity/kel-witness.ts'
 import { messageDigest } from '../../protocol/mail/message.ts'
 import { Damaged, NotOpened, type OpenedMessage, timesFit } from '../../protocol/mail/open.ts'
 import { nextTurn } from '../../protocol/timers.ts'
 import type { Arrived, Collected, Collecting, Looked, Taker } from '../carrier/carrier.ts'
+import { isTimely } from '../carrier/timely.ts'
 import { hubTime } from '../hubs/clocks.ts'
 import type { AckItem, HubClient, OtherPolls, PolledEnvelope, PollReply, SealedMail } from '../hubs/hub.ts'
 import { faultPoint } from '../platform/faults.ts'
@@ -25,8 +25,6 @@ import type { ShownCredentials } from './shown-credentials.ts'
 /** So often is an envelope fetched whose bytes are not those that the hub took. */
 const DAMAGED_MAX = 3
 const DAMAGED_KEPT = 1000
-/** A message accepted this long after the successor event was witnessed may still carry the older key. */
-const RETIRED_GRACE_MS = 5 * 60_000
 
 /** A hub that carries sealed mail. */
 export type SealedHub = { hub: HubClient; mail: SealedMail }
@@ -181,10 +179,4 @@ export class Mailbox {
     const credentials = this.#parts.credentials.in(access, body)
     return { body, digest, untilMs, way: 'sealed', log, keySet: body.keySet, credentials }
   }
-}
-
-/** Whether our hub took the message before, or shortly after, it witnessed the event that retired the key. */
-function isTimely(hub: HubClient, log: VerifiedKel, kelSeq: number, acceptedAt: number): boolean {
-  const successor = witnessedAt(log, kelSeq + 1, hub.identity.log)
-  return successor !== undefined && acceptedAt < successor + RETIRED_GRACE_MS
 }

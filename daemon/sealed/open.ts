@@ -73,6 +73,6 @@ function mailboxParts(ground: Ground, directory: Directory): MailboxParts {
 
 /** What looks after the stock of capabilities that peers hold of this node. */
 export function openTopUps(ground: Ground): TopUps {
-  const { store, threads, contacts, capabilities } = ground
-  return new TopUps({ store, threads, contacts, capabilities }, ground, ground.timings)
+  const { store, threads, contacts, capabilities, hub } = ground
+  return new TopUps({ store, threads, contacts, capabilities, hub }, ground, ground.timings)
 }

@@ -7,6 +7,7 @@
 import { decode } from '../../protocol/encoding/cbor.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import type { Timer } from '../../protocol/timers.ts'
+import type { CurrentHub } from '../hubs/current.ts'
 import type { DeliveryCapabilities } from '../peers/capabilities.ts'
 import type { Contacts } from '../peers/contacts.ts'
 import { mayHoldCapabilities } from '../peers/stock.ts'
@@ -30,7 +31,13 @@ const AFTER_FAILURE_MS = 30_000
 /** How often a peer is asked for capabilities at most. */
 const ASKED_EVERY_MS = 3_600_000
 
-type TopUpParts = { store: Store; threads: Threads; contacts: Contacts; capabilities: DeliveryCapabilities }
+type TopUpParts = {
+  store: Store
+  threads: Threads
+  contacts: Contacts
+  capabilities: DeliveryCapabilities
+  hub: Pick<CurrentHub, 'last'>
+}
 
 export class TopUps {
   readonly #parts: TopUpParts
@@ -97,7 +104,9 @@ export class TopUps {
   }
 
   #needs(peer: string): boolean {
-    const { capabilities, contacts, store } = this.#parts
+    const { capabilities, contacts, store, hub } = this.#parts
+    // where mail is open, nobody needs to be let in
+    if (hub.last !== undefined && hub.last.mail === undefined) return false
     if (!mayHoldCapabilities({ contacts, store }, peer) || !capabilities.isLow(peer)) return false
     return contacts.isContact(peer) || hasOpenTaskWith(store, peer)
   }

@@ -145,7 +145,11 @@ export type Script = Partial<HubClient & SealedMail>
 export class ScriptedHub implements HubClient, SealedMail {
   readonly url: string
   readonly mail: SealedMail = this
-  readonly cardBinding = { path: '/send', binding: 'urn:test', extension: 'urn:test:agent', wire: WIRE }
+  readonly openMail = undefined
+  readonly cardBinding = {
+    ...{ path: '/send', binding: 'urn:test', extension: 'urn:test:agent' },
+    ...{ wire: WIRE, description: 'Reached in tests.' },
+  }
   readonly identity: HubIdentity
   readonly credits: HubCredits
   readonly lastContactAtMs = undefined

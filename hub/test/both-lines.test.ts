@@ -47,6 +47,8 @@ describe('a hub that serves wire 3 and wire 1', () => {
     const before = new OpenAgent(client, agent)
     await hub.running.order({ command: 'admit', aid: agent.aid })
     expect((await before.register()).status).toBe(200)
+    const earlier = { to_aid: agent.aid, from_aid: open.aid, kind: 'message', payload: 'AA==' }
+    expect((await client.post('/relay/send', earlier)).status).toBe(200)
     expect((await agent.register()).status).toBe(200)
     before.log = agent.log
     const { status, json } = await before.register()
@@ -54,8 +56,12 @@ describe('a hub that serves wire 3 and wire 1', () => {
       403,
       'register over wire 3 instead: svc hub-register <url> without --wire',
     ])
-    const send = { to_aid: agent.aid, from_aid: open.aid, kind: 'message', payload: 'AA==' }
-    expect((await client.post('/relay/send', send)).status).toBe(404)
+    expect((await client.post('/relay/send', earlier)).status).toBe(404)
+    // what came before is its own
+    const messages = (await before.poll()).json['messages'] as { id: string }[]
+    expect(messages).toHaveLength(1)
+    const ids = messages.map(({ id }) => id)
+    expect((await client.post('/relay/ack', { ...before.sign('ack'), ids })).json).toEqual({ acked: 1 })
   })
 
   test('ends both in order', async () => {

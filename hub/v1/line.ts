@@ -127,7 +127,8 @@ async function authenticate(exchange: Exchange<Wire1>, hub: Hub): Promise<Wire1[
   const challenge = challengeOf(exchange)
   hub.challenges.checkTime(challenge)
   if (exchange.row.signer === 'core') return undefined
-  const found = await hub.openMail.find(inPath ?? '')
+  const isOfMail = exchange.row.action === 'poll' || exchange.row.action === 'ack'
+  const found = await (isOfMail ? hub.openMail.findReader(inPath ?? '') : hub.openMail.find(inPath ?? ''))
   await hub.challenges.verify(challenge, found?.agent.log)
   return found && { kind: 'agent', agent: found.agent }
 }

@@ -27,11 +27,7 @@ export class Refused extends Refusal {
   readonly status: number
   readonly members: Record<string, unknown>
   readonly retryAfterMs: number | undefined
-  constructor(
-    status: number,
-    body: { reason: string; error: string; [member: string]: unknown },
-    retryAfterMs: number | undefined,
-  ) {
+  constructor(status: number, body: RefusalBody, retryAfterMs: number | undefined) {
     const { reason, error, ...members } = body
     super(reason, error)
     this.status = status
@@ -53,6 +49,11 @@ export class ForeignAnswer extends Failure {
   }
 }
 
+/** What a peer says where it refuses. */
+export type RefusalBody = { reason: string; error: string; [member: string]: unknown }
+/** A refusal in an answer; undefined where it is none of this interface. */
+export type ReadRefusal = (status: number, json: unknown) => RefusalBody | undefined
+
 /** `params` fill the `{name}` segments of the path; `body` is JSON, or bytes where the row is raw. */
 export type Call<R extends RouteRow> = {
   baseUrl: string
@@ -62,6 +63,8 @@ export type Call<R extends RouteRow> = {
   signal?: AbortSignal
   /** Sees every answer before it is read, for headers such as the wire version. */
   onResponse?: (response: Response) => void
+  /** Reads a refusal; usual is one that names its `reason`. */
+  readRefusal?: ReadRefusal
 } & (R extends { request: unknown }
   ? { body: RequestOf<R> }
   : { body?: Uint8Array | AsyncIterable<Uint8Array> })
@@ -86,7 +89,7 @@ export function callBody(row: RouteRow, body: unknown): Uint8Array {
 export async function call<R extends RouteRow>(row: R, send: Send, given: Call<R>): Promise<ReplyOf<R>> {
   const response = await responseOf(row, send, given)
   const json = parseReply(response, await readReply(response, row.limits['replyBytes'] ?? REPLY_BYTES_MAX))
-  if (!response.ok) throw refusalOf(response, json)
+  if (!response.ok) throw refusalOf(response, json, given.readRefusal)
   const reply = row.reply?.safeParse(json)
   if (reply === undefined) return undefined as ReplyOf<R>
   if (!reply.success)
@@ -102,7 +105,7 @@ export async function call<R extends RouteRow>(row: R, send: Send, given: Call<R
 export async function callText<R extends RouteRow>(row: R, send: Send, given: Call<R>): Promise<string> {
   const response = await responseOf(row, send, given)
   const bytes = await readReply(response, row.limits['replyBytes'] ?? REPLY_BYTES_MAX)
-  if (!response.ok) throw refusalOf(response, parseReply(response, bytes))
+  if (!response.ok) throw refusalOf(response, parseReply(response, bytes), given.readRefusal)
   return fromUtf8(bytes)
 }
 
@@ -165,9 +168,16 @@ function parseReply(response: Response, bytes: Uint8Array): unknown {
   }
 }
 
-function refusalOf(response: Response, json: unknown): Refused | ForeignAnswer {
+const withReason: ReadRefusal = (_, json) => {
   const body = json as { reason?: unknown; error?: unknown } | null
-  if (typeof body?.reason !== 'string' || typeof body.error !== 'string') {
+  return typeof body?.reason === 'string' && typeof body.error === 'string'
+    ? (body as RefusalBody)
+    : undefined
+}
+
+function refusalOf(response: Response, json: unknown, read = withReason): Refused | ForeignAnswer {
+  const body = read(response.status, json)
+  if (body === undefined) {
     return new ForeignAnswer(
       response.status,
       `the answer (HTTP ${response.status}) is not a refusal of this interface`,
@@ -176,5 +186,5 @@ function refusalOf(response: Response, json: unknown): Refused | ForeignAnswer {
   }
   const seconds = response.headers.get('Retry-After') ?? ''
   const retryAfterMs = /^[0-9]{1,9}$/.test(seconds) ? Number(seconds) * 1000 : undefined
-  return new Refused(response.status, body as { reason: string; error: string }, retryAfterMs)
+  return new Refused(response.status, body, retryAfterMs)
 }

@@ -9,6 +9,9 @@ export const WORDS_BYTES_MAX = 644 * 1024
 /** UTF-16 units of a path of the machine of the node. */
 export const PATH_CHARACTERS_MAX = 4096
 
+/** UTF-16 units of the code by which a hub's operator lets an agent in. */
+export const TOKEN_CHARACTERS_MAX = 256
+
 /** Of the passphrase that opens a backup. */
 export const PASSPHRASE_CHARACTERS_MIN = 12
 /** The same at most. */

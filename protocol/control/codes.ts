@@ -26,6 +26,7 @@ export const controlCodes = {
     status: 502,
     next: 'the hub and this node must be of the same release line\nsvc version',
   },
+  hub_unsealed: { status: 409, next: 'svc hub-register <url> --wire 1' },
   credits_remain: { status: 409, next: 'svc id deactivate --yes --forfeit-credits' },
   identity_deactivated: { status: 409, next: 'svc id new <name>' },
   old_copy: { status: 409, next: 'stop this node before its files are replaced\nsvc status' },

@@ -17,6 +17,7 @@ import {
   PASSPHRASE_CHARACTERS_MIN,
   PATH_CHARACTERS_MAX,
   PETNAME_CHARACTERS_MAX,
+  TOKEN_CHARACTERS_MAX,
 } from './bounds.ts'
 import { interactionId } from './ids.ts'
 import { ledgerReason } from './ledger.ts'
@@ -180,6 +181,8 @@ export const nodeOperations = {
       guest_messages: z.int().min(0).max(GUEST_MESSAGES_MAX).optional(),
       accept_delegations: z.boolean().optional(),
       wire: z.int().min(1).max(3).optional(),
+      /** Of the hub's operator, at a hub of wire 1. */
+      token: z.string().min(1).max(TOKEN_CHARACTERS_MAX).optional(),
       recovery_phrase: z.string().optional(),
     }),
     reply: z.strictObject({
@@ -196,7 +199,7 @@ export const nodeOperations = {
       probation_until: millis.optional(),
       trial: z.string().optional(),
     }),
-    codes: ['hub_unreachable', 'hub_refused', 'hub_incompatible', 'next_key_missing'],
+    codes: ['hub_unreachable', 'hub_refused', 'hub_incompatible', 'hub_unsealed', 'next_key_missing'],
   }),
   hubLeave: operation('/hub/leave', {
     reads: false,

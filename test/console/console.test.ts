@@ -453,13 +453,10 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
     const said = page.locator('.banner').getByText(/may be out of date/)
     // an answer that is on its way just then is heard after it
     await expect
-      .poll(
-        async () => {
-          await page.clock.fastForward(42_000)
-          return said.isVisible()
-        },
-        { timeout: 30_000 },
-      )
+      .poll(async () => {
+        await page.clock.fastForward(42_000)
+        return said.isVisible()
+      })
       .toBe(true)
     await context.close()
   })

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
 import { type Node, type NodeOptions, startNode } from '../../daemon/node.ts'
-import { startTestHub, type TestHub } from '../../hub/testing/hub.ts'
+import { startTestHub, type TestHub, type TestHubOptions } from '../../hub/testing/hub.ts'
 import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/address.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { decodeKel, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { decodePayload, type Kind, kinds } from '../../protocol/mail/payload.ts'
 
@@ -91,9 +92,12 @@ export function beginInTheMorning({ hub }: Pick<Lab, 'hub'>): void {
   hub.clock.advance((DAY_MS + MORNING_MS - (hub.clock.now() % DAY_MS)) % DAY_MS)
 }
 
-export async function openLab(given: Pick<NodeOptions, 'consolePage'> = {}): Promise<Lab> {
+export async function openLab(
+  given: Pick<NodeOptions, 'consolePage'> = {},
+  ofHub: TestHubOptions = {},
+): Promise<Lab> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-lab-'))
-  const hub = await startTestHub()
+  const hub = await startTestHub(ofHub)
   const line = new Line(() => Number(new URL(hub.url).port))
   await line.up()
   const nodes: Node[] = []
@@ -127,7 +131,8 @@ export async function openLab(given: Pick<NodeOptions, 'consolePage'> = {}): Pro
     async member(name, env) {
       const node = await lab.start(name, env)
       await hub.running.hub.context.store.admit(node.aid, true)
-      await node.handlers.hubRegister({ url: line.url, name }, never)
+      const wire = ofHub.wires?.[0]
+      await node.handlers.hubRegister({ url: line.url, name, ...present({ wire }) }, never)
       return node
     },
     async close() {

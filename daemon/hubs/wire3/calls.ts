@@ -24,14 +24,13 @@ import { signRequest } from '../../../protocol/wire3/signed-request.ts'
 import { CLOCKS_APART_MAX_MS, clocksApart, floorAhead } from '../clocks.ts'
 import { isOwnFailure } from '../failures.ts'
 import { HubHalted, type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
+import { HubDate } from '../hub-date.ts'
 
 const CALL_TIMEOUT_MS = 60_000
 /** Others wait behind a signed call. */
 const SIGNED_TIMEOUT_MS = 20_000
 /** A hub that refuses for another reason is not shown the log with each call. */
 const PUSHED_EVERY_MS = 60_000
-/** Two dates further apart are those of a clock that was set. */
-const DATES_APART_MS = 2000
 const CLOCK_CORRECTED_MIN_MS = 4 * 60_000
 /** A hub takes no time that is further ahead of its clock. */
 const FLOOR_AHEAD_MAX_MS = 5 * 60_000
@@ -49,7 +48,7 @@ export async function fetchHubIdentity(url: string, send: Send, signal: AbortSig
     signal,
     onResponse: response => {
       const why = incompatibility(response)
-      if (why !== undefined) throw new OtherWire(why)
+      if (why !== undefined) throw new OtherWire(why, wireIn(response))
     },
   })
   const log = verifyKel(decodeKel(fromBase64url(reply.kel)))
@@ -58,12 +57,19 @@ export async function fetchHubIdentity(url: string, send: Send, signal: AbortSig
   return { aid: log.aid, wire: reply.wire, log, bitsMax: reply.dir_max_bits }
 }
 
+/** The wire that an answer names. */
+function wireIn({ headers }: Response): number | undefined {
+  const wire = headers.get(names.wire) ?? ''
+  return /^[0-9]{1,9}$/.test(wire) ? Number(wire) : undefined
+}
+
 /** Why an answer ends the conversation: another wire version. An answer without the header does not. */
 function incompatibility(response: Response): string | undefined {
   const wire = response.headers.get(names.wire)
   if (wire !== null && wire !== String(WIRE)) {
-    const spoken = /^[0-9]{1,9}$/.test(wire) ? `wire version ${wire}` : 'another wire version'
-    return `the hub speaks ${spoken}, this node ${WIRE}; update the older one`
+    const spoken = wireIn(response)
+    const said = spoken === undefined ? 'another wire version' : `wire version ${spoken}`
+    return `the hub speaks ${said}, this node ${WIRE}; update the older one`
   }
   if (response.status === 426) return 'the hub requires another wire version; update this node'
   return undefined
@@ -86,7 +92,7 @@ export class Wire3Calls {
   /** When this hub was last shown the log because it refused a signature, and up to which event. */
   #pushed: { seq: number; atMs: number } | undefined
   #clockOffset = 0
-  #hubDate: { date: number; seenAt: number } | undefined
+  readonly #hubDate = new HubDate()
 
   constructor(url: string, hub: string, inputs: HubInputs) {
     this.#url = url
@@ -324,12 +330,12 @@ export class Wire3Calls {
 
   /** The time that the hub told last, and what has passed since. */
   get knownTimeMs(): number | undefined {
-    return this.#hubDate && this.#hubDate.date + this.#inputs.now() - this.#hubDate.seenAt
+    return this.#hubDate.timeMs(this.#inputs.now())
   }
 
   /** By how much that time is ahead of the clock of this machine. */
   get apartMs(): number | undefined {
-    return this.#hubDate && this.#hubDate.date - this.#hubDate.seenAt
+    return this.#hubDate.apartMs
   }
 
   ensureTalking(): void {
@@ -343,15 +349,6 @@ export class Wire3Calls {
     if (response.headers.get(names.wire) === null) return
     const now = this.#inputs.now()
     this.#lastContact = now
-    const date = Date.parse(response.headers.get('Date') ?? '')
-    if (!Number.isNaN(date)) this.#noteDate(date, now)
-  }
-
-  /** A date is cut to its second and has travelled, so the latest of those that agree is the nearest. */
-  #noteDate(date: number, seenAt: number): void {
-    const held = this.apartMs
-    const offset = date - seenAt
-    if (held === undefined || offset > held || held - offset > DATES_APART_MS)
-      this.#hubDate = { date, seenAt }
+    this.#hubDate.note(response, now)
   }
 }

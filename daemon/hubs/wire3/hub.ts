@@ -51,11 +51,13 @@ const WHOLE_BYTES_MAX = 64 * 1024
 export class Wire3Hub implements HubClient, SealedMail {
   readonly url: string
   readonly mail: SealedMail = this
+  readonly openMail = undefined
   readonly cardBinding: CardBinding = {
     path: routes.relaySend.path,
     binding: 'urn:svc:relay:3',
     extension: 'urn:svc:agent:3',
     wire: WIRE,
+    description: 'Reached by sealed envelopes through its hub; the address is the AID.',
   }
   #identity: HubIdentity
   #inputs: HubInputs

@@ -42,10 +42,15 @@ export class OpenMail {
 
   /** The agent of an AID whose mail is open and that is registered here now, with its mailbox. */
   async find(aid: string): Promise<{ agent: Agent; box: OpenMailbox } | undefined> {
+    const found = await this.findReader(aid)
+    return found?.agent.row.mail === 'open' ? found : undefined
+  }
+
+  /** The same, also of one that moved on to sealed mail: what came before that is still its own. */
+  async findReader(aid: string): Promise<{ agent: Agent; box: OpenMailbox } | undefined> {
     const agent = await this.#agents.findRegistered(aid)
-    if (agent?.row.mail !== 'open') return undefined
-    const box = await this.#context.store.openMailbox(agent.row.number)
-    return box && { agent, box }
+    const box = agent && (await this.#context.store.openMailbox(agent.row.number))
+    return agent && box && { agent, box }
   }
 
   liveness({ polledMs }: Pick<OpenMailbox, 'polledMs'>): Liveness {

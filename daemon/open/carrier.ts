@@ -1,0 +1,108 @@
+/** The carrier of open mail: its hub reads every letter, lets anybody write one, and tells nothing of what became of it. */
+import { Refused } from '../../protocol/contract/client.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { messageDigest } from '../../protocol/mail/message.ts'
+import { decodeOpen } from '../../protocol/mail/open-message.ts'
+import { kinds } from '../../protocol/mail/payload.ts'
+import type { Timers } from '../../protocol/timers.ts'
+import type {
+  Arrived,
+  Carrier,
+  Collected,
+  Collecting,
+  Delivered,
+  Fate,
+  Looked,
+  Taker,
+  Undelivered,
+} from '../carrier/carrier.ts'
+import { finalRefusals, isUnreached, reasonOf } from '../hubs/failures.ts'
+import type { OpenLetter, OpenMail } from '../hubs/hub.ts'
+import type { Store } from '../store/open.ts'
+import { isHeld, noteSealing, type OutboxEntry } from '../store/outbox.ts'
+import { ownReason } from '../store/reasons.ts'
+import type { Threads } from '../store/threads.ts'
+import type { Writing } from './letters.ts'
+import type { OpenMailbox } from './mailbox.ts'
+
+const SEND_TIMEOUT_MS = 15 * 60_000
+/** What a hub of the earlier line takes in one letter. */
+export const LETTER_BYTES_MAX = 5 * 1024 * 1024
+const NOT_HERE = 'the recipient is not registered at this hub, or takes sealed mail alone'
+const DOUBTED = 'the hub was away since it took this, and tells nobody what it holds'
+const SEALED_ALONE = 'an open letter carries no capabilities'
+
+type CarrierParts = { store: Store; threads: Threads; writing: Writing; timers: Timers }
+
+export class OpenCarrier implements Carrier {
+  readonly #parts: CarrierParts
+  readonly #mail: OpenMail
+  readonly #mailbox: OpenMailbox
+
+  constructor(parts: CarrierParts, mail: OpenMail, mailbox: OpenMailbox) {
+    this.#parts = parts
+    this.#mail = mail
+    this.#mailbox = mailbox
+  }
+
+  async deliver(entry: OutboxEntry): Promise<Delivered> {
+    const { store, threads, writing, timers } = this.#parts
+    if (threads.message(entry.message).kind === kinds.capabilities)
+      return { outcome: 'final', reason: SEALED_ALONE, reached: undefined }
+    try {
+      const letter = await writing.letter(entry)
+      if (letter.payload.length > LETTER_BYTES_MAX)
+        return { outcome: 'final', reason: finalRefusals['too_large'] as string, reached: undefined }
+      if (isHeld(store, entry.message)) return { outcome: 'held', reached: undefined }
+      this.#noteWritten(entry, letter)
+      const { id: rid, isQuiet } = await this.#mail.send(letter, timers.deadline(SEND_TIMEOUT_MS))
+      const at = { rid, viaHub: null, credential: null, expiresAt: null }
+      return { outcome: 'at_hub', at, isQuiet, reached: true }
+    } catch (error) {
+      const reached = isUnreached(error) ? false : error instanceof Refused || undefined
+      return { ...this.#after(entry, error), reached }
+    }
+  }
+
+  /** Somebody may have seen it from here on. */
+  #noteWritten(entry: OutboxEntry, { payload }: OpenLetter): void {
+    const { store } = this.#parts
+    const digest = toBase64url(messageDigest(decodeOpen(payload).body))
+    store.unflushed(
+      () =>
+        noteSealing(store, entry.message, {
+          digests: JSON.stringify([digest]),
+          granted: null,
+          introduces: null,
+        }),
+      'node.seal',
+    )
+  }
+
+  #after({ message }: OutboxEntry, error: unknown): Undelivered {
+    if (isHeld(this.#parts.store, message)) return { outcome: 'held' }
+    if (!(error instanceof Refused)) {
+      const afterMs = isUnreached(error) ? { afterMs: 0 } : {}
+      return { outcome: 'again', why: reasonOf(error), ...afterMs }
+    }
+    const final = finalRefusals[error.code]
+    if (final !== undefined) return { outcome: 'final', reason: final }
+    const why = error.code === 'unknown_aid' ? ownReason(NOT_HERE) : reasonOf(error)
+    return { outcome: 'again', why: { ...why, refusedAs: error.code } }
+  }
+
+  /** Nobody says what became of a letter; where the hub may have lost it, it goes once more. */
+  async fatesOf(entries: readonly OutboxEntry[]): Promise<Fate[]> {
+    return entries.map(({ doubted }) =>
+      doubted === 1 ? { is: 'unproven', why: DOUBTED } : { is: 'waiting' },
+    )
+  }
+
+  collect(how: Collecting, by: Taker): Promise<Collected> {
+    return this.#mailbox.collect(how, by)
+  }
+
+  look(how: Collecting & { after?: number | undefined }, see: (arrived: Arrived) => void): Promise<Looked> {
+    return this.#mailbox.look(how, see)
+  }
+}

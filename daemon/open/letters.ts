@@ -1,0 +1,146 @@
+/** Messages as open letters: written under the present key of this node, read under that of their sender (objects: wire 1). */
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { concat, fromBase64url, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { type KeyEvent, keyAt, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import type { MessageBody } from '../../protocol/mail/message.ts'
+import {
+  decodeOpen,
+  encodeOpen,
+  holdsOpen,
+  type OpenMessage,
+  signOpen,
+} from '../../protocol/mail/open-message.ts'
+import { kinds } from '../../protocol/mail/payload.ts'
+import type { Attachments } from '../attachments/attachments.ts'
+import type { ArrivingFiles } from '../carrier/carrier.ts'
+import type { HubClient, OpenKind, OpenLetter, PolledLetter } from '../hubs/hub.ts'
+import type { Identity } from '../identity/identity.ts'
+import { isUnusable, type PeerBook } from '../peers/peers.ts'
+import type { OutboxEntry } from '../store/outbox.ts'
+import type { Threads } from '../store/threads.ts'
+import { logAt } from './logs.ts'
+
+const PIECE_BYTES = 64 * 1024
+
+/** How a relay names a message to whoever cannot read it. */
+export const relayKindOf = (kind: number): OpenKind => {
+  if (kind === kinds.delegate) return 'delegate'
+  return kind === kinds.result ? 'result' : 'message'
+}
+
+type WritingParts = {
+  identity: Identity
+  threads: Threads
+  attachments: Attachments
+  hubNow: () => number
+}
+
+export class Writing {
+  readonly #parts: WritingParts
+
+  constructor(parts: WritingParts) {
+    this.#parts = parts
+  }
+
+  /** A message of the outbox under the present key; id, number and digest are those of before. */
+  async letter(entry: OutboxEntry): Promise<OpenLetter> {
+    const { identity, threads, attachments } = this.#parts
+    const contents: Uint8Array[] = []
+    for (const { cid } of threads.attachmentsOf(entry.message)) {
+      const pieces: Uint8Array[] = []
+      for await (const piece of attachments.read(cidText(cid))()) pieces.push(new Uint8Array(piece))
+      contents.push(concat(...pieces))
+    }
+    const body = this.#bodyOf(entry)
+    return {
+      to: entry.peer,
+      from: identity.aid,
+      kind: relayKindOf(body.kind),
+      interaction: body.interactionId === undefined ? '' : toBase64url(body.interactionId),
+      payload: encodeOpen(signOpen(identity.seed, body, contents)),
+    }
+  }
+
+  #bodyOf(entry: OutboxEntry): MessageBody {
+    const { identity, threads, hubNow } = this.#parts
+    const { messageId, kind, number, payload, interaction } = threads.message(entry.message)
+    const task = interaction === null ? undefined : threads.byKey(interaction)
+    return {
+      v: 1,
+      from: identity.aid,
+      kelSeq: identity.log.seq,
+      to: entry.peer,
+      messageId,
+      tsMs: hubNow(),
+      kind,
+      ...present({ interactionId: task === undefined ? undefined : fromBase64url(task.id) }),
+      number,
+      storedUpTo: task?.heldTo ?? 0,
+      payload,
+      kelHeadDigest: identity.log.headDigest,
+      attachments: threads.attachmentsOf(entry.message),
+    }
+  }
+}
+
+/** A letter whose signature held, with the log of its sender. */
+export type ReadLetter = { open: OpenMessage; log: VerifiedKel }
+
+/** The sender's key is not known at the hub. */
+export class SenderUnknown extends Malformed {
+  override name = 'SenderUnknown'
+}
+
+export class Reading {
+  /** An identity that was made anew has another AID. */
+  readonly #own: () => string
+  readonly #peers: PeerBook
+
+  constructor(own: () => string, peers: PeerBook) {
+    this.#own = own
+    this.#peers = peers
+  }
+
+  /** Throws `Malformed` for what is no letter to this node, and what the hub fails at where it is asked for a log. */
+  async read(letter: PolledLetter, hub: HubClient): Promise<ReadLetter> {
+    const open = decodeOpen(letter.payload)
+    const { body } = open
+    const interaction = body.interactionId === undefined ? '' : toBase64url(body.interactionId)
+    if (body.to !== this.#own()) throw new Malformed('the letter is for another agent')
+    if (body.from !== letter.from || interaction !== letter.interaction)
+      throw new Malformed('the letter is of another sender or task than its hub was told')
+    const log = await this.#logOf(body, hub)
+    if (log === undefined || body.kelSeq > log.seq)
+      throw new SenderUnknown('the key of the sender is not known')
+    const key = keyAt(log, body.kelSeq)
+    if (key === undefined || !holdsOpen(key, open)) throw new Malformed('the signature does not hold')
+    return { open, log }
+  }
+
+  async #logOf({ from, kelSeq }: MessageBody, hub: HubClient): Promise<VerifiedKel | undefined> {
+    const held = this.#peers.find(from)?.log
+    if (held !== undefined && held.seq >= kelSeq) return held
+    const shown = await logAt(hub, from)
+    return shown && this.#merged(from, shown)
+  }
+
+  #merged(aid: string, shown: readonly KeyEvent[]): VerifiedKel | undefined {
+    try {
+      return this.#peers.merge(aid, shown)
+    } catch (error) {
+      if (isUnusable(error)) return undefined
+      throw error
+    }
+  }
+}
+
+/** The files of a letter. */
+export const filesOf = ({ body, attachments }: OpenMessage): ArrivingFiles => ({
+  body,
+  async *parts() {
+    for (const [index, content] of attachments.entries())
+      for (let at = 0; at < content.length; at += PIECE_BYTES)
+        yield { index, chunk: content.subarray(at, at + PIECE_BYTES) }
+  },
+})

@@ -1,0 +1,146 @@
+/**
+ * Collecting open mail: polled, each letter read and judged in its order, then acked. This wire holds no poll and has no
+ * confirmation of a delivery: its sender learns of it by the numbers of an answer.
+ */
+import type { Logger } from 'pino'
+import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { messageDigest } from '../../protocol/mail/message.ts'
+import { nextTurn, sleep, type Timers } from '../../protocol/timers.ts'
+import type { Arrived, Collected, Collecting, Looked, Taker } from '../carrier/carrier.ts'
+import { isTimely } from '../carrier/timely.ts'
+import { hubTime } from '../hubs/clocks.ts'
+import type { HubClient, OpenMail, PolledLetter } from '../hubs/hub.ts'
+import { faultPoint } from '../platform/faults.ts'
+import { count } from '../store/counters.ts'
+import type { Store } from '../store/open.ts'
+import { filesOf, type Reading, type ReadLetter, SenderUnknown } from './letters.ts'
+
+/** Between two polls while nothing comes. */
+const POLL_FIRST_MS = 300
+const POLL_LAST_MS = 5000
+const HOUR_MS = 3_600_000
+/** A message is sent for 28 days and may lie at its hub for as long. */
+const LETTER_LIFE_MS = 56 * 24 * HOUR_MS
+const AHEAD_MAX_MS = HOUR_MS
+
+/** A hub that carries open mail. */
+export type OpenHub = { hub: HubClient; mail: OpenMail }
+
+/** `home`: the hub at which mail is waited for; nobody waits at one that was left. */
+export type MailboxParts = {
+  store: Store
+  reading: Reading
+  timers: Timers
+  log: Logger
+  home: () => HubClient | undefined
+}
+
+const nothing = { came: () => undefined, taken: () => undefined }
+
+export class OpenMailbox {
+  readonly #parts: MailboxParts
+  readonly #hub: HubClient
+  readonly #mail: OpenMail
+
+  constructor(parts: MailboxParts, { hub, mail }: OpenHub) {
+    this.#parts = parts
+    this.#hub = hub
+    this.#mail = mail
+  }
+
+  /** Works through one drain of the mailbox: polls until something comes, for as long as was asked, then until nothing is left. */
+  async collect({ waitMs, signal }: Collecting, by: Taker): Promise<Collected> {
+    let taken = 0
+    let letters = await this.#awaited(waitMs, signal)
+    while (letters.length > 0) {
+      const done: string[] = []
+      for (const letter of letters) {
+        await this.#take(letter, by)
+        done.push(letter.id)
+      }
+      taken += done.length
+      faultPoint('node.receive.before-ack')
+      await this.#mail.ack(done)
+      faultPoint('node.receive.after-ack')
+      letters = await this.#mail.poll(signal)
+    }
+    return { taken, held: true }
+  }
+
+  async #awaited(waitMs: number, signal: AbortSignal): Promise<PolledLetter[]> {
+    const { timers, home } = this.#parts
+    const until = timers.monotonic() + waitMs
+    for (let pause = POLL_FIRST_MS; ; pause = Math.min(pause * 1.5, POLL_LAST_MS)) {
+      const letters = await this.#mail.poll(signal)
+      const left = until - timers.monotonic()
+      if (letters.length > 0 || left <= 0 || home() !== this.#hub) return letters
+      await sleep(timers, Math.min(pause, left), signal)
+    }
+  }
+
+  /** This wire gives the same letters until they are acked, so one look is all. */
+  async look(
+    { signal, after }: Collecting & { after?: number | undefined },
+    see: (arrived: Arrived) => void,
+  ): Promise<Looked> {
+    if (after !== undefined) return { taken: 0, held: true, more: false, after }
+    const letters = await this.#mail.poll(signal)
+    for (const letter of letters) {
+      const read = await this.#read(letter)
+      if (read !== undefined) see(this.#arrived(read))
+    }
+    return { taken: letters.length, held: true, more: false, after: letters.length }
+  }
+
+  /** One letter; whatever is wrong with it, the next one is not held up. */
+  async #take(letter: PolledLetter, by: Taker): Promise<void> {
+    const read = await this.#read(letter)
+    if (read === undefined) return
+    await this.#judge(read, letter.createdAtMs, by)
+    // whoever follows this node hears of the message before the next one is read
+    await nextTurn()
+  }
+
+  async #read(letter: PolledLetter): Promise<ReadLetter | undefined> {
+    const { store, reading, log } = this.#parts
+    try {
+      return await reading.read(letter, this.#hub)
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      count(store, error instanceof SenderUnknown ? 'sender_unknown' : 'malformed')
+      log.info({ id: letter.id, reason: error.message }, 'letter refused')
+      return undefined
+    }
+  }
+
+  async #judge(read: ReadLetter, createdAtMs: number, by: Taker): Promise<void> {
+    const { store } = this.#parts
+    const { body } = read.open
+    const { log } = read
+    const arrived = this.#arrived(read)
+    if (by.earlier(arrived) !== undefined || !this.#isInTime(body.tsMs)) return
+    if (body.kelSeq < log.seq && !isTimely(this.#hub, log, body.kelSeq, createdAtMs)) {
+      count(store, 'retired_key')
+      by.showRetired(arrived)
+    } else if (body.kelSeq === log.seq && !equal(body.kelHeadDigest, log.headDigest))
+      count(store, 'peer_forks')
+    else await by.take(arrived, filesOf(read.open))
+  }
+
+  #isInTime(tsMs: number): boolean {
+    const now = hubTime(this.#hub)
+    return tsMs <= now + AHEAD_MAX_MS && tsMs >= now - LETTER_LIFE_MS
+  }
+
+  #arrived({ open: { body }, log }: ReadLetter): Arrived {
+    return {
+      body,
+      digest: messageDigest(body),
+      untilMs: body.tsMs + LETTER_LIFE_MS,
+      way: 'open',
+      log,
+      keySet: undefined,
+      credentials: nothing,
+    }
+  }
+}

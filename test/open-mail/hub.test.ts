@@ -1,0 +1,143 @@
+/** A hub of wire 1 as the node talks to it: who it is, its clock, its refusals, its directory and its credits. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ClocksApart, HubHalted, HubStopped, OtherWire, UnsealedHub } from '../../daemon/hubs/hub.ts'
+import { meetHub } from '../../daemon/hubs/open.ts'
+import { startTestHub, type TestHub } from '../../hub/testing/hub.ts'
+import { OpenAgent, Wire1Client } from '../../hub/testing/wire1.ts'
+import { verifyKel } from '../../protocol/identity/kel.ts'
+import { networkOf } from '../../protocol/proof/payment.ts'
+import { never, type OpenNode, openNode } from './node.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+let hub: TestHub
+let client: Wire1Client
+let node: OpenNode
+beforeAll(async () => {
+  hub = await startTestHub({ wires: [1] })
+  client = new Wire1Client(hub)
+  node = await openNode(hub)
+})
+afterAll(async () => {
+  await node.close()
+  await hub.close()
+})
+
+const letterTo = (to: string) => ({
+  ...{ to, from: node.aid, kind: 'message' as const },
+  ...{ interaction: '', payload: new Uint8Array(3) },
+})
+
+describe('meeting', () => {
+  test('a hub that seals nothing is used only by its wire', async () => {
+    await expect(meetHub(hub.url, node.inputs)).rejects.toBeInstanceOf(UnsealedHub)
+    await expect(meetHub(hub.url, node.inputs, 3)).rejects.toBeInstanceOf(OtherWire)
+    expect((await meetHub(hub.url, node.inputs, 1)).identity).toMatchObject({ aid: hub.aid, wire: 1 })
+  })
+
+  test('a hub of wire 3 is none of wire 1', async () => {
+    const sealed = await startTestHub()
+    const meeting = meetHub(sealed.url, node.inputs, 1)
+    await expect(meeting).rejects.toMatchObject({ name: 'OtherWire', spoken: 3 })
+    await sealed.close()
+  })
+
+  test('an address with something else is told as such', async () => {
+    await expect(meetHub(`${hub.url}/research`, node.inputs, 1)).rejects.toMatchObject({ name: 'NoHub' })
+  })
+})
+
+describe('a refusal', () => {
+  test('of somebody who is not here is unknown_aid, of what cannot be read bad_request', async () => {
+    const stranger = new OpenAgent(client)
+    const { openMail } = node.hub
+    await expect(openMail?.send(letterTo(stranger.aid), never)).rejects.toMatchObject({
+      code: 'unknown_aid',
+      status: 404,
+    })
+    await expect(openMail?.send(letterTo('nobody'), never)).rejects.toMatchObject({ code: 'bad_request' })
+    await expect(node.hub.fetchLog(stranger.aid)).rejects.toMatchObject({ code: 'unknown_aid' })
+    expect(await node.hub.fetchAgent(stranger.aid)).toBeUndefined()
+  })
+
+  test('of whom nobody let in is admission_required', async () => {
+    const other = await openNode(hub, { admitted: false })
+    await expect(other.hub.checkAdmission(other.ground.identity.log)).rejects.toMatchObject({
+      code: 'admission_required',
+      members: { hint: expect.stringContaining('svc-hub admit') },
+    })
+    await other.close()
+  })
+})
+
+describe('the clock of the hub', () => {
+  test('is followed where it is hours off, at the second try', async () => {
+    const skewed = await openNode(hub, { skewMs: -3 * HOUR_MS })
+    expect(await skewed.hub.openMail?.poll(never)).toEqual([])
+    expect(Math.abs((skewed.hub.apartMs ?? 0) - 3 * HOUR_MS)).toBeLessThan(5000)
+    await skewed.close()
+  })
+
+  test('is not followed where it is days off', async () => {
+    await expect(openNode(hub, { skewMs: -3 * DAY_MS })).rejects.toBeInstanceOf(ClocksApart)
+  })
+})
+
+test('an agent has a log and no key set', async () => {
+  const agent = await client.registered({ name: 'carol' })
+  const found = await node.hub.fetchAgent(agent.aid)
+  expect(found?.keySet).toBeUndefined()
+  expect(verifyKel(found?.log ?? []).aid).toBe(agent.aid)
+})
+
+test('the directory is paged here, and searched by words or by capability', async () => {
+  for (const name of ['ann', 'ben', 'cid']) await client.registered({ name, caps: [`demo.${name}`] })
+  const first = await node.hub.listAgents({ limit: 2 })
+  expect(first.agents).toHaveLength(2)
+  const rest = await node.hub.listAgents({ limit: 100, cursor: String(first.next) })
+  const all = [...first.agents, ...rest.agents].map(({ name }) => name)
+  expect(all).toEqual(expect.arrayContaining(['ann', 'ben', 'cid']))
+  expect(new Set([...first.agents, ...rest.agents].map(({ aid }) => aid)).size).toBe(all.length)
+  const names = async (query: object) =>
+    (await node.hub.listAgents({ limit: 100, ...query })).agents.map(({ name }) => name)
+  expect(await names({ q: 'ben' })).toEqual(['ben'])
+  expect(await names({ cap: 'demo.cid' })).toEqual(['cid'])
+})
+
+test('the account has its entries numbered from the oldest, and nothing is held', async () => {
+  await hub.running.order({
+    command: 'grant',
+    aid: node.aid,
+    amount: 7,
+    reason: 'a test',
+    id: 'ab'.repeat(16),
+  })
+  const account = await node.hub.credits.account(10, never)
+  expect(account).toMatchObject({ network: networkOf(hub.aid), held: 0 })
+  const [newest] = account.entries
+  expect(newest).toMatchObject({ delta: 7, seq: account.entries.length })
+  expect(account.balance).toBe(account.entries.reduce((sum, { delta }) => sum + delta, 0))
+  expect(await node.hub.credits.entriesAfter(account.entries.length - 1, never)).toHaveLength(1)
+})
+
+test('the supply chain is read to its head', async () => {
+  const page = await node.hub.credits.supplyRecords(0, never)
+  expect([page.isLast, page.records.length]).toEqual([true, page.headSeq + 1])
+})
+
+test('a node that talks to it no longer says why', async () => {
+  const other = await openNode(hub)
+  other.hub.halt('an old copy')
+  await expect(other.hub.openMail?.poll(never)).rejects.toBeInstanceOf(HubHalted)
+  expect(other.hub.stopped).toBe('an old copy')
+  await other.close()
+})
+
+test('a hub with another key history at the same address is talked to no longer', async () => {
+  const [first, second] = [await startTestHub({ wires: [1] }), await startTestHub({ wires: [1] })]
+  const other = await openNode(first, { answers: second })
+  await expect(other.hub.refresh()).rejects.toBeInstanceOf(HubStopped)
+  await other.close()
+  for (const one of [first, second]) await one.close()
+})

@@ -1,0 +1,164 @@
+/** Open letters as a hub of wire 1 hands them out, also those that anybody may have written. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Arrived, Taker } from '../../daemon/carrier/carrier.ts'
+import { random, startTestHub, type TestHub } from '../../hub/testing/hub.ts'
+import { OpenAgent, Wire1Client } from '../../hub/testing/wire1.ts'
+import { toBase64, toBase64url } from '../../protocol/encoding/bytes.ts'
+import type { MessageBody } from '../../protocol/mail/message.ts'
+import { encodeOpen, signOpen } from '../../protocol/mail/open-message.ts'
+import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { never, type OpenNode, openNode } from './node.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+let hub: TestHub
+let client: Wire1Client
+let node: OpenNode
+let mallory: OpenAgent
+beforeAll(async () => {
+  hub = await startTestHub({ wires: [1] })
+  client = new Wire1Client(hub)
+  node = await openNode(hub)
+  mallory = await client.registered({ name: 'mallory' })
+})
+afterAll(async () => {
+  await node.close()
+  await hub.close()
+})
+
+const taken: Arrived[] = []
+const shown: Arrived[] = []
+const taker: Taker = {
+  earlier: () => undefined,
+  showRetired: arrived => void shown.push(arrived),
+  async take(arrived) {
+    taken.push(arrived)
+    return 'stored'
+  },
+}
+beforeEach(() => {
+  taken.length = 0
+  shown.length = 0
+})
+
+const collect = () => node.carrier.collect({ waitMs: 0, signal: never }, taker)
+const counted = (name: string) => node.counted(name)
+
+const bodyOf = (from: OpenAgent, more: Partial<MessageBody> = {}): MessageBody => ({
+  v: 1,
+  from: from.aid,
+  kelSeq: from.log.seq,
+  to: node.aid,
+  messageId: random(16),
+  tsMs: hub.clock.now(),
+  kind: kinds.message,
+  interactionId: random(16),
+  number: 1,
+  storedUpTo: 0,
+  payload: encodePayload(kinds.message, { document: new TextEncoder().encode('{"text":"hello"}') }),
+  kelHeadDigest: from.log.headDigest,
+  attachments: [],
+  ...more,
+})
+
+type Sent = {
+  body?: MessageBody
+  seed?: Uint8Array
+  from?: string
+  interaction?: string
+  payload?: Uint8Array
+}
+async function send(by: OpenAgent, { body = bodyOf(by), seed = by.seed, ...more }: Sent = {}): Promise<void> {
+  const { interactionId } = body
+  const answer = await client.post('/relay/send', {
+    to_aid: node.aid,
+    from_aid: more.from ?? body.from,
+    kind: 'message',
+    interaction_id: more.interaction ?? (interactionId === undefined ? '' : toBase64url(interactionId)),
+    payload: toBase64(more.payload ?? encodeOpen(signOpen(seed, body, []))),
+  })
+  expect(answer.status).toBe(200)
+}
+
+test('a letter under its sender’s key is taken once, and acked', async () => {
+  await send(mallory)
+  expect(await collect()).toEqual({ taken: 1, held: true })
+  expect(taken.map(({ body, way }) => [body.from, way])).toEqual([[mallory.aid, 'open']])
+  expect(await collect()).toEqual({ taken: 0, held: true })
+})
+
+test.each<[string, (other: OpenAgent) => Sent, string]>([
+  ['says another sender than its hub was told', other => ({ from: other.aid }), 'malformed'],
+  ['says another task than its hub was told', () => ({ interaction: 'another' }), 'malformed'],
+  ['is signed by another key', () => ({ seed: random(32) }), 'malformed'],
+  ['is for another agent', other => ({ body: bodyOf(mallory, { to: other.aid }) }), 'malformed'],
+  ['is no letter', () => ({ payload: random(40), from: mallory.aid }), 'malformed'],
+  ['names a key that does not exist yet', () => ({ body: bodyOf(mallory, { kelSeq: 9 }) }), 'sender_unknown'],
+])('one that %s is refused, and the next one is taken', async (_, given, counter) => {
+  const other = await client.registered({ name: 'carol' })
+  const before = counted(counter)
+  await send(mallory, given(other))
+  await send(mallory)
+  expect(await collect()).toMatchObject({ taken: 2 })
+  expect(taken).toHaveLength(1)
+  expect(counted(counter)).toBe(before + 1)
+})
+
+test('one of somebody whom the hub does not know is refused', async () => {
+  const stranger = new OpenAgent(client)
+  await send(stranger)
+  await collect()
+  expect(taken).toEqual([])
+  expect(counted('sender_unknown')).toBeGreaterThan(0)
+})
+
+test.each([
+  ['from a time to come', 2 * HOUR_MS],
+  ['from too long ago', -60 * DAY_MS],
+])('one that is dated %s is not taken', async (_, byMs) => {
+  await send(mallory, { body: bodyOf(mallory, { tsMs: hub.clock.now() + byMs }) })
+  await collect()
+  expect(taken).toEqual([])
+})
+
+test('one under a key that was retired before it was sent is shown, and followed by nothing', async () => {
+  const carol = await client.registered({ name: 'carol' })
+  const [seed, old] = [carol.seed, bodyOf(carol)]
+  carol.rotate()
+  await carol.register()
+  hub.clock.advance(HOUR_MS)
+  await send(carol)
+  await collect()
+  taken.length = 0
+  await send(carol, { seed, body: { ...old, messageId: random(16), tsMs: hub.clock.now() } })
+  await collect()
+  expect([taken.length, shown.length]).toEqual([0, 1])
+})
+
+test('a log that the hub does not give now is asked for again: nothing is acked meanwhile', async () => {
+  const carol = await client.registered({ name: 'carol' })
+  await send(carol)
+  node.failLogs(true)
+  await expect(collect()).rejects.toThrow('no answer')
+  node.failLogs(false)
+  expect(await collect()).toMatchObject({ taken: 1 })
+  expect(taken).toHaveLength(1)
+})
+
+test('a look leaves everything where it is', async () => {
+  await send(mallory)
+  const seen: Arrived[] = []
+  const looked = await node.carrier.look({ waitMs: 0, signal: never }, arrived => void seen.push(arrived))
+  expect([looked.taken, seen.length]).toEqual([1, 1])
+  expect(await collect()).toMatchObject({ taken: 1 })
+})
+
+test('a poll waits for as long as it is asked to, and ends once something comes', async () => {
+  const started = Date.now()
+  expect(await node.carrier.collect({ waitMs: 700, signal: never }, taker)).toEqual({ taken: 0, held: true })
+  expect(Date.now() - started).toBeGreaterThanOrEqual(690)
+  const waiting = node.carrier.collect({ waitMs: 20_000, signal: never }, taker)
+  await send(mallory)
+  expect(await waiting).toMatchObject({ taken: 1 })
+})

@@ -1,0 +1,165 @@
+/** Two nodes at a hub of wire 1, which reads their mail: from joining to the receipt that both signed. */
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Node } from '../../daemon/node.ts'
+import { delegated, finished, type Lab, never, openLab, stateOf, texts, thread, until } from './world.ts'
+
+let lab: Lab
+let alice: Node
+let bob: Node
+beforeAll(async () => {
+  lab = await openLab({}, { wires: [1] })
+  alice = await lab.member('alice')
+  bob = await lab.member('bob')
+  await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
+})
+afterAll(() => lab.close())
+
+const say = (node: Node, interaction_id: string, text: string) =>
+  node.handlers.message({ interaction_id, text }, never)
+const files = async (node: Node, id: string) =>
+  (await thread(node, id).catch(() => undefined))?.turns.flatMap(({ attachments }) => attachments) ?? []
+const status = (node: Node) => node.handlers.status(undefined, never)
+
+describe('joining', () => {
+  test('is refused where nobody has said that the hub may read the mail', async () => {
+    const carol = await lab.start('carol')
+    await expect(carol.handlers.hubRegister({ url: lab.line.url }, never)).rejects.toMatchObject({
+      code: 'hub_unsealed',
+      next: expect.stringContaining('--wire 1'),
+    })
+    expect(carol.ctx.identity.log.seq).toBe(0)
+  })
+
+  test('is refused to whom the operator did not let in, before anything is rotated', async () => {
+    const dave = await lab.start('dave')
+    const joining = dave.handlers.hubRegister({ url: lab.line.url, wire: 1 }, never)
+    await expect(joining).rejects.toMatchObject({
+      code: 'hub_refused',
+      next: expect.stringContaining(`svc-hub admit ${dave.aid}`),
+    })
+    expect(dave.ctx.identity.log.seq).toBe(0)
+  })
+
+  test('with a code of the operator lets in one', async () => {
+    const [erin, frank] = [await lab.start('erin'), await lab.start('frank')]
+    const made = await lab.hub.running.order({ command: 'invites', make: { days: 1 } })
+    const token = String(made['code'])
+    const join = (node: Node) => node.handlers.hubRegister({ url: lab.line.url, wire: 1, token }, never)
+    expect(await join(erin)).toMatchObject({ status: 'registered', wire: 1, sealed: false })
+    await expect(join(frank)).rejects.toMatchObject({ code: 'hub_refused' })
+  })
+
+  test('says that nothing is sealed, and again changes nothing', async () => {
+    expect((await status(alice)).hub).toMatchObject({ wire: 1, sealed: false, state: 'online' })
+    const before = alice.ctx.identity.log.seq
+    const again = await alice.handlers.hubRegister({ url: lab.line.url }, never)
+    expect(again).toMatchObject({ status: 'registered', wire: 1, sealed: false })
+    expect(alice.ctx.identity.log.seq).toBe(before)
+    expect(alice.ctx.identity.log.home).toBe(lab.hub.aid)
+  })
+})
+
+describe('a task', () => {
+  test('goes from delegation through answer and end to a receipt that both signed', async () => {
+    const id = await delegated(alice, bob, 'count to three')
+    await say(bob, id, 'one two three')
+    await until('alice reads it', async () => (await texts(alice, id)).includes('one two three'))
+    await finished(alice, bob, id)
+    for (const node of [alice, bob]) {
+      expect(await node.handlers.verify({ interaction_id: id }, never)).toMatchObject({
+        verdict: 'valid',
+        counter_signed: true,
+      })
+      expect((await thread(node, id)).sealed).toBe(false)
+    }
+  })
+
+  test('takes its files along', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'svc-open-')), 'report.txt')
+    writeFileSync(file, 'lines\n'.repeat(50_000))
+    const given = { to: bob.aid, task: 'read this', attach: [file] }
+    const { interaction_id: id } = await alice.handlers.delegate(given, never)
+    await until('it came', async () => (await files(bob, id)).length > 0)
+    const out = join(lab.folder, 'out')
+    await bob.handlers.pull({ interaction_id: id, out }, never)
+    expect(readFileSync(join(out, 'report.txt'), 'utf8')).toBe('lines\n'.repeat(50_000))
+  })
+
+  test('is delivered, as its sender knows, once an answer says what was stored', async () => {
+    const id = await delegated(alice, bob, 'answer me')
+    const delivery = async () => (await thread(alice, id)).turns[0]?.delivery?.state
+    await until('it is at the hub', async () => (await delivery()) === 'at_hub')
+    await say(bob, id, 'here')
+    await until('its delivery is known', async () => (await delivery()) === 'delivered')
+  })
+
+  test('goes on under a new key of either side', async () => {
+    const id = await delegated(alice, bob, 'over a rotation')
+    await alice.handlers.idRotate({}, never)
+    await bob.handlers.idRotate({}, never)
+    await say(bob, id, 'under the new key')
+    await until('alice reads it', async () => (await texts(alice, id)).includes('under the new key'))
+    await say(alice, id, 'thank you')
+    await until('bob reads it', async () => (await texts(bob, id)).includes('thank you'))
+  })
+
+  test('waits while the hub is away, and goes then', async () => {
+    await lab.line.down()
+    const { interaction_id: id } = await alice.handlers.delegate({ to: bob.aid, task: 'later' }, never)
+    await lab.line.up()
+    await until('it came', async () => (await stateOf(bob, id).catch(() => undefined)) !== undefined)
+  })
+})
+
+describe('moving on to sealed mail at a hub of both wires', () => {
+  let both: Lab
+  let url: string
+  let [carol, dave]: Node[] = []
+  beforeAll(async () => {
+    both = await openLab(
+      {},
+      { wires: [3], wire1: { listen: { host: '127.0.0.1', port: 0 }, baseUrl: undefined } },
+    )
+    url = String(both.hub.running.wire1?.url)
+    const join = async (name: string) => {
+      const node = await both.start(name)
+      await both.hub.running.order({ command: 'admit', aid: node.aid })
+      await node.handlers.hubRegister({ url, name, wire: 1 }, never)
+      return node
+    }
+    ;[carol, dave] = [await join('carol'), await join('dave')]
+    await dave.handlers.contactAdd({ aid: carol.aid, petname: 'carol' }, never)
+  })
+  afterAll(() => both.close())
+
+  test('loses nothing that was on its way, and a task goes on once both are there', async () => {
+    const [one, two] = [carol as Node, dave as Node]
+    const id = await delegated(one, two, 'before the move')
+    await two.stop()
+    await say(one, id, 'while you move')
+    await until(
+      'it is at the hub',
+      async () => (await thread(one, id)).turns[1]?.delivery?.state === 'at_hub',
+    )
+    const again = await both.start('dave')
+    await again.handlers.hubRegister({ url: both.line.url }, never)
+    expect((await status(again)).hub).toMatchObject({ wire: 3, sealed: true })
+    await until('it came', async () => (await texts(again, id)).includes('while you move'))
+    await expect(again.handlers.hubRegister({ url, wire: 1 }, never)).rejects.toMatchObject({
+      code: 'hub_incompatible',
+      message: expect.stringContaining('spoke wire version 3 before'),
+    })
+    await say(again, id, 'from sealed mail')
+    await one.handlers.hubRegister({ url: both.line.url }, never)
+    await until('and there', async () => (await texts(one, id)).includes('from sealed mail'))
+    await finished(one, again, id)
+  })
+})
+
+test('the agents of the hub are found', async () => {
+  const { agents } = await alice.handlers.find({}, never)
+  expect(agents.map(({ aid }) => aid)).toEqual(expect.arrayContaining([alice.aid, bob.aid]))
+})
