@@ -192,6 +192,7 @@ describe('auto-reply', () => {
       'api_key',
       'model',
       'strangers',
+      'guests',
       'max_auto_replies',
       'api_timeout_seconds',
       'max_history',

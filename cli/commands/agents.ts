@@ -53,6 +53,7 @@ export const set: Run = async (io, input) => {
     ...integer(input, '--max-auto-replies', 'max_auto_replies'),
     ...boolean(input, '--send-files', 'send_files'),
     ...boolean(input, '--strangers', 'strangers'),
+    ...boolean(input, '--guests', 'guests'),
   })
   printReply(io, reply)
   return 0

@@ -79,6 +79,7 @@ export const autoReplyCommands: readonly CommandRow[] = [
         'true|false',
         'whether to answer a stranger too, once you have approved the task (false)',
       ),
+      takes('--guests', 'true|false', 'whether to answer visitors of a wire-1 hub, without approval (false)'),
     ],
     load: async () => (await agents()).set,
     example: 'svc autoreply set --agent claude',

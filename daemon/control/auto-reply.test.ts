@@ -56,6 +56,7 @@ test.each<[Change, RegExp]>([
     /--tools is for a coding agent and means nothing to --command; leave/,
   ],
   [{ tools: 'write' }, /means nothing to --command/],
+  [{ agent: 'claude', tools: 'read', guests: true }, /visitors are answered without approval.*--tools none/],
   [{ api_base: 'http://127.0.0.1:1/v1', model: 'm', tools: 'read' }, /means nothing to --api-base/],
 ])('%j is refused, and nothing is written', async (change, sentence) => {
   const before = readFileSync(join(dir, 'config.json'), 'utf8')

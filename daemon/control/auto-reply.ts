@@ -55,6 +55,7 @@ export function chosen(current: AutoReplyConfig | undefined, change: Change): Ch
     ...withoutKeys(current, change, config),
   ]
   requireToolsOfAgent(change, config)
+  requireNoToolsForGuests(config)
   return { config, resets }
 }
 
@@ -95,7 +96,7 @@ function backToDefaults(
   config: AutoReplyConfig,
 ): string[] {
   if (current === undefined || whatAnswers(current) === whatAnswers(config)) return []
-  const { strangers, tools } = autoReplySettings(current)
+  const { strangers, guests, tools } = autoReplySettings(current)
   const resets: string[] = []
   if (change.tools === undefined) {
     delete config.tools
@@ -109,6 +110,10 @@ function backToDefaults(
   if (change.strangers === undefined) {
     delete config.strangers
     if (strangers) resets.push('--strangers true was for what answered before; only contacts are answered')
+  }
+  if (change.guests === undefined) {
+    delete config.guests
+    if (guests) resets.push('--guests true was for what answered before; no visitor is answered')
   }
   return resets
 }
@@ -157,6 +162,16 @@ function requireToolsOfAgent(change: Change, config: AutoReplyConfig): void {
   delete config.tools
 }
 
+/** Nobody approves what a visitor asks for. */
+function requireNoToolsForGuests(config: AutoReplyConfig): void {
+  const { guests, tools } = autoReplySettings(config)
+  if (guests && tools !== 'none')
+    refuse(
+      'bad_request',
+      `visitors are answered without approval, so nothing that answers them has tools; set --tools none or --guests false`,
+    )
+}
+
 /** A backend that cannot work is a refusal with its sentence. */
 export async function orRefuse<T>(code: ControlCode, work: () => Promise<T>): Promise<T> {
   try {
@@ -183,14 +198,22 @@ export function autoReplyView(
 }
 
 function sentence(config: AutoReplyConfig, sandbox: Sandbox | undefined): string {
-  const { strangers, tools, max_auto_replies, api_timeout_seconds, backend } = autoReplySettings(config)
+  const { tools, max_auto_replies, api_timeout_seconds, backend } = autoReplySettings(config)
   const model = config.model ?? 'a model'
   const exec = config.command ?? config.agent ?? 'a program'
   const who = backend === 'openai' ? `${model} at ${config.api_base}` : exec
-  const whom = strangers ? 'contacts, and strangers whose task was approved' : 'contacts'
   const limits = `at most ${max_auto_replies} answers in a task and ${PEER_ANSWERS_PER_HOUR_MAX} an hour for one peer, ${api_timeout_seconds} s each`
   const files = config.send_files === true ? '; the files that it leaves in out are sent' : ''
-  return `${who} answers ${whom}; tools: ${tools}; ${limits}${files}${holding(sandbox)}`
+  return `${who} answers ${whomOf(config)}; tools: ${tools}; ${limits}${files}${holding(sandbox)}`
+}
+
+function whomOf(config: AutoReplyConfig): string {
+  const { strangers, guests } = autoReplySettings(config)
+  const others = [
+    ...(strangers ? ['strangers whose task was approved'] : []),
+    ...(guests ? ['visitors of the hub'] : []),
+  ]
+  return ['contacts', ...others].join(', and ')
 }
 
 function holding(sandbox: Sandbox | undefined): string {

@@ -67,6 +67,7 @@ export const autoReplyDefaults = {
   api_timeout_seconds: 180,
   max_auto_replies: 30,
   strangers: false,
+  guests: false,
   tools: 'none',
   sandbox: true,
 } as const

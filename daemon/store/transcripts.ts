@@ -36,6 +36,9 @@ export type UnansweredThread = {
   hasImage: 0 | 1
 }
 
+/** `guestsOf`: the hub that delegates for its visitors, where they are answered too. */
+type Asked = { strangers: boolean; guestsOf?: string | undefined; perPeerMax: number; max: number }
+
 /**
  * Open threads of those who may be answered whose last word is the peer's, or whose end it proposed; oldest first. A copy that
  * is lost may have answered already where the other side has not said yet what it holds; where that one lost the task, no answer
@@ -43,7 +46,7 @@ export type UnansweredThread = {
  */
 export const unansweredThreads = (
   store: Store,
-  { strangers, perPeerMax, max }: { strangers: boolean; perPeerMax: number; max: number },
+  { strangers, guestsOf, perPeerMax, max }: Asked,
 ): UnansweredThread[] =>
   camelRows(
     store.all(
@@ -56,13 +59,14 @@ export const unansweredThreads = (
            SELECT key FROM messages WHERE interaction = i.key AND ${IS_WORD} ORDER BY key DESC LIMIT 1)
          WHERE i.side = 'received' AND i.state IN ('open', 'end_proposed') AND i.auto_reply = 1 AND i.own_last IS NULL
            AND i.${NUMBERS_KNOWN} AND i.lost_by_peer_at IS NULL
-           AND (?1 OR EXISTS (SELECT 1 FROM contacts AS c
+           AND (?1 OR i.peer IS ?4 OR EXISTS (SELECT 1 FROM contacts AS c
              WHERE c.aid = i.peer AND c.petname IS NOT NULL AND c.blocked = 0))
            AND (m.direction = 'in' OR i.end_by = 'peer')
        ) WHERE rank <= ?2 ORDER BY updated_at LIMIT ?3`,
       strangers ? 1 : 0,
       perPeerMax,
       max,
+      guestsOf ?? null,
     ),
   )
 

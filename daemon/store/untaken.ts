@@ -18,6 +18,16 @@ export function tasksUnderWay(store: Store, peer: string, since: number): number
   return row?.n ?? 0
 }
 
+/** Tasks of an agent that began later than `since`, whatever became of them. */
+export function tasksBegun(store: Store, peer: string, since: number): number {
+  const row = store.get<{ n: number }>(
+    "SELECT count(*) AS n FROM interactions WHERE peer = ? AND side = 'received' AND started_at > ?",
+    peer,
+    since,
+  )
+  return row?.n ?? 0
+}
+
 /** Tasks of an agent that began later than `since` and were withdrawn. */
 export function tasksWithdrawn(store: Store, peer: string, since: number): number {
   const row = store.get<{ n: number }>(

@@ -10,6 +10,7 @@ import type { Contacts } from '../peers/contacts.ts'
 import type { Store } from '../store/open.ts'
 import type { Interaction, Threads } from '../store/threads.ts'
 import { lastWords, unansweredThreads } from '../store/transcripts.ts'
+import { guestsOf } from './guests.ts'
 
 const WAITING_MAX = 1000
 const THREADS_PER_PEER_MAX = 10
@@ -28,7 +29,11 @@ export class UnansweredThreads {
     const { identity, hub, settings, store } = this.#parts
     if (identity.log.deactivated || hub.oldCopy !== undefined) return []
     const strangers = settings.current.auto_reply?.strangers === true
-    const rows = unansweredThreads(store, { strangers, perPeerMax: THREADS_PER_PEER_MAX, max: WAITING_MAX })
+    const rows = unansweredThreads(store, {
+      strangers,
+      guestsOf: guestsOf(settings.current, hub),
+      ...{ perPeerMax: THREADS_PER_PEER_MAX, max: WAITING_MAX },
+    })
     return rows.map(row => ({
       interactionId: row.id,
       peer: row.peer,

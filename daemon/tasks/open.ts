@@ -92,7 +92,7 @@ export function taskParts(ctx: Context) {
       commit: task => committed.commit(task),
       news,
     }),
-    admissions: new Admissions({ store, contacts, settings }, now),
+    admissions: new Admissions({ store, contacts, settings, hub }, now),
     deadlines: new Deadlines({ store, threads, chain, hub, news }, now),
     told: new ToldPayments(store, identity, wakers.spending),
     unsentPayments: new UnsentPayments({ identity, store, chain, threads }),

@@ -1,12 +1,14 @@
 /** Who may give this node work: block list, the switch for delegations, contacts, strangers up to a limit. */
 import type { Attachments } from '../attachments/attachments.ts'
 import type { Settings } from '../home/settings.ts'
+import type { CurrentHub } from '../hubs/current.ts'
 import type { Contacts } from '../peers/contacts.ts'
 import { count } from '../store/counters.ts'
 import { forgetIncomingFiles } from '../store/messages.ts'
 import type { Store } from '../store/open.ts'
 import type { Interaction } from '../store/threads.ts'
-import { bytesUntaken, tasksUnderWay, tasksWithdrawn, wordsUntaken } from '../store/untaken.ts'
+import { bytesUntaken, tasksBegun, tasksUnderWay, tasksWithdrawn, wordsUntaken } from '../store/untaken.ts'
+import { GUEST_TASKS_MAX, GUEST_TASKS_WITHIN_MS, guestsOf } from './guests.ts'
 
 export type Admission = 'open' | 'pending' | 'refused'
 
@@ -21,7 +23,12 @@ export const UNTAKEN_BYTES_MAX = { each: 8 * MIB, all: 256 * MIB } as const
 /** Tasks that a stranger may send and withdraw in a day, for each one that it may have open. */
 const WITHDRAWN_PER_OPEN = 10
 
-type AdmissionParts = { store: Store; contacts: Contacts; settings: Settings }
+type AdmissionParts = {
+  store: Store
+  contacts: Contacts
+  settings: Settings
+  hub: Pick<CurrentHub, 'home'>
+}
 
 export class Admissions {
   readonly #parts: AdmissionParts
@@ -34,18 +41,30 @@ export class Admissions {
 
   /** What becomes of a task from `from` that brings so many bytes. */
   admit(from: string, bytes: number): Admission {
-    const { store, contacts, settings } = this.#parts
+    const { store, contacts, settings, hub } = this.#parts
     const config = settings.current
     if (contacts.isBlocked(from) || !config.accept_delegations) return 'refused'
     if (contacts.isContact(from)) return 'open'
     const dayAgo = this.#now() - DAY_MS
+    if (from === guestsOf(config, hub)) return this.#admitGuest(from, bytes)
     const isFull =
       tasksUnderWay(store, from, dayAgo) >= config.guest_messages ||
       tasksWithdrawn(store, from, dayAgo) >= config.guest_messages * WITHDRAWN_PER_OPEN ||
       wordsUntaken(store, from) >= config.guest_messages ||
       !hasRoom(store, from, bytes)
-    if (!isFull) return 'pending'
-    count(store, STRANGERS_REFUSED)
+    return isFull ? this.#refuse() : 'pending'
+  }
+
+  /** Nobody approves the task of a visitor: the auto-reply answers it. */
+  #admitGuest(from: string, bytes: number): Admission {
+    const { store } = this.#parts
+    const begun = tasksBegun(store, from, this.#now() - GUEST_TASKS_WITHIN_MS)
+    const isFull = begun >= GUEST_TASKS_MAX || !hasRoom(store, from, bytes)
+    return isFull ? this.#refuse() : 'open'
+  }
+
+  #refuse(): Admission {
+    count(this.#parts.store, STRANGERS_REFUSED)
     return 'refused'
   }
 

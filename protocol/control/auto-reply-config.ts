@@ -31,6 +31,8 @@ export const autoReplyConfig = z.strictObject({
   sandbox: z.boolean().optional(),
   /** Also answer those who are no contacts. */
   strangers: z.boolean().optional(),
+  /** Also answer visitors without keys, for whom the home hub delegates. */
+  guests: z.boolean().optional(),
   /** Also send what a run leaves in the folder `out` of its working folder. */
   send_files: z.boolean().optional(),
   /** What the answering agent may use; reply-only unless set. */

@@ -11,10 +11,24 @@ const off = answers({ enabled: false })
 const on = answers({ enabled: true, auto_reply: { backend: 'exec', agent: 'claude', api_key_set: false } })
 const numbers = { max_auto_replies: '3', api_timeout_seconds: '60', max_history: '20' }
 const filled = (more: Record<string, string>) => ({
-  ...{ model: ' m ', work_dir: ' /w ', tools: 'none', strangers: 'no', send_files: 'yes', ...numbers },
+  ...{
+    model: ' m ',
+    work_dir: ' /w ',
+    tools: 'none',
+    strangers: 'no',
+    guests: 'no',
+    send_files: 'yes',
+    ...numbers,
+  },
   ...more,
 })
-const kept = { strangers: false, max_auto_replies: 3, api_timeout_seconds: 60, max_history: 20 }
+const kept = {
+  strangers: false,
+  guests: false,
+  max_auto_replies: 3,
+  api_timeout_seconds: 60,
+  max_history: 20,
+}
 
 describe('what is sent to the node', () => {
   const input = (more: Record<string, string>) => row('auto_reply').input(filled(more), firstView)

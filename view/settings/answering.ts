@@ -22,7 +22,7 @@ const numberOf = (member: keyof typeof DEFAULTS) => (view: View) => {
   const held = kept(view)
   return held && String(held[member] ?? DEFAULTS[member])
 }
-const switchOf = (member: 'strangers' | 'send_files') => (view: View) => {
+const switchOf = (member: 'strangers' | 'guests' | 'send_files') => (view: View) => {
   const held = kept(view)
   return held && onOff(held[member] === true)
 }
@@ -139,6 +139,13 @@ const fields: readonly Field[] = [
     now: switchOf('strangers'),
   },
   {
+    name: 'guests',
+    label: 'Also answer visitors',
+    help: 'Visitors of a hub that reads its mail get answers, and you approve none of them.',
+    kind: 'switch',
+    now: switchOf('guests'),
+  },
+  {
     name: 'send_files',
     label: 'Also send files',
     help: 'Files that a run leaves in its folder “out” go along with the answer.',
@@ -209,6 +216,7 @@ function backendOf(values: Values): Change {
 const changeOf = (values: Values): Change => ({
   ...backendOf(values),
   strangers: isOn(values['strangers']),
+  guests: isOn(values['guests']),
   max_auto_replies: wholeOf(values, 'max_auto_replies'),
   api_timeout_seconds: wholeOf(values, 'api_timeout_seconds'),
   max_history: wholeOf(values, 'max_history'),

@@ -1,0 +1,83 @@
+/** Visitors of a hub that reads its mail, and a node whose auto-reply answers them. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Node } from '../../daemon/node.ts'
+import { GUEST_TASKS_MAX } from '../../daemon/tasks/guests.ts'
+import { Wire1Client } from '../../hub/testing/wire1.ts'
+import { inboxIds, type Lab, never, openLab, thread, until } from './world.ts'
+
+let lab: Lab
+let client: Wire1Client
+let bob: Node
+const ANSWERER = `
+let prompt = ''
+process.stdin.on('data', chunk => { prompt += chunk }).on('end', () => {
+  console.log('answer to ' + (prompt.match(/ask: \\w+/g) ?? []).at(-1))
+})
+`
+
+beforeAll(async () => {
+  lab = await openLab({}, { wires: [1] })
+  lab.hub.running.hub.guests.isOpen = true
+  client = new Wire1Client(lab.hub)
+  const script = join(lab.folder, 'answer.mjs')
+  writeFileSync(script, ANSWERER)
+  bob = await lab.member('bob', { SVC_EXEC_COMMAND: `${process.execPath} ${script}` })
+  await bob.handlers.autoReplySet({ backend: 'exec', poll_interval_seconds: 1 }, never)
+})
+afterAll(() => lab.close())
+
+type Word = { body: string; end: string }
+const start = async () => String((await client.post('/guest/start', { aid: bob.aid })).json['session'])
+const say = (session: string, body: string) => client.post('/guest/send', { session, body, attachments: [] })
+async function heard(session: string, what: string, holds: (words: Word[]) => boolean): Promise<Word[]> {
+  const words: Word[] = []
+  await until(what, async () => {
+    words.push(...((await client.post('/guest/poll', { session })).json['messages'] as Word[]))
+    return holds(words)
+  })
+  return words
+}
+
+test('a visitor is a stranger, whose task waits for a person, until guests are switched on', async () => {
+  const session = await start()
+  await say(session, 'ask: nothing')
+  await until('it waits', async () => {
+    const { items } = await bob.handlers.inbox({ unfinished: true }, never)
+    return items.some(({ state }) => state === 'pending')
+  })
+  await client.post('/guest/end', { session })
+  const { says } = await bob.handlers.autoReplySet({ guests: true }, never)
+  expect(says).toContain('visitors of the hub')
+})
+
+test('is answered then, without approval, in words that go to and fro, and ends', async () => {
+  const session = await start()
+  await say(session, 'ask: one')
+  await heard(session, 'the answer', words => words.some(({ body }) => body === 'answer to ask: one'))
+  await say(session, 'ask: two')
+  await heard(session, 'the second', words => words.some(({ body }) => body === 'answer to ask: two'))
+  const [id = ''] = await inboxIds(bob)
+  expect((await thread(bob, id)).sealed).toBe(false)
+  await client.post('/guest/end', { session })
+  await until('it has ended there too', async () => (await thread(bob, id)).state === 'ended')
+})
+
+test('so many begin in an hour at most', async () => {
+  const { store } = bob.ctx
+  const refusedBefore = (await bob.handlers.status(undefined, never)).counts.strangers_refused
+  const begun = () =>
+    store.get<{ n: number }>("SELECT count(*) AS n FROM interactions WHERE side = 'received'")?.n ?? 0
+  while (begun() < GUEST_TASKS_MAX) {
+    const left = GUEST_TASKS_MAX - begun()
+    await Promise.all(Array.from({ length: Math.min(20, left) }, async () => say(await start(), 'ask: many')))
+    const all = GUEST_TASKS_MAX - left + Math.min(20, left)
+    await until('they came', () => begun() >= all)
+  }
+  await say(await start(), 'ask: toomuch')
+  await until('the next one is refused', async () => {
+    const { counts } = await bob.handlers.status(undefined, never)
+    return counts.strangers_refused > refusedBefore
+  })
+})
