@@ -14,7 +14,8 @@ export const review: Run = async (io, input) => {
   const [id, rating, comment] = input.positionals as [string, string, string?]
   const stars = parseInteger(rating, '<rating>')
   if (stars < 1 || stars > 5) throw new UsageRefused('expected a rating from 1 to 5', 'svc help review')
-  const body = { interaction_id: id, rating: stars, ...present({ comment }) }
+  const publish = input.flags.has('--publish') || undefined
+  const body = { interaction_id: id, rating: stars, ...present({ comment, publish }) }
   printReply(io, await connect(io, input).call('review', body))
   return 0
 }

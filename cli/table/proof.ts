@@ -16,6 +16,7 @@ export const proofCommands: readonly CommandRow[] = [
       need('rating', '1 (worst) to 5 (best)'),
       may('comment', 'what others may read'),
     ],
+    flags: [on('--publish', 'let a wire-1 hub publish the task and its answer with it')],
     example: 'svc review <id> 5 "quick and right"',
     load: async () => (await proof()).review,
   },

@@ -3,8 +3,6 @@ import { lstatSync, rmdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
-import { documentCid } from '../../protocol/proof/documents.ts'
 import type { Attachments } from '../attachments/attachments.ts'
 import {
   attachmentFileName,
@@ -16,7 +14,8 @@ import {
 import { makeFolders } from '../platform/folders.ts'
 import type { Store } from '../store/open.ts'
 import type { Interaction, Threads } from '../store/threads.ts'
-import { keysOfKinds, keysWithFiles } from '../store/transcripts.ts'
+import { keysWithFiles } from '../store/transcripts.ts'
+import { documentsOf } from '../tasks/documents.ts'
 
 /** A folder and those above it that are not there, the deepest first. */
 function absentFolders(directory: string): string[] {
@@ -37,8 +36,6 @@ const savedView = ({ path, wasThere }: Saved) => ({
   path,
   ...present({ already_there: wasThere || undefined }),
 })
-
-const DOCUMENT_KINDS = [kinds.delegate, kinds.result, kinds.message, kinds.quote]
 
 export class TaskFiles {
   readonly #store: Store
@@ -79,35 +76,25 @@ export class TaskFiles {
         ...savedView(this.#attachments.saveAs(cidText(cid), directory, name)),
       })),
     )
-    const documents = this.#documentsOf(interaction).map(([name, bytes]) => ({
+    const { request, result } = documentsOf(this.#store, this.#threads, interaction)
+    const named = [
+      { name: documentNames.request, bytes: request },
+      { name: documentNames.result, bytes: result },
+    ]
+    const documents = named.flatMap(({ name, bytes }) => (bytes === undefined ? [] : [{ name, bytes }]))
+    const saved = documents.map(({ name, bytes }) => ({
       name,
       media_type: 'application/json',
       bytes: bytes.length,
       cid: cidText(contentId(bytes)),
       ...savedView(saveBytes(bytes, directory, name)),
     }))
-    const pathOf = (name: string) => documents.find(document => document.name === name)?.path
+    const pathOf = (name: string) => saved.find(document => document.name === name)?.path
     return {
       interaction_id: interaction.id,
       out: directory,
-      files: [...files, ...documents],
+      files: [...files, ...saved],
       ...present({ request_file: pathOf(documentNames.request), result_file: pathOf(documentNames.result) }),
     }
-  }
-
-  /** Request and result documents, byte for byte as they were sent. */
-  #documentsOf(interaction: Interaction): [string, Uint8Array][] {
-    const found: [string, Uint8Array][] = []
-    for (const key of keysOfKinds(this.#store, interaction.key, DOCUMENT_KINDS)) {
-      const message = this.#threads.message(key)
-      const decoded = decodePayload(message.kind, message.payload)
-      if (decoded.kind === kinds.delegate) found.push([documentNames.request, decoded.payload.document])
-      else if (
-        'document' in decoded.payload &&
-        interaction.resultCid === documentCid(decoded.payload.document)
-      )
-        found.push([documentNames.result, decoded.payload.document])
-    }
-    return [...new Map(found).entries()]
   }
 }

@@ -178,8 +178,8 @@ export function proofOperations({
   reviews,
 }: ProofParts): Pick<TaskOperations, 'review' | 'acceptReceipt' | 'verify'> {
   return {
-    async review({ interaction_id: id, rating, comment = '' }) {
-      return rules.review(tasks.at(id), reviews, { rating, comment })
+    async review({ interaction_id: id, rating, comment = '', publish }) {
+      return rules.review(tasks.at(id), reviews, { rating, comment, publish })
     },
 
     async acceptReceipt({ interaction_id: id }) {

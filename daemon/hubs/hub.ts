@@ -249,6 +249,18 @@ export type OpenLetter = {
 /** As the hub gives it out; what it says of sender, kind and task is the word of whoever sent it. */
 export type PolledLetter = Omit<OpenLetter, 'to'> & { id: string; createdAtMs: number }
 
+/** A receipt of both sides, a review that its reviewer signed, and the two documents that the receipt binds. */
+export type OpenReviewUpload = {
+  receipt: Uint8Array
+  review: Uint8Array
+  request: Uint8Array
+  deliverable: Uint8Array
+}
+
+export interface OpenReviews {
+  give(upload: OpenReviewUpload): Promise<void>
+}
+
 /** What a hub does for mail that it can read. */
 export interface OpenMail {
   send(letter: OpenLetter, signal: AbortSignal): Promise<{ id: string; isQuiet: boolean }>
@@ -300,8 +312,10 @@ export interface HubClient {
   readonly credits: HubCredits
   /** Until when this hub takes no reviews of this agent, as far as it said so. */
   readonly probationUntilMs: number | undefined
-  /** Gives the hub's attestation. */
+  /** Gives the hub's attestation; throws {@link HubStopped} where `openReviews` is what it takes. */
   uploadReview(upload: ReviewUpload): Promise<Uint8Array>
+  /** Reviews that publish task and answer, under the reviewer's name; undefined at a hub that takes hidden ones. */
+  readonly openReviews: OpenReviews | undefined
   listAgents(query: {
     q?: string
     cap?: string

@@ -1,5 +1,5 @@
 /** Reviews of finished interactions: kept at once, then uploaded or refused. */
-import { blob, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
+import { blob, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
 import { camelRow, camelRows } from './rows.ts'
 
@@ -19,6 +19,8 @@ export const reviewsTable = {
     until: integer,
     /** The hub's own signed word that it has the review. */
     attestation: orNull(blob),
+    /** Its person lets a hub publish the task and its answer with it. */
+    publishes: flag,
   },
 } as const
 export type ReviewRow = RowOf<typeof reviewsTable>
@@ -46,8 +48,8 @@ export function nextReviewAt(store: Store): number | undefined {
 
 export function keepReviewRow(store: Store, row: Omit<ReviewRow, 'state' | 'attestation'>): void {
   store.run(
-    `INSERT INTO reviews (interaction, rating, review, cid, state, reason, reason_by, next_at, until)
-     VALUES (?, ?, ?, ?, 'kept', ?, ?, ?, ?)`,
+    `INSERT INTO reviews (interaction, rating, review, cid, state, reason, reason_by, next_at, until, publishes)
+     VALUES (?, ?, ?, ?, 'kept', ?, ?, ?, ?, ?)`,
     row.interaction,
     row.rating,
     row.review,
@@ -56,6 +58,7 @@ export function keepReviewRow(store: Store, row: Omit<ReviewRow, 'state' | 'atte
     row.reasonBy,
     row.nextAt,
     row.until,
+    row.publishes,
   )
 }
 
@@ -69,6 +72,15 @@ export function postponeReview(
     reason,
     reasonBy,
     Math.ceil(nextAt),
+    interaction,
+  )
+}
+
+/** Its person lets a hub publish the task with it: it is due now. */
+export function publishReview(store: Store, interaction: number, now: number): void {
+  store.run(
+    "UPDATE reviews SET publishes = 1, next_at = ? WHERE interaction = ? AND state = 'kept'",
+    now,
     interaction,
   )
 }

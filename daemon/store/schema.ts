@@ -244,7 +244,9 @@ CREATE TABLE reviews (
   until INTEGER NOT NULL,
   attestation BLOB,
   -- Whose words the reason is.
-  reason_by TEXT CHECK (reason_by IN ('node', 'hub'))
+  reason_by TEXT CHECK (reason_by IN ('node', 'hub')),
+  -- Whether its person lets a hub publish the task and its answer with it.
+  publishes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX reviews_kept ON reviews (next_at) WHERE state = 'kept';
 

@@ -285,4 +285,8 @@ UPDATE payments SET problem_now = problem;
 ALTER TABLE payments DROP COLUMN problem;
 ALTER TABLE payments RENAME COLUMN problem_now TO problem;
 `,
+  /* sql */ `
+-- Whether its person lets a hub publish the task and its answer with it.
+ALTER TABLE reviews ADD COLUMN publishes INTEGER NOT NULL DEFAULT 0;
+`,
 ]

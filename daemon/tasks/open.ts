@@ -137,8 +137,9 @@ export function openCalls(ctx: Context, modules: Serving, payee: Payee | undefin
 }
 
 export function openReviewUploads(ctx: Context): ReviewUploads {
-  const { store, peers, threads, hub, wakers, timings } = ctx
-  return new ReviewUploads({ store, peers, threads, hub, waker: wakers.reviews }, ctx, timings.backoffFirstMs)
+  const { identity, store, peers, threads, hub, wakers, timings } = ctx
+  const parts = { identity, store, peers, threads, hub, waker: wakers.reviews }
+  return new ReviewUploads(parts, ctx, timings.backoffFirstMs)
 }
 
 /** `tokens`: those of the local interfaces. */

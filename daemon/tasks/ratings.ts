@@ -9,10 +9,11 @@ import type { Waker } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
 import type { Store } from '../store/open.ts'
 import { dropRating, keepRatingRow, type RatingRow, ratingOf } from '../store/ratings.ts'
-import { keepReviewRow, type ReviewRow, reviewOf } from '../store/reviews.ts'
+import { keepReviewRow, publishReview, type ReviewRow, reviewOf } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
 
-export type Rating = Pick<RatingRow, 'rating' | 'comment'>
+/** `publish`: a hub that shows reviews with task and answer may do so. */
+export type Rating = Pick<RatingRow, 'rating' | 'comment'> & { publish?: boolean | undefined }
 
 const REVIEW_WINDOW_MS = 30 * 86_400_000
 const UNDERWAY = 'on its way to the hub'
@@ -31,12 +32,13 @@ export class Ratings {
   }
 
   /** Signs a review of a task whose receipt both sides signed; the first stays, and the same again is the same. */
-  sign(interaction: Interaction, { rating, comment }: Rating): void {
+  sign(interaction: Interaction, { rating, comment, publish = false }: Rating): void {
     const store = this.#store
     const earlier = reviewOf(store, interaction.key)
     if (earlier !== undefined) {
       if (earlier.rating !== rating || commentOf(earlier) !== comment)
         refuse('wrong_state', 'this task is already reviewed')
+      if (publish) this.#publish(interaction)
       return
     }
     const receipt = Receipt.decode(interaction.receipt as Uint8Array)
@@ -57,17 +59,25 @@ export class Ratings {
       reasonBy: 'node',
       nextAt: now,
       until: receipt.body.end + REVIEW_WINDOW_MS,
+      publishes: publish ? 1 : 0,
     })
     dropRating(store, interaction.key)
     store.afterCommit(() => this.#uploads.wake())
   }
 
+  #publish({ key }: Interaction): void {
+    const store = this.#store
+    publishReview(store, key, this.#now())
+    store.afterCommit(() => this.#uploads.wake())
+  }
+
   /** A review where the receipt is there, else a rating that waits for it in place of an earlier one. */
-  keep(interaction: Interaction, { rating, comment }: Rating): void {
+  keep(interaction: Interaction, given: Rating): void {
+    const { rating, comment } = given
     if (interaction.side !== 'sent') refuse('wrong_state', 'only who delegated a task can review it')
     if (WITHOUT_RECEIPT.includes(interaction.state))
       refuse('wrong_state', `this interaction is ${interaction.state}; without a receipt it takes no rating`)
-    if (isSigned(interaction)) this.sign(interaction, { rating, comment })
+    if (isSigned(interaction)) this.sign(interaction, given)
     else keepRatingRow(this.#store, { interaction: interaction.key, rating, comment })
   }
 

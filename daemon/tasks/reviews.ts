@@ -10,6 +10,7 @@ import type { InteractionSummary } from '../../protocol/control/shapes.ts'
 import { equal } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
+import { encodeShared, OpenReview } from '../../protocol/proof/open-review.ts'
 import {
   Attestation,
   CounterSignature,
@@ -20,8 +21,9 @@ import {
 } from '../../protocol/proof/receipt.ts'
 import type { CurrentHub } from '../hubs/current.ts'
 import { describe } from '../hubs/failures.ts'
-import type { HubClient, ReviewUpload } from '../hubs/hub.ts'
+import type { HubClient, OpenReviews, OpenReviewUpload, ReviewUpload } from '../hubs/hub.ts'
 import { learnHubKey } from '../hubs/log.ts'
+import type { Identity } from '../identity/identity.ts'
 import type { PeerBook } from '../peers/peers.ts'
 import { Loop } from '../platform/loop.ts'
 import type { Machine } from '../platform/machine.ts'
@@ -38,6 +40,7 @@ import {
   reviewOf,
 } from '../store/reviews.ts'
 import type { Interaction, Threads } from '../store/threads.ts'
+import { documentsOf } from './documents.ts'
 import { isSigned, keptRating, type Rating, type Ratings } from './ratings.ts'
 import { isRequester } from './standing.ts'
 
@@ -52,6 +55,8 @@ const SAYS = {
   late: 'the 30 days for a review are over',
   noHub: 'this node is registered at no hub',
   incomplete: 'the receipt is not complete here, or contradicted by another',
+  publishes:
+    'this hub publishes the whole task and its answer with a review, under your name; give it again with --publish to let it',
   unattested: 'the attestation of the hub does not verify',
 } as const
 
@@ -60,6 +65,7 @@ type Why = Pick<ReviewRow, 'reason' | 'reasonBy'>
 /** Refusals that the same review will meet again. */
 const FINAL_CODES = new Set([
   'bad_request',
+  'conflict',
   'receipt_not_reviewable',
   'requester_commit_mismatch',
   'review_window_closed',
@@ -125,7 +131,14 @@ export function reviewStanding(
     : { rating: row.rating, review: standingOf(row) }
 }
 
-type UploadParts = { store: Store; peers: PeerBook; threads: Threads; hub: CurrentHub; waker: Waker }
+type UploadParts = {
+  identity: Identity
+  store: Store
+  peers: PeerBook
+  threads: Threads
+  hub: CurrentHub
+  waker: Waker
+}
 
 /** Uploads kept reviews one after another, each when its time has come. */
 export class ReviewUploads {
@@ -199,6 +212,7 @@ export class ReviewUploads {
     if (now >= row.until) return this.#settle(row, 'refused', ownReason(SAYS.late))
     const hub = this.#parts.hub.home
     if (hub === undefined) return this.#postpone(row, ownReason(SAYS.noHub), now + RETRY_MS)
+    if (hub.openReviews !== undefined) return await this.#attemptOpen(row, hub, hub.openReviews)
     const upload = this.#uploadOf(row)
     if (upload === undefined) return this.#settle(row, 'refused', ownReason(SAYS.incomplete))
     const answer = await this.#upload(hub, upload).catch((error: unknown) => ({ error }))
@@ -209,6 +223,41 @@ export class ReviewUploads {
   async #upload(hub: HubClient, upload: ReviewUpload) {
     const attestation = await hub.uploadReview(upload)
     return { attestation, holds: await attestationHolds(hub, upload, attestation) }
+  }
+
+  /** Only what its person lets be published goes there. */
+  async #attemptOpen(row: ReviewRow, hub: HubClient, reviews: OpenReviews): Promise<void> {
+    if (row.publishes === 0)
+      return this.#postpone(row, ownReason(SAYS.publishes), this.#machine.now() + RETRY_MS)
+    const upload = this.#openUploadOf(row)
+    if (upload === undefined) return this.#settle(row, 'refused', ownReason(SAYS.incomplete))
+    try {
+      await reviews.give(upload)
+    } catch (error) {
+      return this.#afterFailure(row, hub, error)
+    }
+    this.#settle(row, 'uploaded', noReason)
+  }
+
+  /** Under the present key: one that waited over a rotation is signed anew. */
+  #openUploadOf(row: ReviewRow): OpenReviewUpload | undefined {
+    const { identity, store, threads } = this.#parts
+    const interaction = threads.byKey(row.interaction)
+    const { receipt, receiptState, counterSignature } = interaction
+    const { request, result } = documentsOf(store, threads, interaction)
+    if (receiptState !== 'signed' || receipt === null || counterSignature === null) return undefined
+    if (request === undefined || result === undefined) return undefined
+    const { rating, comment, ts, receiptDigest } = Review.decode(row.review)
+    const body = {
+      ...{ v: 1 as const, receiptDigest, rating, comment, ts },
+      ...{ reviewer: identity.aid, reviewerKelSeq: identity.log.seq },
+    }
+    const shared = { receipt: Receipt.decode(receipt), counter: CounterSignature.decode(counterSignature) }
+    return {
+      receipt: encodeShared(shared),
+      review: OpenReview.encode(OpenReview.sign(identity.seed, body)),
+      ...{ request, deliverable: result },
+    }
   }
 
   #uploadOf(row: ReviewRow): ReviewUpload | undefined {

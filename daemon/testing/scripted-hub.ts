@@ -146,6 +146,7 @@ export class ScriptedHub implements HubClient, SealedMail {
   readonly url: string
   readonly mail: SealedMail = this
   readonly openMail = undefined
+  readonly openReviews = undefined
   readonly cardBinding = {
     ...{ path: '/send', binding: 'urn:test', extension: 'urn:test:agent' },
     ...{ wire: WIRE, description: 'Reached in tests.' },

@@ -332,6 +332,8 @@ export const taskOperations = {
     request: byInteraction.extend({
       rating: z.int().min(1).max(5),
       comment: textShape(COMMENT_BYTES_MAX).optional(),
+      /** Lets a hub of wire 1 publish the task and its answer with it. */
+      publish: z.boolean().optional(),
     }),
     reply: z.strictObject({
       interaction_id: interactionId,

@@ -114,6 +114,46 @@ describe('a task', () => {
   })
 })
 
+describe('a review', () => {
+  const review = (id: string, more: object = {}) =>
+    alice.handlers.review({ interaction_id: id, rating: 4, comment: 'quick', ...more }, never)
+  const shown = async () => {
+    const answer = await fetch(`${lab.hub.url}/agents/${bob.aid}`)
+    return ((await answer.json()) as { reviews: Record<string, unknown>[] }).reviews
+  }
+
+  test('waits until its person lets the hub publish the task, and is there then with both documents', async () => {
+    const id = await delegated(alice, bob, 'count to four')
+    await say(bob, id, 'one two three four')
+    await until('alice reads it', async () => (await texts(alice, id)).includes('one two three four'))
+    await finished(alice, bob, id)
+    const kept = await review(id)
+    expect(kept).toMatchObject({ uploaded: false, reason: expect.stringContaining('--publish') })
+    expect(await shown()).toEqual([])
+    expect(await review(id, { publish: true })).toMatchObject({ uploaded: true, review_cid: kept.review_cid })
+    expect(await shown()).toMatchObject([{ interaction_id: id, rating: 4, goal: 'count to four' }])
+  })
+
+  test('whose answer was lost is not given twice, also under a new key', async () => {
+    const id = await delegated(alice, bob, 'count to five')
+    await say(bob, id, 'five')
+    await until('alice reads it', async () => (await texts(alice, id)).includes('five'))
+    await finished(alice, bob, id)
+    const { openReviews } = alice.ctx.hub.home as NonNullable<typeof alice.ctx.hub.home>
+    const give = openReviews?.give.bind(openReviews) as NonNullable<typeof openReviews>['give']
+    Object.assign(openReviews as object, {
+      give: async (upload: Parameters<typeof give>[0]) => {
+        await give(upload)
+        await give(upload)
+      },
+    })
+    await alice.handlers.idRotate({}, never)
+    expect(await review(id, { publish: true })).toMatchObject({ uploaded: true })
+    expect((await shown()).filter(({ interaction_id }) => interaction_id === id)).toHaveLength(1)
+    Object.assign(openReviews as object, { give })
+  })
+})
+
 describe('moving on to sealed mail at a hub of both wires', () => {
   let both: Lab
   let url: string

@@ -1,10 +1,12 @@
 /** A hub of wire 1 behind the node's hub interface: it reads the mail that it carries, and holds no key sets. */
+import { Refused } from '../../../protocol/contract/client.ts'
 
-import { fromBase64, Malformed, toBase64, utf8 } from '../../../protocol/encoding/bytes.ts'
+import { fromBase64, Malformed, toBase64, toBase64url, utf8 } from '../../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue, parseJson } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import { PRICING_EXTENSION } from '../../../protocol/identity/card-offers.ts'
 import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../../../protocol/identity/kel.ts'
+import { decodeShared } from '../../../protocol/proof/open-review.ts'
 import { WIRE1 } from '../../../protocol/wire1/headers.ts'
 import { wire1Routes as routes } from '../../../protocol/wire1/routes.ts'
 import {
@@ -17,6 +19,8 @@ import {
   type ListedAgent,
   type OpenLetter,
   type OpenMail,
+  type OpenReviews,
+  type OpenReviewUpload,
   type PolledLetter,
   type Profile,
   type RegisterReply,
@@ -28,10 +32,11 @@ import { Wire1Credits } from './credits.ts'
 
 const UNSEALED = 'a hub of wire 1 holds no keys for sealed mail'
 
-export class Wire1Hub implements HubClient, OpenMail {
+export class Wire1Hub implements HubClient, OpenMail, OpenReviews {
   readonly url: string
   readonly mail = undefined
   readonly openMail: OpenMail = this
+  readonly openReviews: OpenReviews = this
   readonly probationUntilMs = undefined
   readonly cardBinding: CardBinding = {
     path: routes.relaySend.path,
@@ -159,6 +164,25 @@ export class Wire1Hub implements HubClient, OpenMail {
 
   async uploadReview(): Promise<never> {
     throw new HubStopped('a hub of wire 1 takes open reviews alone, which publish task and answer')
+  }
+
+  async give({ receipt, review, request, deliverable }: OpenReviewUpload): Promise<void> {
+    const body = {
+      ...{ receipt: toBase64(receipt), review: toBase64(review) },
+      ...{ request_doc: toBase64(request), deliverable: toBase64(deliverable) },
+    }
+    await this.#calls.plain(routes.reviewGive, { body }).catch(async (error: unknown) => {
+      // the answer to an earlier one may have been lost, and this wire names no code for that
+      const isHere = error instanceof Refused && error.status === 400 && (await this.#hasReview(receipt))
+      if (!isHere) throw error
+    })
+  }
+
+  async #hasReview(shared: Uint8Array): Promise<boolean> {
+    const { provider, interactionId } = decodeShared(shared).receipt.body
+    const found = await unlessMissing(this.#calls.plain(routes.agent, { params: { aid: provider } }))
+    const id = toBase64url(interactionId)
+    return found?.reviews.some(({ interaction_id }) => interaction_id === id) === true
   }
 
   async listAgents(query: {

@@ -52,6 +52,7 @@ export class Wire3Hub implements HubClient, SealedMail {
   readonly url: string
   readonly mail: SealedMail = this
   readonly openMail = undefined
+  readonly openReviews = undefined
   readonly cardBinding: CardBinding = {
     path: routes.relaySend.path,
     binding: 'urn:svc:relay:3',
