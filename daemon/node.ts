@@ -53,6 +53,7 @@ import { openTopUps } from './sealed/open.ts'
 import { hubRow } from './store/hubs.ts'
 import { storePath } from './store/open.ts'
 import { openAutoReply, openCalls, openReviewUploads, taskParts } from './tasks/open.ts'
+import { startVoucherGate } from './vouchers/open.ts'
 
 export type NodeOptions = {
   dir: string
@@ -187,8 +188,7 @@ async function assemble(
   const opening = { control, tickets: new Tickets(now, random), hosts: new FreshHosts(now, random) }
   const lifetime = new AbortController()
   const wake = () => wakeAll(wakers)
-  const { store, attachments } = ctx
-  const links = new AttachmentLinks({ store, attachments, token, now })
+  const links = new AttachmentLinks({ ...ctx, token, now })
   const tasks = openedTasks(ctx, { links, reviews, payer: paying.payer })
   const a2a = openedA2a(ctx, modules, a2aSettings, tasks)
   const handlers: Handlers = operationsOf(ctx, {
@@ -218,6 +218,7 @@ async function assemble(
   const work = async (): Promise<void> => {
     if (lifetime.signal.aborted) return
     startAll([openCalls(ctx, modules, payee)])
+    working.use(await startVoucherGate(ctx, modules))
     working.use(startMaintenance(ctx, membership, relay))
     await autoReply.start()
     working.defer(() => autoReply.stop())

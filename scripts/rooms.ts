@@ -705,6 +705,25 @@ export const rooms: Record<string, Room> = {
       'daemon/membership',
     ],
   },
+  'daemon/vouchers': {
+    purpose: 'the gate for vouchers: one paid use of a capability for whoever shows one',
+    uses: [
+      'protocol/encoding',
+      'protocol/crypto',
+      'protocol/identity',
+      'protocol/contract',
+      'protocol/proof',
+      'daemon/platform',
+      'daemon/home',
+      'daemon/store',
+      'daemon/identity',
+      'daemon/chain',
+      'daemon/hubs',
+      'daemon/modules',
+      'daemon/control',
+      'daemon/context.ts',
+    ],
+  },
   'daemon/node.ts': {
     purpose: 'composition of the running node',
     uses: [
@@ -726,6 +745,7 @@ export const rooms: Record<string, Room> = {
       'daemon/membership',
       'daemon/control',
       'daemon/a2a',
+      'daemon/vouchers',
       'daemon/maintenance.ts',
     ],
   },

@@ -34,8 +34,12 @@ export const Config = z
     console_ticket: z.boolean().optional(),
     console_keys: z.boolean().optional(),
     console_fresh_host: z.boolean().optional(),
-    voucher_addr: z.string().optional(),
-    voucher_url: z.string().optional(),
+    /** Where vouchers are taken, and the address of that for whoever has one. */
+    voucher_addr: z
+      .string()
+      .regex(/^[^\s]+:[0-9]{1,5}$/, { error: 'expected an address and a port' })
+      .optional(),
+    voucher_url: z.url({ protocol: /^https?$/, error: 'expected an http or https address' }).optional(),
     hub_url: z.string().optional(),
     name: lineShape(NAME_BYTES_MAX).default(''),
     caps: z.array(capTag).max(CAPS_MAX).default([]),
@@ -113,8 +117,6 @@ export function checkConfig(value: unknown): Config {
 /** Settings of a configuration that a build with these modules reads and does nothing with. */
 export function settingsWithoutEffect(config: Config, compiled: readonly string[]): string[] {
   const given: [string, boolean][] = [
-    ['voucher_addr', config.voucher_addr !== undefined],
-    ['voucher_url', config.voucher_url !== undefined],
     ...Object.entries(config.modules ?? {}).map(([name, value]): [string, boolean] => [
       `modules.${name}`,
       value !== undefined && !compiled.includes(name),

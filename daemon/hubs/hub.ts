@@ -47,6 +47,8 @@ export type CardBinding = {
   extension: string
   wire: number
   description: string
+  /** What is taken there. */
+  tasks: string
   priceList?: string
 }
 

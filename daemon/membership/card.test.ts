@@ -22,6 +22,7 @@ const facts = (more: Partial<Facts> = {}): Facts => ({
     extension: 'urn:e',
     wire: 3,
     description: 'Reached through its hub.',
+    tasks: 'sealed tasks',
   },
   prices: {},
   ...more,

@@ -1,6 +1,7 @@
 /** The node's own A2A card (hub API §4.3), as it is built from the profile. */
 import { buildInfo } from '../../protocol/build-info.ts'
 import { type CardPrices, PLAIN_TASKS, type UnsignedCard } from '../../protocol/identity/card.ts'
+import { REDEEM_BINDING } from '../../protocol/identity/card-offers.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import type { Config } from '../home/config.ts'
 import type { CardBinding, HubClient } from '../hubs/hub.ts'
@@ -15,19 +16,21 @@ export type Facts = Pick<Config, 'name' | 'caps' | 'summary'> & {
   hub: string
   baseUrl: string
   binding: CardBinding
+  /** Where this node takes vouchers; undefined where it takes none. */
+  voucherUrl?: string | undefined
   /** Credits of the hub, by skill. */
   prices: CardPrices
 }
 
 /** The card before its signature; every member holds something, because an empty one has no one canonical form. */
 export function describeAgent(facts: Facts): UnsignedCard {
-  const { name, caps, summary, aid, hub, baseUrl, binding, prices } = facts
+  const { name, caps, summary, aid, hub, baseUrl, binding, prices, voucherUrl } = facts
   // once a hub has had a card, one without skills of the owner's takes its place: no route takes a card back
   const skills = caps.length === 0 ? [PLAIN_TASKS] : [...new Set(caps)]
   const called = name === '' ? aid : name
   return {
     name: called,
-    description: summary === '' ? `${called} takes sealed tasks: ${skills.join(', ')}.` : summary,
+    description: summary === '' ? `${called} takes ${binding.tasks}: ${skills.join(', ')}.` : summary,
     version: buildInfo.version,
     supportedInterfaces: [
       // A binding of its own: no A2A client speaks it, and none may take it for another.
@@ -36,6 +39,7 @@ export function describeAgent(facts: Facts): UnsignedCard {
         protocolBinding: binding.binding,
         protocolVersion: PROTOCOL_VERSION,
       },
+      ...redeemedAt(binding, voucherUrl),
     ],
     capabilities: {
       streaming: false,
@@ -58,6 +62,12 @@ export function describeAgent(facts: Facts): UnsignedCard {
       tags: [family(id)],
     })),
   }
+}
+
+/** The gate for vouchers, at a hub that sells them. */
+function redeemedAt({ priceList }: CardBinding, url: string | undefined) {
+  if (priceList === undefined || url === undefined) return []
+  return [{ url, protocolBinding: REDEEM_BINDING, protocolVersion: PROTOCOL_VERSION }]
 }
 
 /** Prices where a hub reads them from a list of their own. */

@@ -69,6 +69,7 @@ export class OwnProfile {
       baseUrl: row?.baseUrl ?? hub.url,
       binding: hub.cardBinding,
       prices: this.#pricesOf(caps),
+      voucherUrl: this.#settings.current.voucher_url,
     }
     return this.#signedOnce(facts, card =>
       hub.openMail === undefined

@@ -149,7 +149,7 @@ export class ScriptedHub implements HubClient, SealedMail {
   readonly openReviews = undefined
   readonly cardBinding = {
     ...{ path: '/send', binding: 'urn:test', extension: 'urn:test:agent' },
-    ...{ wire: WIRE, description: 'Reached in tests.' },
+    ...{ wire: WIRE, description: 'Reached in tests.', tasks: 'sealed tasks' },
   }
   readonly identity: HubIdentity
   readonly credits: HubCredits

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { contentId } from '../../protocol/crypto/hash.ts'
 import { fromBase64, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
-import { cardText, signCard, type UnsignedCard } from '../../protocol/identity/card.ts'
+import { cardText, type UnsignedCard } from '../../protocol/identity/card.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
+import { signOpenCard } from '../../protocol/identity/open-card.ts'
 import { networkOf, SettlementReceipt, transactionOf } from '../../protocol/proof/payment.ts'
 import { callPurpose, Voucher } from '../../protocol/proof/voucher.ts'
 import { StoreBroken } from '../store/port.ts'
@@ -39,6 +40,8 @@ beforeEach(async () => {
 
 type Offered = { prices?: unknown; redeemAt?: string | undefined; uri?: string }
 
+/** Numbers of cards rise. */
+let cards = 0
 /** The card of an agent, as its registration leaves it. */
 async function sells(
   agent: OpenAgent,
@@ -55,11 +58,16 @@ async function sells(
     ...{ defaultInputModes: ['text/plain'], defaultOutputModes: ['text/plain'] },
     skills: [{ id: 'text.count', name: 'count', description: 'counts words', tags: ['text'] }],
   }
-  const signed = signCard(card, { seed: agent.seed, aid: agent.aid, seq: 0, baseUrl: hub.url })
-  await hub.running.hub.agents.update(agent.aid, held => {
-    if (held === undefined) throw new Error('not registered')
-    return { ...held, row: { ...held.row, card: cardText(signed) } }
+  const { seed, aid, log } = agent
+  const signed = signOpenCard(card, { seed, aid, seq: log.seq, number: ++cards })
+  const text = cardText(signed)
+  const { outcome } = await hub.running.hub.context.store.putOpenCard({
+    aid,
+    seq: cards,
+    kelSeq: log.seq,
+    card: text,
   })
+  expect(outcome).toBe('stored')
 }
 
 const path = (capability = 'text.count', { aid } = bob) =>

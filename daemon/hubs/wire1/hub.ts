@@ -44,6 +44,7 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews {
     extension: 'urn:svc:agent:1',
     wire: WIRE1,
     description: 'Reached through its hub, which can read the mail; the address is the AID.',
+    tasks: 'tasks',
     priceList: PRICING_EXTENSION,
   }
   readonly credits: HubCredits

@@ -59,6 +59,7 @@ export class Wire3Hub implements HubClient, SealedMail {
     extension: 'urn:svc:agent:3',
     wire: WIRE,
     description: 'Reached by sealed envelopes through its hub; the address is the AID.',
+    tasks: 'sealed tasks',
   }
   #identity: HubIdentity
   #inputs: HubInputs

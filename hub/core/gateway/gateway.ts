@@ -20,10 +20,11 @@ import type { Credits } from '../ledger/credits.ts'
 import { PaymentRefused } from '../ledger/refused.ts'
 import { type Settled, settledOf } from '../ledger/settlements.ts'
 import { ASSET, misfit, SCHEME, type Terms, transactionIn } from '../ledger/terms.ts'
+import type { OpenJoining } from '../membership/open-joining.ts'
 import type { OpenMail } from '../open-mail/open-mail.ts'
 import { Refusal } from '../refusal.ts'
 
-type Parts = { openMail: OpenMail; credits: Credits }
+type Parts = { openMail: OpenMail; credits: Credits; cards: Pick<OpenJoining, 'cardOf'> }
 /** One use of what. */
 export type Wanted = { provider: string; capability: string }
 export type Offer = { terms: Terms; redeemAt: string }
@@ -43,7 +44,7 @@ export class Gateway {
   async offer({ provider, capability }: Wanted): Promise<Offer> {
     const found = await this.#parts.openMail.find(provider)
     if (found === undefined) throw new Refusal('unknownAgent')
-    const { prices, redeemAt } = offersOf(found.agent.row.card)
+    const { prices, redeemAt } = offersOf(await this.#parts.cards.cardOf(found.agent))
     const amount = prices.get(capability)
     if (amount === undefined || utf8Length(capability) > BOUGHT_BYTES_MAX)
       throw new Refusal('capabilityNotSold')
