@@ -35,6 +35,7 @@ const fileShape = z.strictObject({
   wire: z.literal(WIRES).optional(),
   wire1_listen: z.string().optional(),
   wire1_base_url: z.string().optional(),
+  guests: z.boolean().optional(),
   ...aboutShape,
   ...checkpointShape,
   limits: limitsShape.optional(),
@@ -48,6 +49,8 @@ export type Config = Place & {
   wires: readonly [Wire, ...Wire[]]
   /** A listener beside it that speaks wire 1 alone. */
   wire1?: Place | undefined
+  /** Whether people without keys may write to its agents, over wire 1. */
+  guests?: boolean
   /** Address for figures and health; undefined leaves that listener off. */
   operatorListen?: Listen | undefined
   dataDir: string
@@ -71,6 +74,7 @@ export type ConfigFlags = {
   wire?: string | undefined
   wire1Listen?: string | undefined
   wire1BaseUrl?: string | undefined
+  guests?: 'true' | undefined
 }
 
 /** Reads the configuration of a run. */
@@ -93,11 +97,13 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
   const docs = strongest('docs', 'docs', file.docs)
   const wire1Listen = strongest('wire1Listen', 'wire1_listen', file.wire1_listen)
   const wire1BaseUrl = strongest('wire1BaseUrl', 'wire1_base_url', file.wire1_base_url)
+  const guests = strongest('guests', 'guests', file.guests === undefined ? undefined : String(file.guests))
   const config: Config = {
     wires: [wire === undefined ? (file.wire ?? WIRES[0]) : parseWire(wire)],
     listen: parseListen(listen ?? { text: LISTEN_DEFAULT, from: 'default' }),
     baseUrl: baseUrl && parseBaseUrl(baseUrl),
     wire1: wire1Of(wire1Listen, wire1BaseUrl),
+    guests: guests !== undefined && parseSwitch(guests),
     operatorListen: operatorListen && parseListen(operatorListen),
     dataDir: resolve(strongest('dataDir', 'data_dir', file.data_dir)?.text ?? DATA_DIR_DEFAULT),
     docs: docs && resolve(docs.text),
@@ -105,6 +111,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
     checkpointWitnesses: logWitnessesOf(file.checkpoint_witnesses, path),
     limits: limitsOf({ ...file.limits, ...limitsFrom(env['SVC_HUB_LIMITS']) }),
   }
+  checkGuests(config, guests?.from ?? '')
   checkApart(config, { operator: operatorListen?.from ?? '', wire1: wire1Listen?.from ?? '' })
   return { ...config, outside: outsideOf(config.dataDir, path, { flags, env }) }
 }
@@ -135,6 +142,7 @@ const FLAGS: [member: keyof ConfigFlags, flag: string][] = [
   ['wire', '--wire'],
   ['wire1Listen', '--wire1-listen'],
   ['wire1BaseUrl', '--wire1-base-url'],
+  ['guests', '--guests'],
 ]
 
 type Sources = { flags: ConfigFlags; env: Record<string, string | undefined> }
@@ -239,6 +247,7 @@ const kinds: Record<string, string> = {
   string: 'a string',
   number: 'a number',
   int: 'a whole number',
+  boolean: 'true or false',
   object: 'an object',
 }
 
@@ -252,6 +261,7 @@ const KNOWN_ENVIRONMENT = [
   'SVC_HUB_WIRE',
   'SVC_HUB_WIRE1_LISTEN',
   'SVC_HUB_WIRE1_BASE_URL',
+  'SVC_HUB_GUESTS',
   ...aboutVariables,
   'SVC_HUB_LIMITS',
 ]
@@ -270,6 +280,11 @@ function parseWire({ text, from }: Given): Wire {
     `${from}: this release serves wire ${WIRES.join(' or ')}, not wire ${text}`,
     'leave the setting out',
   )
+}
+
+function parseSwitch({ text, from }: Given): boolean {
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw new ConfigRefused(`${from}: expected true or false, got ${text}`, 'correct it')
 }
 
 /** `host:port`, with an IPv6 host in brackets; port 0 takes a free one. */
@@ -302,6 +317,15 @@ function wire1Of(listen: Given | undefined, baseUrl: Given | undefined): Place |
   if (listen !== undefined) return { listen: parseListen(listen), baseUrl: baseUrl && parseBaseUrl(baseUrl) }
   if (baseUrl === undefined) return undefined
   throw new ConfigRefused(`${baseUrl.from}: no listener of wire 1 is configured`, 'set wire1_listen as well')
+}
+
+/** Guests have no keys, so their messages can't be sealed. */
+function checkGuests({ wires: [first], wire1, guests }: Config, from: string): void {
+  if (guests !== true || first === 1 || wire1 !== undefined) return
+  throw new ConfigRefused(
+    `${from}: guests come over wire 1, which this hub does not serve`,
+    'serve it with --wire 1, or beside wire 3 with --wire1-listen',
+  )
 }
 
 const isSame = (one: Listen, other: Listen): boolean =>

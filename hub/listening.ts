@@ -34,6 +34,7 @@ export type ListeningParts = {
   log: Log
   about: About | undefined
   site: StaticFolder | undefined
+  guestScript: string | undefined
   watched: OperatorListener | undefined
 }
 
@@ -41,7 +42,7 @@ export type ListeningParts = {
 export async function openListening(
   wires: readonly [Wire, ...Wire[]],
   { listen, baseUrl: configured }: Place,
-  { isAlone, hub, log, about = {}, site, watched }: ListeningParts,
+  { isAlone, hub, log, about = {}, site, guestScript, watched }: ListeningParts,
 ): Promise<Listening> {
   const { limits, memory, timers, now } = hub.context
   let baseUrl = configured ?? ''
@@ -52,6 +53,7 @@ export async function openListening(
     nameFault,
     about,
     hasDocuments: site !== undefined,
+    guestScript,
     isAlone,
     onError: (id, error) => log.error('request failed', { id, error: String(error) }),
   })

@@ -32,6 +32,7 @@ import { carryOut } from './operator/orders.ts'
 import { listenForOperator } from './operator/socket.ts'
 import { standstill } from './operator/witness-orders.ts'
 import { openSite } from './pages/documents.ts'
+import { builtGuestScript } from './pages/guest-page.ts'
 import { SignedPeerCalls } from './peers/calls.ts'
 import { openPeers, type PeerList } from './peers/list.ts'
 import type { Store, StoreBroken, StoreHealth } from './store/port.ts'
@@ -56,6 +57,8 @@ export type ServeOptions = {
   unit?: string | undefined
   /** Checks signatures with node:crypto, also where the optional engine is installed. */
   standardEngine?: boolean
+  /** What runs on the page for guests; that of this build where nothing is said. */
+  guestScript?: string | undefined
 }
 
 export type RunningHub = {
@@ -154,7 +157,7 @@ async function openWatch(config: Config): Promise<OperatorListener | undefined> 
 
 async function serve(
   data: DataDirectory,
-  { config, log, standardEngine, unit }: ServeOptions,
+  { config, log, standardEngine, unit, guestScript = builtGuestScript() }: ServeOptions,
   { now, timers, random, watched, site }: Surroundings,
 ): Promise<RunningHub> {
   const { identity, store, blobs } = data
@@ -166,11 +169,12 @@ async function serve(
   const kept = { identity, store, blobs, secret: data.secret }
   const context = { ...kept, ...outside, memory, peers, verifier, limits: config.limits }
   const hub = await composeHub(context, epochsOf(store), new SignedPeerCalls(context))
+  hub.guests.isOpen = config.guests === true
   peerList.watch(timers, log.warn)
   const offers = new CheckpointOffers(hub.checkpoints, config.checkpointWitnesses ?? [], context)
   const clock = new ClockWatch(context, lastMs, log.warn)
   const isAlone = config.wires.length === 1 && config.wire1 === undefined
-  const listening = { isAlone, hub, log, about: config.about, watched }
+  const listening = { isAlone, hub, log, about: config.about, guestScript, watched }
   const first = await openListening(config.wires, config, { ...listening, site })
   const wire1 = await openBeside(first, config.wire1, listening)
   const { line, shares, listener, url, baseUrl } = first

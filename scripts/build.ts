@@ -12,6 +12,7 @@ import { readOperationIndex } from '../cli/client/operation-index-source.ts'
 import { chosenModules } from './build-modules.ts'
 import { fingerprint, install } from './builds.ts'
 import { consolePage } from './console-page.ts'
+import { guestScript } from './guest-page.ts'
 import { verifyPage } from './verify-page.ts'
 
 const root = new URL('..', import.meta.url)
@@ -45,6 +46,7 @@ const SOURCES = [
   'scripts/build.ts',
   'scripts/verify-page.ts',
   'scripts/console-page.ts',
+  'scripts/guest-page.ts',
   'scripts/builds.ts',
   'scripts/build-modules.ts',
 ]
@@ -248,6 +250,7 @@ async function installOthers(): Promise<void> {
     async parts(folder) {
       await bundle(folder, hubEntries)
       cpSync(at('hub/store/sqlite/migrations'), `${folder}/migrations`, { recursive: true })
+      writeFileSync(`${folder}/guest.js`, await guestScript())
     },
     async start(path, folder) {
       writeFileSync(path, `${runtimeCheck('svc-hub')}\nawait import('./${folder}/svc-hub.js')\n`)

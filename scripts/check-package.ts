@@ -23,7 +23,8 @@ for (const folder of ['.', 'hub', 'x402']) {
       stdio: ['ignore', 'pipe', 'ignore'],
     }),
   ) as [{ files: { path: string }[] }]
-  for (const page of folder === '.' ? ['verify.html', 'console.html'] : []) {
+  const pages: Record<string, string[]> = { '.': ['verify.html', 'console.html'], hub: ['guest.js'] }
+  for (const page of pages[folder] ?? []) {
     if (packed.files.some(({ path }) => path.endsWith(`/${page}`))) continue
     faults++
     process.stderr.write(`${folder}: the package would lack ${page}\n`)

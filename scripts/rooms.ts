@@ -82,6 +82,11 @@ export const rooms: Record<string, Room> = {
     uses: [],
   },
 
+  'console/guest': {
+    purpose: 'what runs on the page where a person without an account talks to an agent of a hub',
+    uses: ['protocol/encoding'],
+  },
+
   x402: {
     purpose: 'svc-x402: paying and being paid with the stock packages of x402',
     uses: ['protocol/encoding', 'protocol/crypto', 'protocol/identity', 'protocol/proof'],

@@ -76,6 +76,7 @@ export function announcement(config: Config, running: Announced, asked?: Admissi
     `data in ${config.dataDir}`,
   ]
   if (operatorUrl !== undefined) lines.push(`metrics and health at ${operatorUrl}`)
+  if (config.guests === true) lines.push(`guests write to agents at ${(wire1 ?? running).baseUrl}/guest`)
   if (config.docs !== undefined) lines.push(`documents at ${running.baseUrl}/docs/`)
   if (created)
     lines.push(
@@ -88,12 +89,18 @@ export function announcement(config: Config, running: Announced, asked?: Admissi
     lines.push(
       `admission stays ${admission}, since --admission is for a new hub; change it with: ${placed(`svc-hub admission ${asked}`, config)}`,
     )
-  const open = openness(config.dataDir)
-  if (open !== undefined) lines.push(open)
-  if (wire1 !== undefined || config.wires[0] === 1) lines.push(UNSEALED)
-  if (!isLocal(config.listen.host))
+  return [...lines, ...warnings(config)]
+}
+
+/** What an operator should know who did not mean it. */
+function warnings(config: Config): string[] {
+  const { dataDir, wires, wire1, listen, operatorListen } = config
+  const open = openness(dataDir)
+  const lines = open === undefined ? [] : [open]
+  if (wire1 !== undefined || wires[0] === 1) lines.push(UNSEALED)
+  if (!isLocal(listen.host))
     lines.push('this address can be reached from other machines; put TLS in front of it')
-  if (config.operatorListen !== undefined && !isLocal(config.operatorListen.host))
+  if (operatorListen !== undefined && !isLocal(operatorListen.host))
     lines.push('the metrics can be reached from other machines; set operator_listen to 127.0.0.1:8079')
   return lines
 }

@@ -63,6 +63,9 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     summary: 'serve wire 1 as well, at this address, such as 127.0.0.1:8087',
   },
   'wire1-base-url': { value: 'URL', summary: 'URL by which others reach wire 1' },
+  guests: {
+    summary: 'let people without an account write to agents of wire 1, on the page /guest; off without it',
+  },
   keep: {
     value: 'N',
     summary: 'save to a folder named by the time inside the given one, and keep the newest N there',
@@ -111,6 +114,7 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       'wire',
       'wire1-listen',
       'wire1-base-url',
+      'guests',
       'admission',
       'existing',
     ],
@@ -343,6 +347,7 @@ function settingsOf(flags: Flags): ConfigFlags {
     wire: text('wire'),
     wire1Listen: text('wire1-listen'),
     wire1BaseUrl: text('wire1-base-url'),
+    guests: flags['guests'] === true ? 'true' : undefined,
   }
 }
 

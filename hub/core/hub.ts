@@ -121,7 +121,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
   const credits = new Credits(context, { agents, supply, clock })
   const across = openPayments(context, { agents, calls, federation, supply, credits })
   const membership = openMembership(context, { agents, keyLogs, endSigner, issuance })
-  const open = openParts(context, { agents, credits, directory, cards: membership.openJoining })
+  const open = openParts(context, { agents, credits, cards: membership.openJoining })
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
   const stopSweeping = keepSweeping([mailboxes, open.openMail, open.guests], context)
   const stopReading = readPeers(context, { agents, keyLogs, federation, calls })
@@ -166,10 +166,10 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
   }
 }
 
-type OpenParts = { agents: Agents; credits: Credits; directory: Directory; cards: OpenJoining }
+type OpenParts = { agents: Agents; credits: Credits; cards: OpenJoining }
 
 /** What serves agents whose mail the hub can read. */
-function openParts(context: HubContext, { agents, credits, directory, cards }: OpenParts) {
+function openParts(context: HubContext, { agents, credits, cards }: OpenParts) {
   const openMail = new OpenMail(context, agents)
   return {
     board: new Board(context),
@@ -177,7 +177,7 @@ function openParts(context: HubContext, { agents, credits, directory, cards }: O
     openMail,
     openReviews: new OpenReviews(context, agents),
     gateway: new Gateway(context, { openMail, credits, cards }),
-    guests: new Guests(context, { agents, openMail, directory }),
+    guests: new Guests(context, { agents, openMail }),
     liveSupply: new LiveSupply(context, credits),
   }
 }

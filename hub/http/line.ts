@@ -15,6 +15,8 @@ export type LineOptions = {
   about: About
   /** Whether the documents of svc are served beside the line, under `/docs/`. */
   hasDocuments: boolean
+  /** What runs on the page for guests; undefined where this hub was not built. */
+  guestScript: string | undefined
   onError: (id: string, error: unknown) => void
   /** No other line is spoken here. */
   isAlone: boolean

@@ -286,7 +286,7 @@ function openRoom<K extends Kinds>(exchange: Exchange<K>, { shares, context }: P
   const declared = declaredLength(exchange.request)
   if (declared !== undefined && declared > limitBytes) throw new Refusal('tooLarge', { limitBytes })
   const owner = isProxy(exchange.address) ? undefined : addressBucket(exchange.address)
-  exchange.room = (raw === undefined ? shares.pools.json : shares.pools.envelopes).open(owner)
+  exchange.room = shares.poolOf(exchange.row).open(owner)
 }
 
 /** Nothing is read for a request that nobody claims to have signed. */

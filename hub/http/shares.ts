@@ -14,32 +14,46 @@ type Table = Readonly<Record<string, RouteRow>>
 
 export class Shares {
   readonly watch: RateWatch
-  /** Bodies on their way in: envelopes, and JSON, which never waits for envelopes. */
-  readonly pools: { readonly envelopes: BodyPool; readonly json: BodyPool }
+  /** Bodies on their way in: envelopes, and JSON, which never waits for envelopes, nor for people without keys. */
+  readonly pools: { readonly envelopes: BodyPool; readonly json: BodyPool; readonly apart: BodyPool }
   readonly buckets: Buckets
   /** Refusals of addresses whose bucket is empty. */
   readonly refusals: Buckets
 
-  /** An address has half of the room for envelopes, but always one of the largest; an eighth of JSON, but always its largest body. */
+  /**
+   * An address has half of the room for envelopes, but always one of the largest; an eighth of JSON, and of what is apart,
+   * but always its largest body.
+   */
   constructor(limits: Limits, tables: readonly Table[], { rates, timers }: { rates: Rates; timers: Timers }) {
     const { bytesInFlightMax, jsonBytesInFlightMax, envelopeBytesMax } = limits
     const rows = tables.flatMap(table => Object.values(table))
-    const bodies = rows.map(({ raw, limits: { bodyBytes } }) => (raw === undefined ? bodyBytes : 0))
+    const json = rows.filter(({ raw }) => raw === undefined)
+    const shareOf = (isApart: boolean): number =>
+      Math.max(
+        jsonBytesInFlightMax / JSON_SHARES,
+        ...json.map(({ apart, limits }) => ((apart === true) === isApart ? limits.bodyBytes : 0)),
+      )
+    const apartShare = shareOf(true)
     this.watch = new RateWatch(limits.bodyBytesPerSecondMin, limits.bodyGraceMs, timers)
     this.buckets = rates.of('requests', limits.requestRate)
     this.refusals = rates.of('refusals', QUICK_REFUSALS)
     this.pools = {
       envelopes: new BodyPool(bytesInFlightMax, Math.max(bytesInFlightMax / 2, envelopeBytesMax), timers),
-      json: new BodyPool(
-        jsonBytesInFlightMax,
-        Math.max(jsonBytesInFlightMax / JSON_SHARES, ...bodies),
-        timers,
-      ),
+      json: new BodyPool(jsonBytesInFlightMax, shareOf(false), timers),
+      apart: new BodyPool(Math.max(jsonBytesInFlightMax, apartShare), apartShare, timers),
     }
   }
 
+  /** The room for bodies of a row. */
+  poolOf({ raw, apart }: RouteRow): BodyPool {
+    const { envelopes, json } = this.pools
+    if (raw !== undefined) return envelopes
+    return apart === true ? this.pools.apart : json
+  }
+
   get bytesInFlight(): number {
-    return this.pools.envelopes.held + this.pools.json.held
+    const { envelopes, json, apart } = this.pools
+    return envelopes.held + json.held + apart.held
   }
 
   close(): void {

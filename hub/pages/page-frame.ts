@@ -22,6 +22,7 @@ dt{color:var(--soft);font-size:13px}dd{margin:0;font-size:1.25rem}
 form{display:flex;gap:.5rem;flex-wrap:wrap}
 input{flex:1 1 14rem;min-width:0}
 input,button{font:inherit;padding:.45rem .7rem;border:1px solid var(--line);border-radius:6px;background:var(--paper);color:var(--ink)}
+.button{display:inline-block;padding:.45rem .9rem;border:1px solid var(--line);border-radius:6px;background:var(--tint);text-decoration:none}
 ul{list-style:none;margin:1rem 0;padding:0}
 li{border-top:1px solid var(--line);padding:.75rem 0;overflow-wrap:anywhere}
 .cap{display:inline-block;color:inherit;text-decoration:none;background:var(--tint);border:1px solid var(--line);border-radius:4px;padding:0 .35rem;margin:0 .25rem .25rem 0;font-size:13px;overflow-wrap:anywhere}
@@ -31,20 +32,40 @@ li{border-top:1px solid var(--line);padding:.75rem 0;overflow-wrap:anywhere}
 .on::before{background:#2a8a4a;border-color:#2a8a4a}
 :focus-visible{outline:2px solid var(--link);outline-offset:2px}
 `
-const styleHash = createHash('sha256').update(STYLE).digest('base64')
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 /** Headers of every page: nothing loads, nothing runs, nothing frames it, forms go nowhere else. */
 export const pageHeaders: Record<string, string> = {
-  'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  'Content-Security-Policy': `default-src 'none'; style-src ${hashOf(STYLE)}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
 }
 
+/** What runs on a page, and the style that it has beside that of all pages. */
+export type PageProgram = { script: string; style: string }
+
+/** Headers of a page with a program: that one runs, it speaks to this hub alone, and makes no markup out of text. */
+export function programHeaders({ script, style }: PageProgram): Record<string, string> {
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hashOf(script)}`,
+    `style-src ${hashOf(STYLE + style)}`,
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ]
+  return { ...pageHeaders, 'Content-Security-Policy': policy.join('; ') }
+}
+
 /** A whole document around what a page shows. */
-export function documentOf(title: string, body: Html): string {
+export function documentOf(title: string, body: Html, program?: PageProgram): string {
+  const script = program === undefined ? '' : html`<script>${new Html(program.script)}</script>`
   return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${title}</title><style>${new Html(STYLE)}</style></head>
-<body><main>${body}</main></body></html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${title}</title><style>${new Html(STYLE + (program?.style ?? ''))}</style></head>
+<body><main>${body}</main>${script}</body></html>
 `.text
 }
 

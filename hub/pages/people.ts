@@ -28,8 +28,11 @@ type ShownAgents = {
   figures(): Promise<Figures>
 }
 
-/** Agents whose mail the hub can read; `joinWith`: what the command of joining takes beside a name. */
-type OpenAgents = ShownAgents & { joinWith: string }
+/**
+ * Agents whose mail the hub can read; `joinWith`: what the command of joining takes beside a name; `guestsAt`: where people
+ * without an account talk to one of them.
+ */
+type OpenAgents = ShownAgents & { joinWith: string; guestsAt: string | undefined }
 
 export type PagesGiven = {
   hub: Hub
@@ -74,6 +77,7 @@ export function peoplePages({ hub, baseUrl, about, hasDocuments, links, open }: 
         isAway: hub.context.peers.contact(aid).fault !== undefined,
       })),
       hasDocuments,
+      guestsAt: open?.guestsAt,
       nextHref:
         next === undefined ? undefined : nextHref(path, { q: query.q ?? '', cap: query.cap ?? '' }, next),
     }

@@ -38,6 +38,8 @@ export type PageContent = {
   peers: readonly { url: string; isAway: boolean }[]
   /** Whether the documents of svc are here too. */
   hasDocuments: boolean
+  /** Where people without an account talk to an agent, if they may. */
+  guestsAt: string | undefined
 }
 
 const admissions: Record<Admission, string> = {
@@ -61,7 +63,7 @@ export function publicPage(content: PageContent): string {
 <p>${isOpen ? OPEN : SEALED}</p>
 <p class="aid">${baseUrl}<br>hub AID ${aid}</p>
 <dl>${figure('agents', figures.agents)}${figures.onlineAgents === undefined ? '' : figure('online in the last hour', figures.onlineAgents)}${figure('reviews', figures.reviews)}${figure('average rating', figures.rating ?? '–')}</dl>
-<h2>Join in three commands</h2>
+${content.guestsAt === undefined ? '' : html`<p><a class="button" href="${content.guestsAt}">Talk to an agent here</a> <span class="soft">You need no account.</span></p>\n`}<h2>Join in three commands</h2>
 <p>${origin(about)}</p>
 <pre><code>npx svc up
 npx svc hub-register ${baseUrl} --name you${joinWith}

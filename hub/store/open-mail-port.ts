@@ -57,6 +57,12 @@ export type OpenMessage = {
   file: string | undefined
 }
 
+/** An agent that takes messages of visitors. */
+export type GuestTaker = { aid: string; name: string; guestQuota: number }
+
+/** Places lie between 0 and this. */
+export const PLACE_MAX = 0xff_ff_ff_ff
+
 export interface OpenMailStore {
   /** The mailbox of an agent by its number; undefined where its mail is not open. */
   openMailbox(number: number): Promise<OpenMailbox | undefined>
@@ -70,6 +76,14 @@ export interface OpenMailStore {
   pollOpen(query: { mailbox: number; limit: number; bytesMax: number }): Promise<OpenMessage[]>
   /** Removes messages of this mailbox; `files` are the blobs that nothing names any more. */
   ackOpen(given: { mailbox: number; ids: readonly string[] }): Promise<{ acked: number; files: string[] }>
+  /**
+   * Listed agents here that take visitors, at most `limit`: those behind a place, then those before it. Each has one place,
+   * wherever it came in time, and one drawn from those behind a random place is as good as drawn from all. Left out are
+   * those that are away.
+   */
+  guestTakers(query: { place: number; limit: number; polledAfterMs: number }): Promise<GuestTaker[]>
+  /** Notes which mailboxes nobody has asked for since, at most `limit`: they take no visitors until somebody asks. */
+  noteAway(given: { polledBeforeMs: number; limit: number }): Promise<{ more: boolean }>
   /** Notes when a mailbox was last asked for. */
   notePolled(given: { number: number; nowMs: number }): Promise<void>
   /** An agent left at this time, or came again: its mail is kept for a while. */

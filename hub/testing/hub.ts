@@ -66,6 +66,8 @@ export type TestHubOptions = {
   baseUrl?: string
   checkpointWitnesses?: Config['checkpointWitnesses']
   docs?: string
+  guests?: boolean
+  guestScript?: string
   operatorListen?: Config['operatorListen']
 }
 
@@ -94,6 +96,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
         about: options.about,
         checkpointWitnesses: options.checkpointWitnesses,
         docs: options.docs,
+        guests: options.guests,
         operatorListen: options.operatorListen,
         wire1: options.wire1,
       }),
@@ -104,7 +107,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       log: { info: note, warn: note, error: note },
       now: clock.now,
       onBroken: () => undefined,
-      ...present({ groupMax: options.groupMax }),
+      ...present({ groupMax: options.groupMax, guestScript: options.guestScript }),
     })
     clock.advance(PAST_START_FLOOR_MS)
     running.listener.server.prependListener('request', (_request, response) => tellTime(response, clock))

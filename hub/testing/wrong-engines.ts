@@ -337,6 +337,16 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
         store.sendOpen({ ...item, limits: { ...item.limits, totalBytesMax: Number.MAX_SAFE_INTEGER } }),
     }),
   },
+  'that draws visitors whom nobody reads': {
+    rules: 'openMail',
+    breaks: 'draws nobody whose mail was not asked for',
+    changes: () => ({ noteAway: async () => ({ more: false }) }),
+  },
+  'that draws the same ones from every place': {
+    rules: 'openMail',
+    breaks: 'draws those that take visitors from any place',
+    changes: store => ({ guestTakers: query => store.guestTakers({ ...query, place: 0 }) }),
+  },
   'that forgets at once who left': {
     rules: 'openMail',
     breaks: 'keeps the mail of an agent that left',

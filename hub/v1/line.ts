@@ -67,7 +67,7 @@ function hooksOf(options: LineOptions): Hooks<Wire1> {
       ...accountHandlers(hub),
       ...directoryHandlers(hub),
       ...gatewayHandlers(hub, baseUrl),
-      ...guestHandlers(hub),
+      ...guestHandlers(hub, options),
       ...paymentHandlers(hub, isAlone),
       ...publicHandlers(hub, options),
       ...registryHandlers(hub),

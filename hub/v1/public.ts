@@ -20,6 +20,9 @@ export function publicHandlers(
   const entries = new Entries(hub)
   const open = {
     joinWith: ' --wire 1',
+    get guestsAt() {
+      return hub.guests.isOpen ? '/guest' : undefined
+    },
     list: entries.page.bind(entries),
     async figures() {
       const { reviews, ratings } = await hub.openReviews.totals()
@@ -32,7 +35,9 @@ export function publicHandlers(
     publicPage: ({ query }) => pages.front(query),
     research: ({ query }) => pages.research(query),
     async manual() {
-      const text = manual(baseUrl(), hub.context.identity.aid, { about, hasDocuments })
+      const text = manual(baseUrl(), hub.context.identity.aid, {
+        ...{ about, hasDocuments, hasGuests: hub.guests.isOpen },
+      })
       return textReply('text/plain; charset=utf-8', text)
     },
   }

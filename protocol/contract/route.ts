@@ -41,6 +41,8 @@ export type RouteRow = {
   readonly removed?: { readonly [member: string]: string }
   /** The body is raw bytes of this content type, not JSON. */
   readonly raw?: string
+  /** Its bodies come from people without keys, and have room of their own on their way in. */
+  readonly apart?: true
   /** The answer may be held back for as long as the client wishes (`Prefer: wait`). */
   readonly held?: true
   readonly query?: Shape

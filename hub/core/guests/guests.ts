@@ -6,29 +6,37 @@ import { equal, Malformed, toBase64url } from '../../../protocol/encoding/bytes.
 import { INTERACTION_ID_BYTES, type MessageBody, messagePayload } from '../../../protocol/mail/message.ts'
 import { decodeOpen, holdsOpen } from '../../../protocol/mail/open-message.ts'
 import { kinds } from '../../../protocol/mail/payload.ts'
+import { PLACE_MAX } from '../../store/open-mail-port.ts'
 import type { Agent, Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
-import type { Directory } from '../directory.ts'
-import type { GivenMessage, OpenMail } from '../open-mail/open-mail.ts'
+import { ABANDONED_AFTER_MS, type GivenMessage, type OpenMail } from '../open-mail/open-mail.ts'
 import type { GuestSession, GuestWord } from '../ports/guests.ts'
 import { Refusal, withoutRoom } from '../refusal.ts'
-import { endOf, readWords, type Said, signedWords, wordsOf } from './words.ts'
+import { ending, heard, notEnded, notSent, opened, sending, without } from './session.ts'
+import { type Encoded, endOf, readWords, type Said, signedWords, wordsOf } from './words.ts'
 
 const MINUTE_MS = 60_000
 const GUEST_SESSIONS_MAX = 2000
+/** Of these, from one address. */
+const OWNER_SESSIONS_MAX = 100
 const GUEST_IDLE_MS = 30 * MINUTE_MS
 const SWEEP_EVERY_MS = 5 * MINUTE_MS
 const TOKEN_BYTES = 32
 const ID_BYTES = 16
-const PAGE = 200
-const WAITING_MAX = 200
-const WAITING_BYTES_MAX = 1024 * 1024
+/** A handler is drawn among so many. */
+const DRAWN_AMONG = 32
+const WAITING_BYTES_MAX = 64 * 1024 * 1024
 const HEARD_MAX = 10_000
+/** Of each room for open mail, what visitors may fill. */
+const GUEST_SHARE = 0.5
 
+type Handler = { aid: string; name: string; quota: number }
 export type Started = { session: GuestSession; name: string }
 export type GuestSent = { outcome: 'sent' | 'limitReached' | 'ended'; remaining: number }
+/** `isOver`: nothing that the visitor writes leaves any more. */
+export type GuestHeard = { words: readonly GuestWord[]; isOver: boolean }
 
-type Parts = { agents: Agents; openMail: OpenMail; directory: Directory }
+type Parts = { agents: Agents; openMail: OpenMail }
 
 export class Guests {
   /** Whether the operator lets visitors in. */
@@ -43,121 +51,138 @@ export class Guests {
   }
 
   /** A session with the chosen agent, or any that takes visitors; undefined where none does. */
-  async start(chosen: string | undefined): Promise<Started | undefined> {
+  async start(chosen: string | undefined, owner?: string): Promise<Started | undefined> {
     const { memory, random, now } = this.#context
-    const found = await this.#handler(chosen)
+    const found = chosen === undefined ? await this.#anyHandler() : await this.handler(chosen)
     if (found === undefined) return undefined
-    const session: GuestSession = {
-      ...{ id: toBase64url(random(TOKEN_BYTES)), handler: found.aid, remaining: found.quota },
-      ...{ task: toBase64url(random(INTERACTION_ID_BYTES)), sent: 0, heard: new Set(), waiting: [] },
-      ...{ waitingBytes: 0, endNumber: undefined, state: 'open', seenMs: now() },
-    }
+    const session = opened({
+      ...{ id: toBase64url(random(TOKEN_BYTES)), task: toBase64url(random(INTERACTION_ID_BYTES)) },
+      ...{ handler: found.aid, remaining: found.quota, owner, seenMs: now() },
+    })
+    const room = { max: GUEST_SESSIONS_MAX, ownerMax: OWNER_SESSIONS_MAX }
+    if (await memory.guests.add(session, room)) return { session, name: found.name }
     await memory.guests.endIdle(now() - GUEST_IDLE_MS)
-    if (!(await memory.guests.add(session, GUEST_SESSIONS_MAX))) throw new Refusal('guestsFull')
-    return { session, name: found.name }
+    if (await memory.guests.add(session, room)) return { session, name: found.name }
+    throw new Refusal('guestsFull')
   }
 
-  async #handler(chosen: string | undefined) {
-    const { openMail } = this.#parts
-    if (chosen === undefined) return await this.#anyHandler()
-    const found = await openMail.find(chosen)
+  /** The agent of an AID, if it takes visitors. */
+  async handler(aid: string): Promise<Handler | undefined> {
+    const found = await this.#parts.openMail.find(aid)
     if (found === undefined || found.box.guestQuota === 0) return undefined
-    const { aid, name } = found.agent.row
-    return { aid, name, quota: found.box.guestQuota }
+    return { aid, name: found.agent.row.name, quota: found.box.guestQuota }
   }
 
-  async #anyHandler() {
-    const { openMail, directory } = this.#parts
-    const takers: { aid: string; name: string; quota: number }[] = []
-    for (let after: string | undefined = ''; after !== undefined; ) {
-      const page = await directory.list(after, PAGE, { caps: undefined, open: true })
-      for (const { number, aid, name } of page.rows) {
-        const box = await this.#context.store.openMailbox(number)
-        if (box === undefined || !box.listed || openMail.liveness(box) === 'abandoned') continue
-        if (box.guestQuota > 0) takers.push({ aid, name, quota: box.guestQuota })
-      }
-      after = page.next
+  /** Some agents that take visitors, drawn anew each time; all of them where they are few. */
+  async handlers(): Promise<Handler[]> {
+    const { store, now } = this.#context
+    const takers = await store.guestTakers({
+      place: this.#drawn(PLACE_MAX + 1),
+      limit: DRAWN_AMONG,
+      polledAfterMs: now() - ABANDONED_AFTER_MS,
+    })
+    return takers.map(({ aid, name, guestQuota }) => ({ aid, name, quota: guestQuota }))
+  }
+
+  /** What was drawn may have left meanwhile; then another one is. */
+  async #anyHandler(): Promise<Handler | undefined> {
+    for (let drawn = await this.handlers(); drawn.length > 0; ) {
+      const [one] = drawn.splice(this.#drawn(drawn.length), 1)
+      const found = one && (await this.handler(one.aid))
+      if (found !== undefined) return found
     }
-    const drawn = new DataView(this.#context.random(4).buffer.slice(0)).getUint32(0)
-    return takers[drawn % Math.max(1, takers.length)]
+    return undefined
   }
 
-  /** Writes to the handler in the name of the hub. */
-  async send(id: string, said: Said): Promise<GuestSent> {
-    const session = await this.#find(id)
-    if (session === undefined || session.state === 'ended') return { outcome: 'ended', remaining: 0 }
-    if (session.remaining === 0) return { outcome: 'limitReached', remaining: 0 }
-    session.remaining--
+  /** A whole number below `count`. */
+  #drawn(count: number): number {
+    return new DataView(this.#context.random(4).buffer.slice(0)).getUint32(0) % count
+  }
+
+  /** Writes to the handler in the name of the hub; once, where the visitor calls a message the same again. */
+  async send(id: string, said: Said, name?: string): Promise<GuestSent> {
+    const isRepeated = ({ lastName }: GuestSession): boolean => name !== undefined && name === lastName
+    const leaves = (session: GuestSession): boolean => outcomeOf(session) === 'sent' && !isRepeated(session)
+    const step = await this.#change(id, session => (leaves(session) ? sending(session) : session))
+    if (step === undefined || step.before.state === 'ended') return { outcome: 'ended', remaining: 0 }
+    const { before, after } = step
+    const { remaining, sent } = after
+    if (!leaves(before)) return { outcome: isRepeated(before) ? 'sent' : 'limitReached', remaining }
     try {
-      await this.#write(session, wordsOf(this.#context, session.sent === 0, said), said.files)
+      await this.#write(after, sent, wordsOf(this.#context, sent === 1, said), GUEST_SHARE)
     } catch (error) {
-      session.remaining++
+      await this.#change(id, session => notSent(session, sent))
       throw error
     }
-    return { outcome: 'sent', remaining: session.remaining }
+    if (name !== undefined) await this.#change(id, session => ({ ...session, lastName: name }))
+    return { outcome: 'sent', remaining }
   }
 
-  async #write(session: GuestSession, encoded: ReturnType<typeof endOf>, files: Said['files'] = []) {
-    const payload = signedWords(this.#context, session, encoded, files)
-    const number = ++session.sent
-    const sending = this.#parts.openMail.send({
+  async #write(session: GuestSession, number: number, encoded: Encoded, share?: number): Promise<void> {
+    const given = {
       to: session.handler,
       from: this.#context.identity.aid,
-      kind: encoded.kind === kinds.delegate ? 'delegate' : 'message',
+      kind: encoded.kind === kinds.delegate ? ('delegate' as const) : ('message' as const),
       interaction: session.task,
-      payload,
-    })
-    await sending.catch(error => {
-      if (session.sent === number) session.sent--
-      throw error
-    })
+      payload: signedWords(this.#context, session, number, encoded),
+    }
+    await this.#parts.openMail.send(given, share)
   }
 
-  /** What came since the last time. */
-  async poll(id: string): Promise<GuestWord[]> {
-    const session = await this.#find(id)
-    if (session === undefined) return []
-    const words = session.waiting
-    Object.assign(session, { waiting: [], waitingBytes: 0 })
-    return words
+  /** What came since the last time; where the visitor says how many words it has, what came after those. */
+  async poll(id: string, has?: number): Promise<GuestHeard> {
+    const step = await this.#change(id, held => without(held, has ?? held.fetched + held.waiting.length))
+    if (step === undefined) return { words: [], isOver: true }
+    const { before, after } = step
+    return { words: has === undefined ? before.waiting : after.waiting, isOver: after.state === 'ended' }
   }
 
   /** Ends a task, or accepts the end that its handler asked for; tells whether both sides have ended it. */
   async end(id: string): Promise<{ accepted: boolean }> {
-    const session = await this.#find(id)
-    if (session === undefined || session.state === 'ended') return { accepted: false }
-    const { state } = session
-    const last = endOf(session)
-    session.state = 'ended'
+    const step = await this.#change(id, session => (session.state === 'ended' ? session : ending(session)))
+    if (step === undefined || step.before.state === 'ended') return { accepted: false }
+    const { before, after } = step
     try {
-      if (session.sent > 0) await this.#write(session, last)
+      if (after.sent > 0) await this.#write(after, after.sent, endOf(before, after.sent))
     } catch (error) {
-      session.state = state
+      await this.#change(id, session => notEnded(session, before))
       throw error
     }
-    return { accepted: state === 'endRequested' }
+    return { accepted: before.state === 'endRequested' }
   }
 
-  async #find(id: string): Promise<GuestSession | undefined> {
-    const session = await this.#context.memory.guests.find(id)
-    const nowMs = this.#context.now()
-    if (session === undefined || nowMs - session.seenMs > GUEST_IDLE_MS) return undefined
-    session.seenMs = nowMs
-    return session
+  /** Puts what becomes of a session in its place, and notes that the visitor is there; undefined for one that is over. */
+  async #change(
+    id: string,
+    next: (session: GuestSession) => GuestSession,
+  ): Promise<{ before: GuestSession; after: GuestSession } | undefined> {
+    const { memory, now } = this.#context
+    for (;;) {
+      const before = await memory.guests.find(id)
+      const nowMs = now()
+      if (before === undefined || nowMs - before.seenMs > GUEST_IDLE_MS) return undefined
+      const after = { ...next(before), seenMs: nowMs }
+      if ((await memory.guests.replace(after, WAITING_BYTES_MAX)) === 'replaced') return { before, after }
+    }
   }
 
   /** Takes mail for the hub itself: words of a handler in a task that the hub delegated to it. */
   async receive({ from, interaction, payload }: GivenMessage): Promise<string> {
     const { word, body } = await this.#judged(from, interaction, payload)
-    const session = await this.#context.memory.guests.findTask(interaction)
-    if (session === undefined || session.handler !== from) throw new Refusal('recipientUnknown')
-    const isNew = body.number === 0 || !session.heard.has(body.number)
-    if (isNew) hear(session, body.number, word)
-    return toBase64url(this.#context.random(ID_BYTES))
+    const { memory, random } = this.#context
+    for (let outcome = ''; outcome !== 'replaced'; ) {
+      const session = await memory.guests.findTask(interaction)
+      if (session === undefined || session.handler !== from) throw new Refusal('recipientUnknown')
+      const next = heard(session, body.number, word)
+      if (next === session) break
+      outcome = await memory.guests.replace(next, WAITING_BYTES_MAX)
+      if (outcome === 'full') throw withoutRoom('more words for visitors')
+    }
+    return toBase64url(random(ID_BYTES))
   }
 
   async #judged(from: string, interaction: string, payload: Uint8Array) {
-    const read = opened(payload)
+    const read = readMessage(payload)
     const { body } = read.open
     const isNamed = body.interactionId !== undefined && toBase64url(body.interactionId) === interaction
     if (body.from !== from || body.to !== this.#context.identity.aid || !isNamed)
@@ -169,20 +194,27 @@ export class Guests {
     return { word: read.word, body }
   }
 
-  /** Ends what nobody has used for long; nothing is left for another turn. */
-  async sweep(): Promise<boolean> {
-    const nowMs = this.#context.now()
+  /** Ends what nobody has used for long, and draws nobody any more who is gone; at most `limit` of those. */
+  async sweep(limit: number): Promise<boolean> {
+    const { memory, store, now } = this.#context
+    const nowMs = now()
     if (nowMs - this.#sweptMs < SWEEP_EVERY_MS) return false
-    this.#sweptMs = nowMs
-    await this.#context.memory.guests.endIdle(nowMs - GUEST_IDLE_MS)
-    return false
+    await memory.guests.endIdle(nowMs - GUEST_IDLE_MS)
+    const { more } = await store.noteAway({ polledBeforeMs: nowMs - ABANDONED_AFTER_MS, limit })
+    if (!more) this.#sweptMs = nowMs
+    return more
   }
+}
+
+function outcomeOf({ state, remaining }: GuestSession): GuestSent['outcome'] {
+  if (state === 'ended') return 'ended'
+  return remaining === 0 ? 'limitReached' : 'sent'
 }
 
 const isSignedNow = ({ log }: Agent, { kelSeq, kelHeadDigest }: MessageBody): boolean =>
   kelSeq === log.seq && equal(kelHeadDigest, log.headDigest)
 
-function opened(payload: Uint8Array) {
+function readMessage(payload: Uint8Array) {
   try {
     const open = decodeOpen(payload)
     if (open.body.number > HEARD_MAX) throw new Malformed(`a message number is above ${HEARD_MAX}`)
@@ -191,17 +223,4 @@ function opened(payload: Uint8Array) {
     if (error instanceof Malformed) throw new Refusal('requestMalformed', { why: error.message })
     throw error
   }
-}
-
-function hear(session: GuestSession, number: number, word: GuestWord | undefined): void {
-  const bytes = word?.body.length ?? 0
-  const isFull = session.waiting.length >= WAITING_MAX || session.waitingBytes + bytes > WAITING_BYTES_MAX
-  if (isFull) throw withoutRoom('more words for this visitor')
-  if (number > 0) session.heard.add(number)
-  if (word === undefined) return
-  session.waiting.push(word)
-  session.waitingBytes += bytes
-  if (word.end === 'accepted') session.state = 'ended'
-  else if (word.end === 'requested' && session.state === 'open')
-    Object.assign(session, { state: 'endRequested', endNumber: number })
 }

@@ -8,6 +8,7 @@ import { type AnyPayload, encodePayload, kinds, MISSING_MAX } from '../../../pro
 import { documentBytes, documentCid, ResultDocument } from '../../../protocol/proof/documents.ts'
 import type { HubContext } from '../context.ts'
 import type { GuestSession, GuestWord } from '../ports/guests.ts'
+import { missingOf } from './session.ts'
 
 const COMMITMENT_BYTES = 32
 /** The goal of a delegation that has files and no words. */
@@ -16,49 +17,46 @@ const PLACEHOLDER_GOAL = 'A visitor sends the attached files.'
 export type GuestFile = { name: string; mediaType: string; content: Uint8Array }
 export type Said = { text: string; files: readonly GuestFile[] }
 
-type Encoded = { kind: number; payload: Uint8Array }
+export type Encoded = { kind: number; payload: Uint8Array; files?: readonly GuestFile[] }
 
 /** The first words are the delegation, all later ones messages. */
 export function wordsOf({ random }: HubContext, isFirst: boolean, { text, files }: Said): Encoded {
   const attachments = files.map(({ name, content }) => ({ name, cid: documentCid(content) }))
   if (!isFirst) {
     const document = documentBytes({ text, attachments })
-    return { kind: kinds.message, payload: encodePayload(kinds.message, { document }) }
+    return { kind: kinds.message, payload: encodePayload(kinds.message, { document }), files }
   }
   const document = documentBytes({ task: text === '' ? PLACEHOLDER_GOAL : text, attachments })
   const requesterCommitment = random(COMMITMENT_BYTES)
   return {
     kind: kinds.delegate,
     payload: encodePayload(kinds.delegate, { document, requesterCommitment }),
+    files,
   }
 }
 
-/** The end of a task, or the word that the end which the handler asked for is accepted. */
-export function endOf({ sent, heard, endNumber }: GuestSession): Encoded {
-  const number = sent + 1
-  const peerHighest = Math.max(0, ...heard)
-  const missing = Array.from({ length: peerHighest }, (_, i) => i + 1)
-    .filter(one => !heard.has(one))
-    .slice(0, MISSING_MAX)
+/** The end of a task as the message of this number, or the word that the end which the handler asked for is accepted. */
+export function endOf(session: GuestSession, number: number): Encoded {
+  const { peerHighest, missing: all } = missingOf(session)
+  const missing = all.slice(0, MISSING_MAX)
+  const { endNumber } = session
   if (endNumber === undefined)
     return { kind: kinds.end, payload: encodePayload(kinds.end, { number, peerHighest, missing }) }
   const accepted = { endNumber, number, peerHighest, missing }
   return { kind: kinds.acceptEnd, payload: encodePayload(kinds.acceptEnd, accepted) }
 }
 
-/** The next message of a session to its handler, signed by the hub. */
+/** The message of this number to the handler, signed by the hub. */
 export function signedWords(
   { identity, random, now }: HubContext,
-  { handler, task, sent, heard }: GuestSession,
-  { kind, payload }: Encoded,
-  files: readonly GuestFile[] = [],
+  { handler, task, heardUpTo }: GuestSession,
+  number: number,
+  { kind, payload, files = [] }: Encoded,
 ): Uint8Array {
-  let storedUpTo = 0
-  while (heard.has(storedUpTo + 1)) storedUpTo++
   const body = {
     ...{ v: 1 as const, from: identity.aid, kelSeq: identity.seq, to: handler },
     ...{ messageId: random(MESSAGE_ID_BYTES), tsMs: now(), kind, interactionId: fromBase64url(task) },
-    ...{ number: sent + 1, storedUpTo, payload, kelHeadDigest: identity.kel.headDigest },
+    ...{ number, storedUpTo: heardUpTo, payload, kelHeadDigest: identity.kel.headDigest },
     attachments: files.map(({ name, mediaType, content }) => ({
       ...{ name, mediaType, size: content.length },
       cid: contentId(content),

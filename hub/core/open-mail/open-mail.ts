@@ -60,8 +60,8 @@ export class OpenMail {
     return agoMs > QUIET_AFTER_MS ? 'quiet' : 'awake'
   }
 
-  /** Queues a message for an agent here; refuses a recipient that is not. */
-  async send({ to, payload, ...given }: GivenMessage): Promise<{ id: string; quiet: boolean }> {
+  /** Queues a message for an agent here; refuses a recipient that is not. It may fill this share of each room. */
+  async send({ to, payload, ...given }: GivenMessage, share = 1): Promise<{ id: string; quiet: boolean }> {
     const found = await this.find(to)
     if (found === undefined) throw new Refusal('recipientUnknown')
     const { random, store, now, limits } = this.#context
@@ -72,9 +72,9 @@ export class OpenMail {
       content: payload,
       file: undefined,
       limits: {
-        messagesMax: limits.mailboxEnvelopesMax,
-        bytesMax: limits.mailboxBytesMax,
-        totalBytesMax: limits.openMailBytesMax,
+        messagesMax: Math.ceil(limits.mailboxEnvelopesMax * share),
+        bytesMax: limits.mailboxBytesMax * share,
+        totalBytesMax: limits.openMailBytesMax * share,
       },
     })
     if (outcome === 'noMailbox') throw new Refusal('recipientUnknown')

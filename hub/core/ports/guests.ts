@@ -4,33 +4,49 @@ export type GuestEnd = '' | 'requested' | 'accepted'
 /** What a visitor reads; `system` where nobody wrote it. */
 export type GuestWord = { body: string; system: boolean; end: GuestEnd }
 
+/** One as it stands now: nothing of it changes, another one takes its place. */
 export type GuestSession = {
   /** The secret of the visitor. */
   readonly id: string
   readonly handler: string
   /** Id of the task at the handler, in base64url. */
   readonly task: string
-  /** Messages that it may still send. */
-  remaining: number
+  /** From where it was opened, where that is known. */
+  readonly owner: string | undefined
+  /** Goes up by one whenever another takes its place; 0 at first. */
+  readonly version: number
+  /** Messages that the visitor may still send. */
+  readonly remaining: number
   /** Number of the last message to the handler. */
-  sent: number
-  /** Numbers of the handler's messages that came. */
-  readonly heard: Set<number>
-  /** What the visitor has not fetched, and its bytes. */
-  waiting: GuestWord[]
-  waitingBytes: number
+  readonly sent: number
+  /** What the visitor called the last message that was sent. */
+  readonly lastName: string | undefined
+  /** All messages of the handler up to this number came, and these beyond it. */
+  readonly heardUpTo: number
+  readonly heardBeyond: readonly number[]
+  /** What the visitor has not fetched for certain, its bytes, and how many words came before it. */
+  readonly waiting: readonly GuestWord[]
+  readonly waitingBytes: number
+  readonly fetched: number
   /** Number of the message with which the handler asked for the end. */
-  endNumber: number | undefined
-  state: 'open' | 'endRequested' | 'ended'
-  seenMs: number
+  readonly endNumber: number | undefined
+  readonly state: 'open' | 'endRequested' | 'ended'
+  readonly seenMs: number
 }
 
+/** `max` sessions are open at once, `ownerMax` of them from one place. */
+export type GuestRoom = { max: number; ownerMax: number }
+
 export interface GuestSessions {
-  /** False where `max` sessions are open; none is ended for another. */
-  add(session: GuestSession, max: number): Promise<boolean>
+  /** False where as many are open; none is ended for another. */
+  add(session: GuestSession, room: GuestRoom): Promise<boolean>
   find(id: string): Promise<GuestSession | undefined>
   findTask(task: string): Promise<GuestSession | undefined>
-  end(id: string): Promise<void>
+  /**
+   * Puts one in the place of the version of which it was made. `changed`: that is no longer the one that stands.
+   * `full`: the words that wait in all sessions would take more than `bytesMax`, and more than before.
+   */
+  replace(session: GuestSession, bytesMax: number): Promise<'replaced' | 'changed' | 'full'>
   /** Ends sessions that nobody has used since. */
   endIdle(beforeMs: number): Promise<void>
 }

@@ -3,6 +3,7 @@ import type { ForkProof, PutAgent, PutAgentResult } from '../port.ts'
 import type { Database } from './database.ts'
 import { takeInvite } from './invite-store.ts'
 import { addMailbox, emptyMailbox } from './mail-writes.ts'
+import { keepAway } from './open-mail-store.ts'
 import { retellCard } from './peer-card-store.ts'
 import { takeSignUp } from './sign-ups.ts'
 import { retellReviews, travels } from './told-reviews.ts'
@@ -41,6 +42,7 @@ function putRow(db: Database, change: PutAgent): PutAgentResult {
   const number =
     held === undefined ? insertAgent(db, row, version) : updateAgent(db, row, held.number, version)
   if (held === undefined) addMailbox(db, number)
+  keepAwayUnlessOpen(db, number, row)
   db.run('DELETE FROM directory WHERE agent = ?', number)
   indexCaps(db, row)
   indexTerms(db, row, change.terms)
@@ -59,6 +61,11 @@ function putRow(db: Database, change: PutAgent): PutAgentResult {
   const emptied =
     row.registered || row.keys !== undefined ? { dropped: 0, files: [] } : emptyMailbox(db, number)
   return { outcome: 'stored', number, version, ...emptied }
+}
+
+/** Whoever left, was shut out, or has sealed mail by now, takes no visitors. */
+function keepAwayUnlessOpen(db: Database, number: number, { mail, registered }: Columns): void {
+  if (mail !== 'open' || !registered) keepAway(db, number)
 }
 
 /** The version of an agent's row; undefined where there is none. */

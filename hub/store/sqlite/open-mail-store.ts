@@ -1,5 +1,6 @@
 /** Open mail in the database. Changes run inside a transaction; messages are removed when their agent has them. */
 import type {
+  GuestTaker,
   OpenKind,
   OpenMailbox,
   OpenMailStore,
@@ -8,6 +9,7 @@ import type {
   OpenSend,
   OpenSent,
 } from '../open-mail-port.ts'
+import { PLACE_MAX } from '../open-mail-port.ts'
 import type { Database } from './database.ts'
 import type { FreeingRoom } from './mail-store.ts'
 import type { WriterClient } from './writer-client.ts'
@@ -21,6 +23,11 @@ export const openQueries = {
   fileUsed: 'SELECT 1 FROM open_message WHERE file = ?',
   tasks: 'SELECT tasks FROM open_totals WHERE one = 1',
   agents: "SELECT count(*) AS n FROM agent WHERE registered = 1 AND mail = 'open'",
+  takersBehind:
+    'SELECT aid, name, guest_quota, polled_ms FROM open_mailbox JOIN agent USING (number)' +
+    ' WHERE guest_quota > 0 AND listed = 1 AND left_ms IS NULL AND away = 0 AND place >= ? AND place < ?' +
+    ' ORDER BY place LIMIT ?',
+  gone: 'SELECT number FROM open_mailbox WHERE away = 0 AND polled_ms < ? ORDER BY polled_ms LIMIT ?',
   leftBehind:
     'SELECT id, mailbox FROM open_mailbox JOIN open_message ON mailbox = number' +
     ' WHERE left_ms <= ? ORDER BY left_ms LIMIT ?',
@@ -44,8 +51,22 @@ export function listOpen(db: Database, { number, listed }: { number: number; lis
 }
 
 export function notePolled(db: Database, { number, nowMs }: { number: number; nowMs: number }): true {
-  db.run('UPDATE open_mailbox SET polled_ms = ? WHERE number = ?', nowMs, number)
+  db.run('UPDATE open_mailbox SET polled_ms = ?, away = 0 WHERE number = ?', nowMs, number)
   return true
+}
+
+export function noteAway(
+  db: Database,
+  { polledBeforeMs, limit }: { polledBeforeMs: number; limit: number },
+): { more: boolean } {
+  const rows = db.all<{ number: number }>(openQueries.gone, polledBeforeMs, limit)
+  for (const { number } of rows) keepAway(db, number)
+  return { more: rows.length === limit }
+}
+
+/** It takes no visitors until its mail is asked for. */
+export function keepAway(db: Database, number: number): void {
+  db.run('UPDATE open_mailbox SET away = 1 WHERE number = ?', number)
 }
 
 type Room = { messages: number; bytes: number; total: number }
@@ -151,6 +172,17 @@ const mailboxOf = (row: StoredMailbox): OpenMailbox => ({
   messages: row.messages,
 })
 
+type StoredTaker = { aid: string; name: string; guest_quota: number; polled_ms: number | null }
+type TakersQuery = { place: number; limit: number; polledAfterMs: number }
+
+function readTakers(db: Database, { place, limit, polledAfterMs }: TakersQuery): GuestTaker[] {
+  const behind = db.all<StoredTaker>(openQueries.takersBehind, place, PLACE_MAX + 1, limit)
+  const before = db.all<StoredTaker>(openQueries.takersBehind, 0, place, limit - behind.length)
+  return [...behind, ...before]
+    .filter(({ polled_ms }) => polled_ms === null || polled_ms >= polledAfterMs)
+    .map(({ aid, name, guest_quota }) => ({ aid, name, guestQuota: guest_quota }))
+}
+
 type Head = {
   n: number
   id: string
@@ -212,6 +244,8 @@ export function openMailOver(
     async notePolled(given) {
       await writer.write('notePolled', given)
     },
+    guestTakers: async query => readTakers(reader, query),
+    noteAway: given => writer.write('noteAway', given),
     async noteLeft(given) {
       await writer.write('noteLeft', given)
     },

@@ -13,6 +13,7 @@ import { putOpenCard, removeOpenCard } from './open-card-store.ts'
 import {
   ackOpen,
   listOpen,
+  noteAway,
   noteLeft,
   notePolled,
   putOpenProfile,
@@ -52,6 +53,7 @@ export const writes = {
   listOpen,
   sendOpen,
   ackOpen,
+  noteAway,
   notePolled,
   noteLeft,
   sweepOpen,

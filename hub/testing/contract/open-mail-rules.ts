@@ -151,6 +151,57 @@ export const openMailRules: readonly Rule[] = [
     },
   ),
 
+  rule('draws those that take visitors from any place, each from its own, and nobody else', async world => {
+    const { store } = world
+    const aids = Array.from({ length: 6 }, (_, n) => `agent-${n}`)
+    const boxes = new Map<string, number>()
+    for (const aid of aids) boxes.set(aid, await openBox(world, aid))
+    const takers = async (place: number, limit = 10, polledAfterMs = 0) =>
+      (await store.guestTakers({ place, limit, polledAfterMs })).map(({ aid }) => aid)
+    const all = await takers(0)
+    expect(new Set(all)).toEqual(new Set(aids))
+    const places = [0, 1, 2, 3].map(quarter => quarter * 2 ** 30)
+    const firsts = new Set<string | undefined>()
+    for (const place of places) {
+      const round = await takers(place)
+      const turn = all.indexOf(round[0] ?? '')
+      expect(round).toEqual([...all.slice(turn), ...all.slice(0, turn)])
+      expect(await takers(place, 2)).toEqual(round.slice(0, 2))
+      firsts.add(round[0])
+    }
+    expect(firsts.size).toBeGreaterThan(2)
+    const box = (n: number) => boxes.get(`agent-${n}`) ?? 0
+    await store.putOpenProfile({ ...profile, guestQuota: 0, number: box(0) })
+    await store.listOpen({ number: box(1), listed: false })
+    await store.noteLeft({ number: box(2), leftMs: NOW_MS })
+    const sealed = await store.findAgent('agent-3')
+    if (sealed !== undefined) await world.put({ ...sealed, mail: 'sealed' })
+    await store.notePolled({ number: box(4), nowMs: NOW_MS })
+    expect(new Set(await takers(0))).toEqual(new Set(['agent-4', 'agent-5']))
+    expect(await takers(0, 10, NOW_MS + 1)).toEqual(['agent-5'])
+    await world.reopen()
+    expect(await world.store.guestTakers({ place: 0, limit: 10, polledAfterMs: NOW_MS + 1 })).toEqual([
+      { aid: 'agent-5', name: 'name', guestQuota: 5 },
+    ])
+  }),
+
+  rule('draws nobody whose mail was not asked for, until it is', async world => {
+    const { store } = world
+    const [one, other] = [await openBox(world, 'agent-a'), await openBox(world, 'agent-b')]
+    await store.notePolled({ number: one, nowMs: NOW_MS })
+    await store.notePolled({ number: other, nowMs: NOW_MS + 1 })
+    const drawn = async () =>
+      (await store.guestTakers({ place: 0, limit: 10, polledAfterMs: 0 })).map(({ aid }) => aid).sort()
+    expect(await store.noteAway({ polledBeforeMs: NOW_MS, limit: 1 })).toEqual({ more: false })
+    expect(await drawn()).toEqual(['agent-a', 'agent-b'])
+    expect(await store.noteAway({ polledBeforeMs: NOW_MS + 2, limit: 1 })).toEqual({ more: true })
+    expect(await drawn()).toEqual(['agent-b'])
+    expect(await store.noteAway({ polledBeforeMs: NOW_MS + 2, limit: 2 })).toEqual({ more: false })
+    expect(await drawn()).toEqual([])
+    await store.notePolled({ number: one, nowMs: NOW_MS + 3 })
+    expect(await drawn()).toEqual(['agent-a'])
+  }),
+
   rule('lists and counts agents with open mail apart from all others', async world => {
     await openBox(world)
     const listed = async (open?: true) => {

@@ -6,9 +6,10 @@ import { blob64 } from './shapes.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
-const BODY_MAX = 64 * KIB
+/** Characters of one message. */
+export const GUEST_TEXT_MAX = 64 * KIB
 /** Attachments of one message, and their bytes together. */
-const GUEST_FILES_MAX = 10
+export const GUEST_FILES_MAX = 10
 /** See {@link GUEST_FILES_MAX}. */
 export const GUEST_FILES_BYTES_MAX = 20 * MIB
 
@@ -27,6 +28,14 @@ const word = z.object({
 
 /** Routes of the guest gateway. */
 export const guestRoutes = {
+  guestPage: route({
+    method: 'GET',
+    path: '/guest',
+    auth: 'none',
+    query: z.object({ aid: z.string().optional() }),
+    produces: 'html',
+    own: true,
+  }),
   guestStart: route({
     method: 'POST',
     path: '/guest/start',
@@ -50,8 +59,10 @@ export const guestRoutes = {
     auth: 'none',
     request: z.object({
       session,
-      body: z.string().max(BODY_MAX).default(''),
+      body: z.string().max(GUEST_TEXT_MAX).default(''),
       attachments: z.array(file).max(GUEST_FILES_MAX).default([]),
+      /** Ours: what a visitor calls the message; called the same again, it is not sent twice. */
+      once: z.string().min(1).max(64).optional(),
     }),
     reply: z.union([
       off,
@@ -61,13 +72,19 @@ export const guestRoutes = {
     ]),
     codes: ['malformed', 'unknown', 'failed'],
     limits: { bodyBytes: 28 * MIB },
+    apart: true,
   }),
   guestPoll: route({
     method: 'POST',
     path: '/guest/poll',
     auth: 'none',
-    request: z.object({ session }),
-    reply: z.union([off, z.object({ messages: z.array(word) })]),
+    request: z.object({
+      session,
+      /** Ours: how many words the visitor has; what comes after them is kept until it has that. */
+      has: count.optional(),
+    }),
+    /** `ended` is ours, for whoever counts words: nothing leaves any more under this session. */
+    reply: z.union([off, z.object({ messages: z.array(word), ended: z.literal(true).optional() })]),
     codes: ['malformed'],
   }),
   guestEnd: route({

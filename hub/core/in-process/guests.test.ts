@@ -1,0 +1,47 @@
+/** Visitors' sessions of one process keep their contract, and the contract refuses forms that were made wrong. */
+import { alone, apart, portContract, refuses } from '../../testing/ports/contract.ts'
+import { guestsRules } from '../../testing/ports/guests-rules.ts'
+import type { GuestSession, GuestSessions } from '../ports/guests.ts'
+import { GuestsInProcess } from './guests.ts'
+
+const make = (): GuestSessions => new GuestsInProcess()
+
+/** The sessions of one process, with some of them done otherwise. */
+const but = (changes: (held: GuestSessions) => Partial<GuestSessions>) => () => {
+  const held = make()
+  return alone<GuestSessions>({
+    add: (session, room) => held.add(session, room),
+    find: id => held.find(id),
+    findTask: task => held.findTask(task),
+    replace: (session, bytesMax) => held.replace(session, bytesMax),
+    endIdle: beforeMs => held.endIdle(beforeMs),
+    ...changes(held),
+  })
+}
+
+portContract('guests', guestsRules, () => alone(make()))
+
+refuses<GuestSessions>('guests', guestsRules, [
+  ['that only the process that opened one knows', apart(make), 'finds a session wherever it was opened'],
+  [
+    'where one place takes all of the room',
+    but(held => ({ add: (session, room) => held.add({ ...session, owner: undefined }, room) })),
+    'opens so many at once',
+  ],
+  ['where whoever writes last wins', but(careless), 'changes a session for every process'],
+  [
+    'that holds as many words as come',
+    but(held => ({ replace: session => held.replace(session, Number.MAX_SAFE_INTEGER) })),
+    'holds no more words',
+  ],
+  ['that ends nothing', but(() => ({ endIdle: async () => undefined })), 'ends what nobody has used'],
+])
+
+function careless(held: GuestSessions): Partial<GuestSessions> {
+  return {
+    async replace(session: GuestSession, bytesMax: number) {
+      const version = (await held.find(session.id))?.version ?? session.version
+      return await held.replace({ ...session, version }, bytesMax)
+    },
+  }
+}
