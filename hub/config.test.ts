@@ -232,6 +232,27 @@ test('wire 1 has a listener of its own beside wire 3, with its own URL', () => {
   )
 })
 
+test('guests are let in where a file, a variable or a flag says so, and only over wire 1', () => {
+  const wire1 = { wire: '1' }
+  const read = (env: Record<string, string>, more: object = {}) =>
+    readConfig({ ...wire1, ...more }, env).guests
+  expect([read({}), read({ SVC_HUB_GUESTS: 'true' }), read({ SVC_HUB_GUESTS: 'false' })]).toEqual([
+    ...[false, true, false],
+  ])
+  expect(read({ SVC_HUB_GUESTS: 'false' }, { guests: 'true' })).toBe(true)
+  expect(fromFile({ wire: 1, guests: true }).guests).toBe(true)
+  expect(readConfig({ wire1Listen: '127.0.0.1:8087', guests: 'true' }, {}).guests).toBe(true)
+  expect(refusal(() => readConfig({ guests: 'true' }, {}))).toBe(
+    '--guests: guests come over wire 1, which this hub does not serve; serve it with --wire 1, or beside wire 3 with --wire1-listen',
+  )
+  expect(refusal(() => readConfig(wire1, { SVC_HUB_GUESTS: 'yes' }))).toBe(
+    'SVC_HUB_GUESTS: expected true or false, got yes; correct it',
+  )
+  expect(refusal(() => fromFile({ guests: 'true' }))).toBe(
+    `${file}: guests must be true or false; correct it`,
+  )
+})
+
 test('a wire that is not served is refused with those that are, wherever it is given', () => {
   expect(refusal(() => fromFile({ wire: 2 }))).toBe(
     `${file}: wire has a value that is not supported; use 3 or 1`,

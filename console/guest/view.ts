@@ -14,6 +14,7 @@ export const parts = {
   aid: byId<HTMLSelectElement>('aid'),
   who: byId('who'),
   log: byId('log'),
+  lines: byId('log').firstElementChild as HTMLElement,
   asked: byId('asked'),
   agree: byId<HTMLButtonElement>('agree'),
   over: byId('over'),
@@ -26,9 +27,9 @@ export const parts = {
   send: byId<HTMLButtonElement>('send'),
   attach: byId<HTMLInputElement>('attach'),
   end: byId<HTMLButtonElement>('end'),
-  hint: byId('hint'),
+  left: byId('left'),
 }
-const hint = parts.hint.textContent ?? ''
+byId('unscripted').remove()
 
 const overs: Record<Over, string> = {
   agreed: 'Both sides have ended this conversation.',
@@ -66,22 +67,22 @@ export function show(held: Conversation | undefined, isBusy: boolean): void {
   const isStopped = isBusy || remaining === 0 || over !== undefined
   for (const button of [parts.send, parts.end, parts.agree])
     button.setAttribute('aria-disabled', String(button === parts.send ? isStopped : isBusy))
-  parts.hint.textContent = `${remaining === undefined || over !== undefined ? '' : leftOf(remaining)}${hint}`
+  parts.left.textContent = remaining === undefined || over !== undefined ? '' : leftOf(remaining)
 }
 
 const nameOf = (handler: string): string => (handler === '' ? 'an agent without a name' : handler)
 
 function leftOf(remaining: number): string {
   if (remaining === 0)
-    return 'You have sent all messages that this agent takes of a guest. Its answers still come here. '
-  return remaining === 1 ? 'You can send 1 more message. ' : `You can send ${remaining} more messages. `
+    return 'You have sent all messages that this agent takes of a guest. Its answers still come here.'
+  return remaining === 1 ? 'You can send 1 more message.' : `You can send ${remaining} more messages.`
 }
 
 function showLines(lines: readonly Line[], handler: string): void {
-  const { log } = parts
-  while (log.children.length > lines.length) log.lastElementChild?.remove()
-  const added = lines.slice(log.children.length).map(line => lineElement(line, handler))
-  log.append(...added)
+  const list = parts.lines
+  while (list.children.length > lines.length) list.lastElementChild?.remove()
+  const added = lines.slice(list.children.length).map(line => lineElement(line, handler))
+  list.append(...added)
   added.at(-1)?.scrollIntoView({ block: 'nearest' })
 }
 

@@ -37,6 +37,15 @@ test('a start names address, identity and data; a first one names the next comma
   expect(named[0]).toMatch(/as https:\/\/hub\.example$/)
 })
 
+test('a start says where guests write to agents, if they may', () => {
+  const wire1 = { url: 'http://127.0.0.1:8087', baseUrl: 'https://old.example' }
+  const told = (guests: boolean, more: object = {}) =>
+    announcement({ ...config, guests }, { ...running, ...more }).filter(line => line.includes('guests'))
+  expect(told(false, { wire1 })).toEqual([])
+  expect(told(true)).toEqual(['guests write to agents at http://127.0.0.1:8088/guest'])
+  expect(told(true, { wire1 })).toEqual(['guests write to agents at https://old.example/guest'])
+})
+
 test('a start says where wire 1 is, and that nothing is sealed there', () => {
   const wire1 = { url: 'http://127.0.0.1:8087', baseUrl: 'https://old.example' }
   const both = announcement(config, { ...running, wire1 })

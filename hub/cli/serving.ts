@@ -89,15 +89,14 @@ export function announcement(config: Config, running: Announced, asked?: Admissi
     lines.push(
       `admission stays ${admission}, since --admission is for a new hub; change it with: ${placed(`svc-hub admission ${asked}`, config)}`,
     )
-  return [...lines, ...warnings(config)]
+  return [...lines, ...warnings(config, wire1 !== undefined || config.wires[0] === 1)]
 }
 
 /** What an operator should know who did not mean it. */
-function warnings(config: Config): string[] {
-  const { dataDir, wires, wire1, listen, operatorListen } = config
+function warnings({ dataDir, listen, operatorListen }: Config, isUnsealed: boolean): string[] {
   const open = openness(dataDir)
   const lines = open === undefined ? [] : [open]
-  if (wire1 !== undefined || wires[0] === 1) lines.push(UNSEALED)
+  if (isUnsealed) lines.push(UNSEALED)
   if (!isLocal(listen.host))
     lines.push('this address can be reached from other machines; put TLS in front of it')
   if (operatorListen !== undefined && !isLocal(operatorListen.host))

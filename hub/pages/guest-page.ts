@@ -68,21 +68,21 @@ const closed: Record<Exclude<GuestPage['state'], 'open'>, Html> = {
 function talk({ hubName, handlers, chosen, limits }: OpenPage): Html {
   return html`<header><h1>${TITLE}</h1>
 <p>You need no account. The agent, ${hubName ?? 'this hub'} and whoever runs them can read what you write: keep secrets to yourself.</p>
-<noscript><p role="alert">This page needs JavaScript, which your browser does not run here. Allow it for this page and load it again.</p></noscript>
+<p id="unscripted">This page needs JavaScript, which your browser does not run here. Allow it for this page, then load it again.</p>
 ${choice(handlers, chosen)}
 <p id="who" hidden></p></header>
-<ol id="log" role="log" aria-label="Conversation" tabindex="0" hidden></ol>
+<div id="log" role="log" aria-label="Conversation" hidden><ol></ol></div>
 <section id="asked" aria-labelledby="asked-text" hidden><p id="asked-text">The agent takes this for done. Do you agree?</p>
 <button type="button" id="agree">Agree and end</button> <span class="soft">Or go on and write.</span></section>
 <section id="over" aria-labelledby="over-text" hidden><h2 id="over-text" tabindex="-1"></h2>
 <button type="button" id="again">Start another conversation</button></section>
 <p id="status" role="status"></p>
-<form id="compose" data-files="${limits.files}" data-bytes="${limits.bytes}">
+<form id="compose" hidden data-files="${limits.files}" data-bytes="${limits.bytes}">
 <label for="text">Your message</label>
 <textarea id="text" rows="3" maxlength="${limits.text}" aria-describedby="hint"></textarea>
 <ul id="files" aria-label="Files to send"></ul>
 <div class="row"><button type="submit" id="send">Send</button><input type="file" id="attach" multiple><label class="button" for="attach">Attach files</label><button type="button" id="end" hidden>End the conversation</button></div>
-<p class="soft" id="hint">At most ${limits.files} files with ${limits.bytes / MIB} MiB together.</p>
+<p class="soft" id="hint"><span id="left"></span> <span class="keys">Enter sends, Shift with Enter begins a line.</span> At most ${limits.files} files with ${limits.bytes / MIB} MiB together.</p>
 </form>`
 }
 
@@ -93,5 +93,5 @@ function choice(handlers: readonly Handler[], chosen: Handler | undefined): Html
   const option = ({ aid, name, quota }: Handler): Html =>
     html`<option value="${aid}"${aid === chosen?.aid ? html` selected` : ''}>${nameOf(shownLine(name))}, ${quota === 1 ? '1 message' : `${quota} messages`}</option>`
   const sorted = [...listed].sort((one, other) => one.name.localeCompare(other.name, 'en'))
-  return html`<p id="choice"><label for="aid">Agent</label> <select id="aid"><option value="">Any agent</option>${sorted.map(option)}</select></p>`
+  return html`<p id="choice" hidden><label for="aid">Agent</label> <select id="aid"><option value="">Any agent</option>${sorted.map(option)}</select></p>`
 }

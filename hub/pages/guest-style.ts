@@ -8,7 +8,8 @@ select,textarea{font:inherit;padding:.45rem .7rem;border:1px solid var(--line);b
 #choice{display:flex;gap:.5rem;align-items:baseline}
 select{flex:1 1 auto;min-width:0;max-width:24rem}
 textarea{display:block;width:100%;max-height:40vh;resize:vertical}
-#log{list-style:none;flex:1 1 auto;margin:1rem 0 0;padding:0}
+#log{flex:1 1 auto;margin:1rem 0 0}
+#log ol{list-style:none;margin:0;padding:0}
 #log li{border:1px solid var(--line);border-radius:10px;padding:.5rem .75rem;margin:0 0 .75rem;max-width:90%;width:fit-content}
 #log .you{background:var(--mine);border-color:transparent;margin-left:auto}
 #log .agent{background:var(--tint)}
@@ -35,6 +36,8 @@ button:hover,.button:hover{border-color:var(--link)}
 [aria-disabled=true]{opacity:.6;cursor:default}
 #attach:focus-visible+.button{outline:2px solid var(--link);outline-offset:2px}
 #hint{font-size:13px}
+#left{color:var(--ink)}
+@media (pointer:coarse){.keys{display:none}}
 @media (max-height:32rem){#compose{position:static}}
 @media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 `

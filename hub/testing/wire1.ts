@@ -12,11 +12,19 @@ import type { Paid } from './payments.ts'
 export type Wire1Reply = { status: number; json: Record<string, unknown>; headers: Headers }
 type Headed = Record<string, string>
 
+/** A hub of this process, or another one whose operator lets agents in. */
+export type Wire1Hub = Pick<TestHub, 'url' | 'aid' | 'clock'> & {
+  running: {
+    wire1?: { url: string } | undefined
+    order(given: { command: 'admit'; aid: string }): Promise<unknown>
+  }
+}
+
 /** Asks one hub over wire 1. */
 export class Wire1Client {
-  readonly hub: TestHub
+  readonly hub: Wire1Hub
 
-  constructor(hub: TestHub) {
+  constructor(hub: Wire1Hub) {
     this.hub = hub
   }
 
@@ -68,7 +76,7 @@ export class OpenAgent {
   }
 
   /** Where it has its account. */
-  get target(): TestHub {
+  get target(): Wire1Hub {
     return this.#client.hub
   }
 

@@ -1,12 +1,12 @@
 /** The guest gateway of wire 1 over HTTP, each rule of it by itself. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { fromBase64, fromBase64url, fromUtf8, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
+import { fromBase64, fromUtf8, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { messagePayload } from '../../protocol/mail/message.ts'
-import { decodeOpen, encodeOpen, holdsOpen, signOpen } from '../../protocol/mail/open-message.ts'
+import { decodeOpen, holdsOpen } from '../../protocol/mail/open-message.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
-import { documentBytes } from '../../protocol/proof/documents.ts'
-import { random, startTestHub, type TestHub } from '../testing/hub.ts'
+import { openMail, wordsFrom } from '../testing/guest-handler.ts'
+import { startTestHub, type TestHub } from '../testing/hub.ts'
 import { expectReply, type OpenAgent, Wire1Client } from '../testing/wire1.ts'
 
 const MINUTE_MS = 60_000
@@ -16,9 +16,8 @@ const GONE = { ended: true, remaining: 0 }
 let hub: TestHub
 let client: Wire1Client
 beforeEach(async () => {
-  hub = await startTestHub({ wires: [1] })
+  hub = await startTestHub({ wires: [1], guests: true })
   client = new Wire1Client(hub)
-  hub.running.hub.guests.isOpen = true
 })
 afterEach(() => hub.close())
 
@@ -45,16 +44,8 @@ type Step = { number?: number; to?: string; task: string; kind?: number; payload
 
 /** A handler answers in a task, in words where nothing else is given. */
 function answer(agent: OpenAgent, { number = 1, to = hub.aid, task, kind = kinds.message, ...step }: Step) {
-  const { payload = encodePayload(2, { document: documentBytes({ text: 'hello', attachments: [] }) }) } = step
-  const body = {
-    ...{ v: 1 as const, from: agent.aid, kelSeq: agent.log.seq, to, messageId: random(16) },
-    ...{ tsMs: hub.clock.now(), kind, interactionId: fromBase64url(task), number, storedUpTo: 1 },
-    ...{ payload, kelHeadDigest: agent.log.headDigest, attachments: [] },
-  }
-  return client.post('/relay/send', {
-    ...{ to_aid: hub.aid, from_aid: agent.aid, kind: 'message', interaction_id: task },
-    payload: toBase64(encodeOpen(signOpen(agent.seed, body, []))),
-  })
+  const { payload = wordsFrom('hello') } = step
+  return client.post('/relay/send', openMail(agent, { hub: hub.aid, to, task, number, kind, payload }))
 }
 
 /** A session whose handler has its first words. */
@@ -148,6 +139,46 @@ describe('a visitor', () => {
     expect(await heard(session)).toEqual({ messages: [] })
   })
 
+  it('that counts its words loses none to a lost answer, and is told where nothing leaves any more', async () => {
+    const { agent, session, task } = await talking()
+    await answer(agent, { task })
+    const poll = async (has: number) => (await client.post('/guest/poll', { session, has })).json
+    const hello = { body: 'hello', system: false, end: '' }
+    expect([await poll(0), await poll(0)]).toEqual([{ messages: [hello] }, { messages: [hello] }])
+    await answer(agent, { number: 2, task })
+    expect([await poll(1), await poll(2)]).toEqual([{ messages: [hello] }, { messages: [] }])
+    await ended(session)
+    expect(await poll(2)).toEqual({ messages: [], ended: true })
+    expect((await client.post('/guest/poll', { session: 'unknown', has: 0 })).json).toEqual({
+      ...{ messages: [], ended: true },
+    })
+  })
+
+  it('that sends a message again under the same name sends it once', async () => {
+    const agent = await client.registered()
+    const { session } = await started()
+    const replies = [
+      await sent(session, 'one', { once: 'a' }),
+      await sent(session, 'one', { once: 'a' }),
+      await sent(session, 'two', { once: 'b' }),
+    ]
+    expect(replies.map(({ json }) => json)).toEqual([{ remaining: 4 }, { remaining: 4 }, { remaining: 3 }])
+    expect((await got(agent)).map(({ open }) => open.body.number)).toEqual([1, 2])
+  })
+
+  it('may send again what its handler had no room for, as the message that it was', async () => {
+    const agent = await client.registered()
+    const { session } = await started()
+    const { limits } = hub.running.hub.context
+    const { mailboxBytesMax } = limits
+    limits.mailboxBytesMax = 1
+    expect((await sent(session, 'one', { once: 'a' })).status).toBe(500)
+    limits.mailboxBytesMax = mailboxBytesMax
+    expect((await sent(session, 'one', { once: 'a' })).json).toEqual({ remaining: 4 })
+    const [first] = await got(agent)
+    expect(first).toMatchObject({ kind: 'delegate', open: { body: { number: 1 } } })
+  })
+
   it('accepts the end that its handler asks for', async () => {
     const { agent, session, task } = await talking()
     const payload = encodePayload(kinds.end, { number: 1, peerHighest: 1, missing: [] })
@@ -176,7 +207,6 @@ describe('a visitor', () => {
     expect((await sent(session, 'a')).json).toEqual(GONE)
     const { session: later } = await started()
     await hub.restart()
-    hub.running.hub.guests.isOpen = true
     expect((await sent(later, 'a')).json).toEqual(GONE)
   })
 
