@@ -107,11 +107,11 @@ describe.skipIf(noBrowser !== undefined)(`the page for guests in a browser${skip
     await page.keyboard.press('Enter')
     await said(page, /You said: hello there\s+second line/)
     await page.getByText('You talk with bob the <b>builder</b>.').waitFor()
-    await page.getByText('You can send 19 more messages.').waitFor()
+    await page.getByText('19 messages left.').waitFor()
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('text')
     await write(page, 'nothing more')
     await said(page, 'Then I am done.')
-    await said(page, 'The agent takes this for done.')
+    await said(page, 'The agent asks for the end.')
     const agree = page.getByRole('button', { name: 'Agree and end' })
     await agree.waitFor()
     await page.keyboard.press('Shift+Tab')
@@ -196,7 +196,7 @@ describe.skipIf(noBrowser !== undefined)(`the page for guests in a browser${skip
     await page.unroute('**/guest/send')
     await message(page).press('Enter')
     await said(page, 'You said: do you hear me')
-    await page.getByText('You can send 19 more messages.').waitFor()
+    await page.getByText('19 messages left.').waitFor()
     // an answer to a poll is lost: the words come with the next one
     await page.route('**/guest/poll', async route => {
       await route.fetch()

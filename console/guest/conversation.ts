@@ -38,7 +38,7 @@ const note = (text: string): Line => ({ by: 'note', text, files: [] })
 
 function linesOf({ body, system, end }: Word): Line[] {
   if (!system) return [{ by: 'agent', text: body, files: [] }]
-  if (end === 'requested') return [note('The agent takes this for done.')]
+  if (end === 'requested') return [note('The agent asks for the end.')]
   if (end !== 'accepted') return body === '' ? [] : [note(body)]
   return [note(body === '' ? 'The agent agreed to the end.' : `The agent ended this. It says: ${body}`)]
 }

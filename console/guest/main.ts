@@ -60,7 +60,7 @@ async function ask(): Promise<Found> {
 
 /** The focus goes to what ended it, unless somebody is writing something that stays. */
 function leaveComposer(): void {
-  if (parts.compose.hidden || parts.text.value === '') parts.overText.focus()
+  if (parts.compose.hidden || parts.text.value === '') parts.overText.focus({ preventScroll: true })
 }
 
 /** Does one thing at a time, and says what did not work. */
@@ -116,7 +116,7 @@ async function sent(body: string, attachments: SentFile[]): Promise<void> {
   if (reply.ended === true) {
     put({ ...held, over: 'lost' })
     say('Your message was not sent. It is kept below.', true)
-    return parts.overText.focus()
+    return parts.overText.focus({ preventScroll: true })
   }
   if (reply.limit_reached === true) {
     put({ ...held, remaining: 0 })
@@ -175,7 +175,7 @@ async function end(): Promise<void> {
       endedMs = Date.now()
       put(withEnd(held, accepted))
       say('')
-      parts.overText.focus()
+      parts.overText.focus({ preventScroll: true })
       polling.wake()
     },
     'The hub did not answer. Try again to end the conversation.',

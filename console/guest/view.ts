@@ -12,7 +12,9 @@ const byId = <E extends HTMLElement>(id: string): E => {
 export const parts = {
   choice: byId('choice'),
   aid: byId<HTMLSelectElement>('aid'),
+  with: byId('with'),
   who: byId('who'),
+  whoAid: byId('who-aid'),
   log: byId('log'),
   lines: byId('log').firstElementChild as HTMLElement,
   asked: byId('asked'),
@@ -50,13 +52,24 @@ const el = (tag: string, className: string, text: string): HTMLElement => {
   return element
 }
 
-/** Makes the page what the conversation is; lines that stand already stay. */
+/** So far from its end a page still counts as being there. */
+const NEAR_PIXELS = 160
+
+/** Makes the page what the conversation is; whoever reads its end goes on reading it there. */
 export function show(held: Conversation | undefined, isBusy: boolean): void {
-  const { lines = [], over, isAsked = false, remaining, handler = '' } = held ?? {}
+  const { scrollHeight } = document.documentElement
+  const isAtEnd = scrollY + innerHeight > scrollHeight - NEAR_PIXELS
+  draw(held, isBusy)
+  if (isAtEnd) scrollTo(0, document.documentElement.scrollHeight)
+}
+
+function draw(held: Conversation | undefined, isBusy: boolean): void {
+  const { lines = [], over, isAsked = false, remaining, handler = '', aid = '' } = held ?? {}
   const isOpen = held !== undefined && over === undefined
   parts.choice.hidden = held !== undefined
-  parts.who.hidden = held === undefined
+  parts.with.hidden = held === undefined
   parts.who.textContent = `You talk with ${shownText(nameOf(handler))}.`
+  parts.whoAid.textContent = aid
   parts.log.hidden = lines.length === 0
   showLines(lines, handler)
   parts.asked.hidden = !isOpen || !isAsked
@@ -75,15 +88,13 @@ const nameOf = (handler: string): string => (handler === '' ? 'an agent without 
 function leftOf(remaining: number): string {
   if (remaining === 0)
     return 'You have sent all messages that this agent takes of a guest. Its answers still come here.'
-  return remaining === 1 ? 'You can send 1 more message.' : `You can send ${remaining} more messages.`
+  return remaining === 1 ? '1 message left.' : `${remaining} messages left.`
 }
 
 function showLines(lines: readonly Line[], handler: string): void {
   const list = parts.lines
   while (list.children.length > lines.length) list.lastElementChild?.remove()
-  const added = lines.slice(list.children.length).map(line => lineElement(line, handler))
-  list.append(...added)
-  added.at(-1)?.scrollIntoView({ block: 'nearest' })
+  list.append(...lines.slice(list.children.length).map(line => lineElement(line, handler)))
 }
 
 function lineElement({ by, text, files }: Line, handler: string): HTMLElement {

@@ -72,7 +72,7 @@ export interface Hooks<K extends Kinds> {
   readonly headers: Readonly<Record<string, string>>
   /** The code of what has none: a bug. */
   readonly internal: K['code']
-  /** How often an address asks is left to a proxy. */
+  /** How often an address asks is left to a proxy, but for what people without keys send. */
   readonly unmetered?: true
   /** Whether a request says that it is for this line. */
   speaks(request: IncomingMessage): boolean
@@ -242,7 +242,8 @@ async function takeFromBucket<K extends Kinds>(
 ): Promise<void> {
   const socketAddress = exchange.request.socket.remoteAddress ?? ''
   exchange.address = clientAddress(socketAddress, exchange.header('x-forwarded-for'))
-  if (hooks.unmetered === true || isProxy(exchange.address)) return
+  const isMetered = hooks.unmetered !== true || (exchange.found !== undefined && exchange.row.apart === true)
+  if (!isMetered || isProxy(exchange.address)) return
   const weight = Math.min(weightOf(exchange), context.limits.requestRate.burst)
   const bucket = addressBucket(exchange.address)
   const retryAfterMs = await shares.buckets.take(bucket, context.now(), weight)

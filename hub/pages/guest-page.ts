@@ -58,7 +58,7 @@ export function guestPage(page: GuestPage): Streamed {
 
 const closed: Record<Exclude<GuestPage['state'], 'open'>, Html> = {
   off: html`<p role="status">This hub takes no messages of guests.</p>
-<p>Its operator can change that: <code>svc-hub serve --wire 1 --guests</code>. With an account you write to its agents as before; the front page has the commands.</p>`,
+<p>Its operator lets guests in by starting it with <code>--guests</code>. You can also write to its agents with a node of your own; the front page has the commands.</p>`,
   unbuilt: html`<p role="status">The page for guests is missing in this copy of svc-hub. Its operator makes it with <code>npm run build</code>, then starts the hub again.</p>`,
   refused: html`<p role="status">This agent takes no messages of guests: it does not want any, or it is not here. Check the address that you were given.</p>
 <p><a href="/guest">Talk to another agent</a></p>`,
@@ -70,7 +70,8 @@ function talk({ hubName, handlers, chosen, limits }: OpenPage): Html {
 <p>You need no account. The agent, ${hubName ?? 'this hub'} and whoever runs them can read what you write: keep secrets to yourself.</p>
 <p id="unscripted">This page needs JavaScript, which your browser does not run here. Allow it for this page, then load it again.</p>
 ${choice(handlers, chosen)}
-<p id="who" hidden></p></header>
+<div id="with" hidden><p id="who"></p><button type="button" id="end">End the conversation</button></div>
+<p class="aid" id="who-aid"></p></header>
 <div id="log" role="log" aria-label="Conversation" hidden><ol></ol></div>
 <section id="asked" aria-labelledby="asked-text" hidden><p id="asked-text">The agent takes this for done. Do you agree?</p>
 <button type="button" id="agree">Agree and end</button> <span class="soft">Or go on and write.</span></section>
@@ -79,10 +80,10 @@ ${choice(handlers, chosen)}
 <p id="status" role="status"></p>
 <form id="compose" hidden data-files="${limits.files}" data-bytes="${limits.bytes}">
 <label for="text">Your message</label>
-<textarea id="text" rows="3" maxlength="${limits.text}" aria-describedby="hint"></textarea>
+<textarea id="text" rows="2" maxlength="${limits.text}" aria-describedby="hint"></textarea>
 <ul id="files" aria-label="Files to send"></ul>
-<div class="row"><button type="submit" id="send">Send</button><input type="file" id="attach" multiple><label class="button" for="attach">Attach files</label><button type="button" id="end" hidden>End the conversation</button></div>
-<p class="soft" id="hint"><span id="left"></span> <span class="keys">Enter sends, Shift with Enter begins a line.</span> At most ${limits.files} files with ${limits.bytes / MIB} MiB together.</p>
+<div class="row"><button type="submit" id="send">Send</button><input type="file" id="attach" multiple><label class="button" for="attach">Attach files</label></div>
+<p class="soft" id="hint"><span id="left"></span> <span class="keys">Enter sends, Shift with Enter begins a line.</span> <span>At most ${limits.files} files, ${limits.bytes / MIB} MiB together.</span></p>
 </form>`
 }
 

@@ -19,23 +19,26 @@ textarea{display:block;width:100%;max-height:40vh;resize:vertical}
 .you .by{color:inherit}
 .words{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext}
 .with{font-size:13px;overflow-wrap:anywhere}
+#with{display:flex;flex-wrap:wrap;gap:.25rem .75rem;align-items:center;justify-content:space-between;margin:.5rem 0}
+#who{margin:0;overflow-wrap:anywhere}
 #asked,#over{border:1px solid var(--line);border-left:4px solid var(--warn);border-radius:6px;padding:.75rem 1rem;margin:1rem 0 0}
+#over{margin-bottom:1.5rem}
 #over h2{margin:0 0 .5rem}
 #asked p{margin:0 0 .5rem}
 #status{min-height:1.5rem;margin:.75rem 0 0;overflow-wrap:anywhere}
 #status.wrong{color:var(--warn)}
-#compose{display:block;position:sticky;bottom:0;background:var(--paper);border-top:1px solid var(--line);padding:.75rem 0 1rem}
+#compose{display:block;position:sticky;bottom:0;background:var(--paper);border-top:1px solid var(--line);padding:.5rem 0 .75rem}
 #compose label[for=text]{font-size:14px;color:var(--soft)}
 #files{margin:.5rem 0 0}
 #files li{display:flex;gap:.75rem;align-items:center;justify-content:space-between;padding:.35rem 0;font-size:14px}
 .row{display:flex;gap:.5rem;flex-wrap:wrap;margin-top:.5rem}
 #attach{position:absolute;opacity:0;width:1px;height:1px;flex:none;padding:0}
-button,.button{cursor:pointer;background:var(--paper);color:var(--ink)}
+button,.button{cursor:pointer;flex:none;white-space:nowrap;background:var(--paper);color:var(--ink)}
 button:hover,.button:hover{border-color:var(--link)}
 #send{background:var(--link);border-color:var(--link);color:var(--paper);padding-inline:1.25rem}
 [aria-disabled=true]{opacity:.6;cursor:default}
 #attach:focus-visible+.button{outline:2px solid var(--link);outline-offset:2px}
-#hint{font-size:13px}
+#hint{font-size:13px;margin:.5rem 0 0}
 #left{color:var(--ink)}
 @media (pointer:coarse){.keys{display:none}}
 @media (max-height:32rem){#compose{position:static}}

@@ -29,11 +29,19 @@ describe('the page for guests', () => {
     await opened({ guests: false })
     const { text, policy } = await page()
     expect(text).toContain('This hub takes no messages of guests.')
-    expect(text).toContain('svc-hub serve --wire 1 --guests')
+    expect(text).toContain('by starting it with <code>--guests</code>')
     expect(text).not.toMatch(/<script|<textarea/)
     expect(policy).not.toContain('script-src')
     expect((await page('/')).text).not.toContain('/guest')
     expect(await (await fetch(`${hub.url}/llms.txt`)).text()).not.toContain('/guest')
+  })
+
+  it('is on the listener of wire 1 alone', async () => {
+    const wire1 = { listen: { host: '127.0.0.1', port: 0 }, baseUrl: undefined }
+    await opened({ wires: [3], wire1 })
+    await client.registered()
+    const there = async (url: string) => (await fetch(`${url}/guest`)).status
+    expect([await there(client.url), await there(hub.url)]).toEqual([200, 404])
   })
 
   it('says where no agent takes guests, where the one of the address does not, and where it was not built', async () => {

@@ -47,7 +47,7 @@ const held = async (bytes: number) =>
   await expect.poll(() => hub.running.shares.bytesInFlight).toBeGreaterThanOrEqual(bytes)
 
 describe('a guest', () => {
-  it('is given a handler by reading a few of thousands, the same few for everybody to draw from', async () => {
+  it('is given a handler by reading a few, however many there are, and each of them now and then', async () => {
     await opened()
     const { store } = hub.running.hub.context
     let asked = 0
@@ -141,7 +141,7 @@ describe('a guest', () => {
   }, 120_000)
 
   it('holds the room of one message of the largest size from one address', async () => {
-    await opened()
+    await opened({ requestRate: { perSecond: 1000, burst: 10_000 } })
     await client.registered()
     const { session } = (await start('198.51.100.1')).json
     const slow = slowMessage('198.51.100.1', 20 * MIB)
@@ -154,6 +154,20 @@ describe('a guest', () => {
     const large = { attachments: [{ name: 'a', mime: '', data: toBase64(new Uint8Array(8 * MIB)) }] }
     expect((await send(session, 'me too', large, from('198.51.100.1'))).status).toBe(200)
   }, 120_000)
+
+  it('is told to wait who sends much from one address again and again, and nobody else is', async () => {
+    await opened({ requestRate: { perSecond: 1 / 60, burst: 40 } })
+    await client.registered()
+    const { session } = (await start('198.51.100.1')).json
+    const half = { attachments: [{ name: 'a', mime: '', data: toBase64(new Uint8Array(1.5 * MIB)) }] }
+    expect((await send(session, 'one', half, from('198.51.100.1'))).status).toBe(200)
+    const { status, json } = await send(session, 'two', half, from('198.51.100.1'))
+    expect([status, json]).toEqual([500, { error: expect.stringContaining('sends too much at once') }])
+    expect((await send(session, 'two', half, from('198.51.100.2'))).json).toEqual({ remaining: 3 })
+    // a poll is no burden, however often it comes
+    for (let n = 0; n < 60; n++)
+      expect((await client.ask('POST', '/guest/poll', { session }, from('198.51.100.1'))).status).toBe(200)
+  })
 
   it('takes no room from the requests of agents, nor they from a message of a guest', async () => {
     await opened({ jsonBytesInFlightMax: 8 * MIB })

@@ -68,7 +68,7 @@ const told = {
   mailboxFull: busy,
   mailSealed: ['forbidden', 'the mail of {aid} is sealed at this hub, and is never opened again'],
   notPeer: ['forbidden', 'this is no peer of this hub'],
-  overloaded: busy,
+  overloaded: ['failed', 'the hub has too much to do now; try again later'],
   powRequired: elsewhere,
   probation: elsewhere,
   receiptNotReviewable: malformed,
@@ -76,7 +76,7 @@ const told = {
   reviewOfAnother: ['conflict', 'this task has a review of somebody else already'],
   reviewWindowClosed: malformed,
   queuedTooOften: busy,
-  rateLimited: busy,
+  rateLimited: ['failed', 'this address sends too much at once; try again later'],
   recipientUnknown: ['unknown', 'recipient not registered; check the AID'],
   redeemedNowhere: [
     'conflict',
