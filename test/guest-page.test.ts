@@ -1,6 +1,7 @@
 // project: programs
 
 /** The page for guests in a real browser, at the built hub, with an agent of wire 1 that answers: all with the keyboard. */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -64,7 +65,7 @@ describe.skipIf(noBrowser !== undefined)(`the page for guests in a browser${skip
     client.registered({ name, guest_messages: 20, ...more })
 
   /** The page with what it asked for and what went wrong on it. */
-  async function open(options: Parameters<Browser['newContext']>[0] = {}, path = '/guest') {
+  async function open(options: Parameters<Browser['newContext']>[0] = {}, path = '/guest', at = url) {
     const context = await browser.newContext(options)
     const page = await context.newPage()
     const asked: string[] = []
@@ -72,7 +73,7 @@ describe.skipIf(noBrowser !== undefined)(`the page for guests in a browser${skip
     page.on('request', one => asked.push(new URL(one.url()).origin))
     page.on('console', one => wrong.push(one.text()))
     page.on('pageerror', error => wrong.push(error.message))
-    await page.goto(`${url}${path}`)
+    await page.goto(`${at}${path}`)
     return { page, context, asked, wrong }
   }
 
@@ -254,21 +255,48 @@ describe.skipIf(noBrowser !== undefined)(`the page for guests in a browser${skip
     await context.close()
   })
 
-  test('says that a conversation is over whose hub was started anew, and keeps what was typed for another one', async () => {
-    const { page, context } = await open()
-    await write(page, 'before')
-    await said(page, 'You said: before')
-    await message(page).focus()
+  test('says where the hub is full, away or started anew, and where the agent left, and keeps what was typed', async () => {
+    const flags = ['--wire', '1', '--guests']
+    const first = await world.startHub({}, '127.0.0.1:0', flags, 'other')
+    const there = new Wire1Client({
+      ...{ url: first.url, aid: first.aid, clock: makeClock() },
+      running: { order: ({ aid }) => world.hubAt('other', 'admit', aid) },
+    })
+    const again = async (child: typeof first.child) => {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+      return () => world.startHub({}, new URL(first.url).host, flags, 'other')
+    }
+    const agent = await there.registered({ name: 'ann', guest_messages: 20 })
+    const helper = new GuestHandler(there, agent, answers)
+    const { page, context } = await open({}, '/guest', first.url)
+    for (let n = 0; n < 2000; n += 50)
+      await Promise.all(Array.from({ length: 50 }, () => there.post('/guest/start', {})))
+    await write(page, 'is there room')
+    await status(page).getByText('As many guests are here as this hub takes.').waitFor()
+    expect(await message(page).inputValue()).toBe('is there room')
+    await helper.stop()
+    let start = await again(first.child)
+    await message(page).press('Enter')
+    await status(page).getByText('The hub did not answer').waitFor()
+    const second = await start()
+    const later = new GuestHandler(there, agent, answers)
+    await message(page).press('Enter')
+    await said(page, 'You said: is there room')
     await page.keyboard.type('not yet sent')
-    await page.route('**/guest/poll', route =>
-      route.continue({ postData: JSON.stringify({ session: 'of another start', has: 0 }) }),
-    )
+    await later.stop()
+    start = await again(second.child)
+    await status(page).getByText('The hub does not answer.').waitFor()
+    await start()
     await page.getByRole('heading', { name: /This conversation is over/ }).waitFor()
     expect(await message(page).inputValue()).toBe('not yet sent')
-    await page.unroute('**/guest/poll')
     await page.getByRole('button', { name: 'Start another conversation' }).press('Enter')
     await message(page).press('Enter')
-    await said(page, 'You said: not yet sent')
+    await status(page).getByText('Sent.').waitFor()
+    await there.post(`/agents/${agent.aid}/deregister`, agent.sign('profile'))
+    await write(page, 'are you there')
+    await page.getByRole('heading', { name: 'This agent has left the hub.' }).waitFor()
+    expect(await message(page).inputValue()).toBe('are you there')
     await context.close()
   })
 

@@ -5,8 +5,8 @@ const KEPT = 'svc-guest'
 const DRAFT = 'svc-guest-draft'
 
 export type Line = { by: 'you' | 'agent' | 'note'; text: string; files: string[] }
-/** `agreed`: both sides ended it; `you`: the agent was told; `lost`: the hub does not know it any more. */
-export type Over = 'agreed' | 'you' | 'lost'
+/** `agreed`: both sides ended it; `you`: the agent was told; `lost`: the hub does not know it any more; `left`: the agent did. */
+export type Over = 'agreed' | 'you' | 'lost' | 'left'
 
 export type Conversation = {
   session: string

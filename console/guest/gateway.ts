@@ -1,5 +1,6 @@
 /** The four calls of the guest gateway, and what each can come to. */
 
+const GONE = 404
 const POLL_MS = 20_000
 /** A message with its files may take long over a slow line. */
 const SEND_MS = 10 * 60_000
@@ -24,7 +25,8 @@ export class Refused extends Error {
 
 type Started = { session: string; handler: string; handler_aid: string; remaining: number }
 type Off = { enabled: false; reason?: string }
-type Sent = { remaining: number; limit_reached?: true; ended?: true }
+/** `left`: the agent is not at the hub any more. */
+type Sent = { remaining: number; limit_reached?: true; ended?: true; left?: true }
 
 const isOff = (reply: object): reply is Off => 'enabled' in reply && reply.enabled === false
 
@@ -42,7 +44,10 @@ export class Gateway {
 
   /** `once` names the message: called the same again, it is not sent twice. */
   async send(given: { session: string; body: string; attachments: SentFile[]; once: string }): Promise<Sent> {
-    const reply = await ask('send', given, SEND_MS)
+    const reply = await ask('send', given, SEND_MS).catch(error => {
+      if (error instanceof Refused && error.status === GONE) return { left: true, remaining: 0 }
+      throw error
+    })
     refuseOff(reply)
     return reply as Sent
   }

@@ -6,7 +6,6 @@ import { type Found, Polling } from './polling.ts'
 import { parts, say, show, showFiles } from './view.ts'
 
 const FULL = 503
-const GONE = 404
 /** So long an agent has for its word that it agrees. */
 const AGREEING_MS = 5 * 60_000
 
@@ -38,10 +37,13 @@ function put(next: Conversation | undefined): void {
   show(held, isBusy)
 }
 
+/** No word comes any more; an agent that was told of the end may agree to it. */
+const isPast = ({ over }: Conversation): boolean => over !== undefined && over !== 'you'
+
 /** One turn of asking for words. */
 async function ask(): Promise<Found> {
   const asked = held
-  if (asked === undefined || asked.over === 'lost' || asked.over === 'agreed') return 'over'
+  if (asked === undefined || isPast(asked)) return 'over'
   try {
     const { messages, ended } = await gateway.poll(asked.session, asked.has)
     if (held?.session !== asked.session) return 'over'
@@ -84,8 +86,6 @@ function sentenceOf(error: Error): string {
   const status = error instanceof Refused ? error.status : 0
   if (status === FULL)
     return 'As many guests are here as this hub takes. Your message is kept: try again in some minutes.'
-  if (status === GONE)
-    return 'This agent has left the hub. End the conversation and start another one; your message is kept.'
   const { message } = error
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}. Your message is kept.`
 }
@@ -113,8 +113,8 @@ async function sent(body: string, attachments: SentFile[]): Promise<void> {
   if (held === undefined) return
   const { session } = held
   const reply = await gateway.send({ session, body, attachments, once })
-  if (reply.ended === true) {
-    put({ ...held, over: 'lost' })
+  if (reply.left === true || reply.ended === true) {
+    put({ ...held, over: reply.left === true ? 'left' : 'lost' })
     say('Your message was not sent. It is kept below.', true)
     return parts.overText.focus({ preventScroll: true })
   }

@@ -36,6 +36,7 @@ byId('unscripted').remove()
 const overs: Record<Over, string> = {
   agreed: 'Both sides have ended this conversation.',
   you: 'You ended this conversation, and the agent was told.',
+  left: 'This agent has left the hub.',
   lost: 'This conversation is over: it lay idle for 30 minutes, or the hub was restarted.',
 }
 
@@ -75,7 +76,7 @@ function draw(held: Conversation | undefined, isBusy: boolean): void {
   parts.asked.hidden = !isOpen || !isAsked
   parts.over.hidden = over === undefined
   if (over !== undefined) parts.overText.textContent = overs[over]
-  parts.compose.hidden = over !== undefined && over !== 'lost'
+  parts.compose.hidden = over === 'agreed' || over === 'you'
   parts.end.hidden = !isOpen || isAsked
   const isStopped = isBusy || remaining === 0 || over !== undefined
   for (const button of [parts.send, parts.end, parts.agree])

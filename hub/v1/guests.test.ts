@@ -198,6 +198,26 @@ describe('a visitor', () => {
     expect(await heard(session)).toEqual({ messages: [{ body: '', system: true, end: 'accepted' }] })
   })
 
+  it('is told that its agent left, and ends the conversation all the same', async () => {
+    const { agent, session } = await talking()
+    await client.post(`/agents/${agent.aid}/deregister`, agent.sign('profile'))
+    expect((await sent(session, 'more')).status).toBe(404)
+    expect(await ended(session)).toEqual({ ended: true, accepted: false })
+    expect((await sent(session, 'more')).json).toEqual(GONE)
+  })
+
+  it('keeps the conversation where its handler has no room for the end, and ends it later', async () => {
+    const { agent, session } = await talking()
+    const { limits } = hub.running.hub.context
+    const { mailboxBytesMax } = limits
+    limits.mailboxBytesMax = 1
+    expect((await client.post('/guest/end', { session })).status).toBe(500)
+    limits.mailboxBytesMax = mailboxBytesMax
+    expect((await sent(session, 'more')).json).toEqual({ remaining: 3 })
+    expect(await ended(session)).toEqual({ ended: true, accepted: false })
+    expect((await got(agent)).map(({ open }) => open.body.number)).toEqual([1, 2, 3])
+  })
+
   it('has no session any more after 30 minutes without a word, nor after a restart', async () => {
     await client.registered()
     const { session } = await started()

@@ -11,7 +11,7 @@ import type { Agent, Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import { ABANDONED_AFTER_MS, type GivenMessage, type OpenMail } from '../open-mail/open-mail.ts'
 import type { GuestSession, GuestWord } from '../ports/guests.ts'
-import { Refusal, withoutRoom } from '../refusal.ts'
+import { Refusal, refusalOf, withoutRoom } from '../refusal.ts'
 import { ending, heard, notEnded, notSent, opened, sending, without } from './session.ts'
 import { type Encoded, endOf, readWords, type Said, signedWords, wordsOf } from './words.ts'
 
@@ -145,6 +145,8 @@ export class Guests {
     try {
       if (after.sent > 0) await this.#write(after, after.sent, endOf(before, after.sent))
     } catch (error) {
+      // whoever left is told nothing, and nobody waits for it
+      if (refusalOf(error)?.code === 'recipientUnknown') return { accepted: false }
       await this.#change(id, session => notEnded(session, before))
       throw error
     }
