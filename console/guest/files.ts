@@ -39,7 +39,7 @@ export function sentName(name: string): string {
   if (line === '') return 'file'
   if (line.length <= NAME_MAX) return line
   const ending = /\.\w{1,10}$/.exec(line)?.[0] ?? ''
-  return `${line.slice(0, NAME_MAX - ending.length - 1).toWellFormed()}…${ending}`
+  return `${line.slice(0, NAME_MAX - ending.length - 1).replace(/[\ud800-\udbff]$/, '')}…${ending}`
 }
 
 /** Reads them; a file that is gone by now rejects with its name. */

@@ -74,8 +74,8 @@ describe('a guest', () => {
 
   it('is given nobody who has left, whose mail is sealed, or whom nobody saw for 30 days', async () => {
     await opened()
-    const [left, sealed, gone, stays] = [
-      ...[await client.registered(), await client.registered()],
+    const [left, sealed, gone, goneToo, stays] = [
+      ...[await client.registered(), await client.registered(), await client.registered()],
       ...[await client.registered(), await client.registered()],
     ]
     await client.post(`/agents/${left?.aid}/deregister`, left?.sign('profile'))
@@ -84,6 +84,7 @@ describe('a guest', () => {
       return { ...agent, row: { ...agent.row, mail: 'sealed' } }
     })
     await gone?.poll()
+    await goneToo?.poll()
     hub.clock.advance(30 * DAY_MS + MINUTE_MS)
     await stays?.poll()
     const draw = async () => (await start('198.51.100.1')).json['handler_aid']

@@ -256,7 +256,15 @@ describe('mail for the hub itself', () => {
   it('is refused where its sender did not sign it, or wrote to another', async () => {
     const { agent, task } = await talking()
     expect((await answer(agent, { task, to: agent.aid })).status).toBe(400)
+    const mail = openMail(agent, {
+      ...{ hub: hub.aid, to: hub.aid, task, number: 1, kind: kinds.message, payload: wordsFrom('x') },
+    })
+    const bytes = fromBase64(mail.payload)
+    const at = bytes.length - 2
+    bytes.set([(bytes[at] ?? 0) ^ 1], at)
+    const forged = await client.post('/relay/send', { ...mail, payload: toBase64(bytes) })
+    expect([forged.status, forged.json['error']]).toEqual([401, expect.stringMatching(/^INVALID_SIGNATURE/)])
     agent.rotate()
-    expect((await answer(agent, { task })).status).not.toBe(200)
+    expect((await answer(agent, { task })).status).toBe(401)
   })
 })
