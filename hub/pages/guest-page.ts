@@ -77,14 +77,14 @@ ${choice(handlers, chosen)}
 <button type="button" id="agree">Agree and end</button> <span class="soft">Or go on and write.</span></section>
 <section id="over" aria-labelledby="over-text" hidden><h2 id="over-text" tabindex="-1"></h2>
 <button type="button" id="again">Start another conversation</button></section>
-<p id="status" role="status"></p>
+<div id="foot"><p id="status" role="status"></p>
 <form id="compose" hidden data-files="${limits.files}" data-bytes="${limits.bytes}">
 <label for="text">Your message</label>
 <textarea id="text" rows="2" maxlength="${limits.text}" aria-describedby="hint"></textarea>
 <ul id="files" aria-label="Files to send"></ul>
 <div class="row"><button type="submit" id="send">Send</button><input type="file" id="attach" multiple><label class="button" for="attach">Attach files</label></div>
 <p class="soft" id="hint"><span id="left"></span> <span class="keys">Enter sends, Shift with Enter begins a line.</span> <span>At most ${limits.files} files, ${limits.bytes / MIB} MiB together.</span></p>
-</form>`
+</form></div>`
 }
 
 /** One that the address names is chosen; there may be more than are listed. */

@@ -22,12 +22,13 @@ textarea{display:block;width:100%;max-height:40vh;resize:vertical}
 #with{display:flex;flex-wrap:wrap;gap:.25rem .75rem;align-items:center;justify-content:space-between;margin:.5rem 0}
 #who{margin:0;overflow-wrap:anywhere}
 #asked,#over{border:1px solid var(--line);border-left:4px solid var(--warn);border-radius:6px;padding:.75rem 1rem;margin:1rem 0 0}
-#over{margin-bottom:1.5rem}
 #over h2{margin:0 0 .5rem}
 #asked p{margin:0 0 .5rem}
-#status{min-height:1.5rem;margin:.75rem 0 0;overflow-wrap:anywhere}
+#foot{position:sticky;bottom:0;background:var(--paper);border-top:1px solid var(--line);margin-top:1rem;padding:.5rem 0 .75rem}
+#status{margin:0;overflow-wrap:anywhere}
+#status:not(:empty){margin-bottom:.5rem}
 #status.wrong{color:var(--warn)}
-#compose{display:block;position:sticky;bottom:0;background:var(--paper);border-top:1px solid var(--line);padding:.5rem 0 .75rem}
+#compose{display:block}
 #compose label[for=text]{font-size:14px;color:var(--soft)}
 #files{margin:.5rem 0 0}
 #files li{display:flex;gap:.75rem;align-items:center;justify-content:space-between;padding:.35rem 0;font-size:14px}
@@ -41,6 +42,6 @@ button:hover,.button:hover{border-color:var(--link)}
 #hint{font-size:13px;margin:.5rem 0 0}
 #left{color:var(--ink)}
 @media (pointer:coarse){.keys{display:none}}
-@media (max-height:32rem){#compose{position:static}}
+@media (max-height:32rem){#foot{position:static}}
 @media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 `
