@@ -43,8 +43,13 @@ export type OpenSend = {
     /** Of all open mail together. */
     totalBytesMax: number
   }
+  /** It is queued once under this digest, as long as that is remembered. */
+  once?: OpenOnce | undefined
 }
-export type OpenSent = { outcome: 'queued' | 'mailboxFull' | 'hubFull' | 'noMailbox' }
+
+/** What a hub handed on. So many of one origin are remembered, for which the oldest of its own are forgotten. */
+export type OpenOnce = { origin: string; digest: Uint8Array; sinceMs: number; max: number }
+export type OpenSent = { outcome: 'queued' | 'repeated' | 'mailboxFull' | 'hubFull' | 'noMailbox' }
 
 export type OpenMessage = {
   id: string
@@ -72,6 +77,10 @@ export interface OpenMailStore {
   listOpen(given: { number: number; listed: boolean }): Promise<void>
   /** Queues a message once under its id. A result with an interaction counts it as a task that was completed, once. */
   sendOpen(item: OpenSend): Promise<OpenSent>
+  /** Whether something was queued under this digest since a time. */
+  wasForwarded(digest: Uint8Array, sinceMs: number): Promise<boolean>
+  /** Forgets what was handed on before a time, at most `limit`; whether there is more. */
+  sweepForwarded(given: { beforeMs: number; limit: number }): Promise<{ more: boolean }>
   /** What waits, the oldest first, at most `bytesMax` unless the first is larger. */
   pollOpen(query: { mailbox: number; limit: number; bytesMax: number }): Promise<OpenMessage[]>
   /** Removes messages of this mailbox; `files` are the blobs that nothing names any more. */

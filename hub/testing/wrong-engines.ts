@@ -307,6 +307,47 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
       }
     },
   },
+  'that tells peers of cards that stay at the hub': {
+    rules: 'openCards',
+    breaks: 'tells the cards of federated agents',
+    changes: store => ({
+      async toldOpenCards(query) {
+        const told = await store.toldOpenCards(query)
+        const dave = await store.openCard('dave')
+        return dave === undefined ? told : [...told, { ...dave, fedSeq: 99, kel: new Uint8Array(0) }]
+      },
+    }),
+  },
+  'that gives a card no new place': {
+    rules: 'openCards',
+    breaks: 'tells the cards of federated agents',
+    changes: () => ({ retellOpenCard: async () => undefined }),
+  },
+  'that lets a peer show an older card': {
+    rules: 'openPeers',
+    breaks: 'takes no card below',
+    changes: store => ({
+      async takeOpenAgents(given) {
+        const held = await Promise.all(
+          given.agents.map(({ aid, seq }) =>
+            store.openPeerAgent(aid, [given.hub]).then(kept => (kept?.seq ?? 0) > seq),
+          ),
+        )
+        if (held.includes(true)) await store.forgetOpenAgents(given.hub)
+        return await store.takeOpenAgents(given)
+      },
+    }),
+  },
+  'that keeps what a peer tells no more': {
+    rules: 'openPeers',
+    breaks: 'forgets what a peer tells no more',
+    changes: () => ({ dropUntold: async () => undefined }),
+  },
+  'that takes twice what a hub handed on': {
+    rules: 'openMail',
+    breaks: 'queues what a hub hands on once',
+    changes: store => ({ sendOpen: item => store.sendOpen({ ...item, once: undefined }) }),
+  },
   'that lists agents of whomever was a peer': {
     rules: 'openPeers',
     breaks: 'lists an agent once',

@@ -40,6 +40,7 @@ const told = async (caps: string[]) => {
     summary: 'far away',
     kel: encodeKel(agent.log.events),
     card: '{}',
+    seq: 1,
   }
   const given = { hub: peer.aid, agents: [card], fedSeq: 1, max: 10 }
   await hub.running.hub.context.store.takeOpenAgents(given)
@@ -113,7 +114,8 @@ describe('a capability', () => {
 
   test('finds an agent of a peer that has come here once, as one of here', async () => {
     const agent = await client.registered({ caps: ['both.here'] })
-    const card = { name: 'b', caps: ['both.here'], summary: '', kel: encodeKel(agent.log.events), card: '{}' }
+    const kel = encodeKel(agent.log.events)
+    const card = { name: 'b', caps: ['both.here'], summary: '', kel, card: '{}', seq: 1 }
     const given = { hub: peer.aid, agents: [{ aid: agent.aid, ...card }], fedSeq: 2, max: 10 }
     await hub.running.hub.context.store.takeOpenAgents(given)
     expect((await listed('?cap=both.here')).map(({ home_hub: home }) => home)).toEqual([undefined])

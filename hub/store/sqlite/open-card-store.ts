@@ -1,10 +1,14 @@
 /** Cards of agents with open mail in the database. Changes run inside a transaction. */
-import type { OpenCard, OpenCardStore } from '../open-card-port.ts'
+import type { OpenCard, OpenCardStore, ToldOpenCard } from '../open-card-port.ts'
 import type { Database } from './database.ts'
 import type { WriterClient } from './writer-client.ts'
 
 export const openCardQueries = {
   card: 'SELECT aid, seq, kel_seq, card FROM open_card WHERE aid = ?',
+  told:
+    'SELECT told.fed_seq, told.aid, told.seq, told.kel_seq, told.card, agent.kel FROM open_card AS told' +
+    ' JOIN agent ON agent.aid = told.aid WHERE told.fed_seq > ? AND told.card IS NOT NULL AND agent.registered = 1' +
+    " AND agent.mail = 'open' AND agent.visibility <> 'hub-local' ORDER BY told.fed_seq LIMIT ?",
 } as const
 
 type Stored = { aid: string; seq: number; kel_seq: number; card: string | null }
@@ -22,6 +26,30 @@ export function putOpenCard(
   return { outcome: 'stored' }
 }
 
+export function retellOpenCard(db: Database, aid: string): true {
+  const held = db.one<Stored>(openCardQueries.card, aid)
+  if (held?.card == null) return true
+  db.run('DELETE FROM open_card WHERE aid = ?', aid)
+  const { seq, kel_seq: kelSeq, card } = held
+  db.run('INSERT INTO open_card (aid, seq, kel_seq, card) VALUES (?, ?, ?, ?)', aid, seq, kelSeq, card)
+  return true
+}
+
+type Told = Omit<Stored, 'card'> & { card: string; fed_seq: number; kel: Uint8Array }
+type ToldQuery = { after: number; limit: number; bytesMax: number }
+
+function readTold(db: Database, { after, limit, bytesMax }: ToldQuery): ToldOpenCard[] {
+  const told: ToldOpenCard[] = []
+  let bytes = 0
+  for (const row of db.all<Told>(openCardQueries.told, after, limit)) {
+    bytes += row.card.length + row.kel.length
+    if (told.length > 0 && bytes > bytesMax) break
+    const { aid, seq, kel_seq: kelSeq, card, kel, fed_seq: fedSeq } = row
+    told.push({ aid, seq, kelSeq, card, kel, fedSeq })
+  }
+  return told
+}
+
 export function removeOpenCard(db: Database, aid: string): true {
   db.run('UPDATE open_card SET card = NULL WHERE aid = ?', aid)
   return true
@@ -34,6 +62,10 @@ export function openCardsOver(reader: Database, writer: WriterClient): OpenCardS
       const row = reader.one<Stored>(openCardQueries.card, aid)
       return row?.card == null ? undefined : { aid, seq: row.seq, kelSeq: row.kel_seq, card: row.card }
     },
+    async retellOpenCard(aid) {
+      await writer.write('retellOpenCard', aid)
+    },
+    toldOpenCards: async query => readTold(reader, query),
     async removeOpenCard(aid) {
       await writer.write('removeOpenCard', aid)
     },

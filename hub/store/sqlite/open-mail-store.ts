@@ -5,6 +5,7 @@ import type {
   OpenMailbox,
   OpenMailStore,
   OpenMessage,
+  OpenOnce,
   OpenProfile,
   OpenSend,
   OpenSent,
@@ -22,6 +23,9 @@ export const openQueries = {
   content: 'SELECT content FROM open_message WHERE n = ?',
   fileUsed: 'SELECT 1 FROM open_message WHERE file = ?',
   tasks: 'SELECT tasks FROM open_totals WHERE one = 1',
+  forwarded: 'SELECT at_ms FROM open_forward WHERE digest = ?',
+  oldestForwarded: 'SELECT n FROM open_forward WHERE origin = ? ORDER BY n LIMIT 1',
+  forwardedBefore: 'SELECT n, origin FROM open_forward WHERE at_ms < ? ORDER BY at_ms LIMIT ?',
   agents: "SELECT count(*) AS n FROM agent WHERE registered = 1 AND mail = 'open'",
   takersBehind:
     'SELECT aid, name, guest_quota, polled_ms FROM open_mailbox JOIN agent USING (number)' +
@@ -78,9 +82,12 @@ export function sendOpen(db: Database, item: OpenSend): OpenSent {
   )
   if (room === undefined) return { outcome: 'noMailbox' }
   if (db.one('SELECT 1 FROM open_message WHERE id = ?', item.id) !== undefined) return { outcome: 'queued' }
+  if (item.once !== undefined && wasForwarded(db, item.once.digest, item.once.sinceMs))
+    return { outcome: 'repeated' }
   const { messagesMax, bytesMax, totalBytesMax } = item.limits
   if (room.messages >= messagesMax || room.bytes + item.size > bytesMax) return { outcome: 'mailboxFull' }
   if (room.total + item.size > totalBytesMax) return { outcome: 'hubFull' }
+  if (item.once !== undefined) remember(db, item.once, item.nowMs)
   db.run(
     'INSERT INTO open_message (id, mailbox, sender, kind, interaction, created_ms, size, file, content)' +
       ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
@@ -97,6 +104,36 @@ export function sendOpen(db: Database, item: OpenSend): OpenSent {
   count(db, item.mailbox, { messages: 1, bytes: item.size })
   if (item.kind === 'result' && item.interaction !== '') countTask(db, item.interaction)
   return { outcome: 'queued' }
+}
+
+const wasForwarded = (db: Database, digest: Uint8Array, sinceMs: number): boolean =>
+  (db.one<{ at_ms: number }>(openQueries.forwarded, digest)?.at_ms ?? Number.NEGATIVE_INFINITY) >= sinceMs
+
+function remember(db: Database, { origin, digest, max }: OpenOnce, nowMs: number): void {
+  forget(db, db.one<{ n: number; origin: string }>('SELECT n, origin FROM open_forward WHERE digest = ?', digest))
+  const { held = 0 } = db.one<{ held: number }>('SELECT held FROM open_forwards WHERE origin = ?', origin) ?? {}
+  const oldest = held < max ? undefined : db.one<{ n: number }>(openQueries.oldestForwarded, origin)
+  forget(db, oldest && { n: oldest.n, origin })
+  db.run('INSERT INTO open_forward (origin, digest, at_ms) VALUES (?, ?, ?)', origin, digest, nowMs)
+  db.run(
+    'INSERT INTO open_forwards (origin, held) VALUES (?, 1) ON CONFLICT (origin) DO UPDATE SET held = held + 1',
+    origin,
+  )
+}
+
+function forget(db: Database, row: { n: number; origin: string } | undefined): void {
+  if (row === undefined) return
+  db.run('DELETE FROM open_forward WHERE n = ?', row.n)
+  db.run('UPDATE open_forwards SET held = held - 1 WHERE origin = ?', row.origin)
+}
+
+export function sweepForwarded(
+  db: Database,
+  { beforeMs, limit }: { beforeMs: number; limit: number },
+): { more: boolean } {
+  const rows = db.all<{ n: number; origin: string }>(openQueries.forwardedBefore, beforeMs, limit)
+  for (const row of rows) forget(db, row)
+  return { more: rows.length === limit }
 }
 
 function count(
@@ -239,6 +276,8 @@ export function openMailOver(
       await writer.write('listOpen', given)
     },
     sendOpen: item => writer.write('sendOpen', item),
+    wasForwarded: async (digest, sinceMs) => wasForwarded(reader, digest, sinceMs),
+    sweepForwarded: given => writer.write('sweepForwarded', given),
     pollOpen: async query => readPoll(reader, query),
     ackOpen: given => freeingRoom(() => writer.write('ackOpen', given)),
     async notePolled(given) {

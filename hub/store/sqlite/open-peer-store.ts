@@ -11,8 +11,14 @@ import { isOfAny } from './listings.ts'
 import type { WriterClient } from './writer-client.ts'
 
 export const openPeerQueries = {
-  read: 'SELECT fed_seq, agents FROM open_peer_read WHERE hub = ?',
-  kept: 'SELECT n FROM open_peer_agent WHERE aid = ? AND hub = ?',
+  read: 'SELECT fed_seq, agents, pass FROM open_peer_read WHERE hub = ?',
+  kept: 'SELECT seq FROM open_peer_agent WHERE aid = ? AND hub = ?',
+  highest:
+    'SELECT max(seq) AS seq FROM (SELECT seq FROM open_peer_agent WHERE aid = ?1 UNION ALL SELECT seq FROM open_card WHERE aid = ?1)',
+  hubs: 'SELECT hub FROM open_peer_read',
+  telling:
+    'SELECT hub FROM open_peer_agent WHERE aid = ? AND hub IN (SELECT value FROM json_each(?)) ORDER BY n',
+  untold: 'SELECT n FROM open_peer_agent WHERE hub = ? AND pass < ? LIMIT ?',
   one: 'SELECT * FROM open_peer_agent WHERE aid = ? AND hub IN (SELECT value FROM json_each(?)) ORDER BY n LIMIT 1',
   page:
     'SELECT * FROM open_peer_agent AS told WHERE n > ?1 AND hub IN (SELECT value FROM json_each(?2))' +
@@ -20,22 +26,22 @@ export const openPeerQueries = {
     ' AND first.hub IN (SELECT value FROM json_each(?2))) ORDER BY n LIMIT ?3',
 } as const
 
-type Read = { fed_seq: number; agents: number }
+/** Other writes have their turn in between. */
+const FORGOTTEN_AT_ONCE = 1000
+
+type Read = { fed_seq: number; agents: number; pass: number }
 
 const readOf = (db: Database, hub: string): Read =>
-  db.one<Read>(openPeerQueries.read, hub) ?? { fed_seq: 0, agents: 0 }
+  db.one<Read>(openPeerQueries.read, hub) ?? { fed_seq: 0, agents: 0, pass: 0 }
 
 export function takeOpenAgents(db: Database, { hub, agents, fedSeq, max }: TakeOpenAgents): { left: number } {
   const held = readOf(db, hub)
   let count = held.agents
   let left = 0
   for (const agent of agents) {
-    const isKept = db.one(openPeerQueries.kept, agent.aid, hub) !== undefined
-    if (!isKept && count >= max) left += 1
-    else {
-      if (!isKept) count += 1
-      put(db, hub, agent)
-    }
+    const kept = db.one<{ seq: number }>(openPeerQueries.kept, agent.aid, hub)
+    if (kept === undefined && count >= max) left += 1
+    else if (takeOne(db, { hub, pass: held.pass }, agent, kept)) count += 1
   }
   db.run(
     'INSERT INTO open_peer_read (hub, fed_seq, agents) VALUES (?, ?, ?)' +
@@ -45,13 +51,57 @@ export function takeOpenAgents(db: Database, { hub, agents, fedSeq, max }: TakeO
   return { left }
 }
 
-function put(db: Database, hub: string, { aid, name, caps, summary, kel, card }: OpenPeerAgent): void {
+/** Whether this hub told of one agent more. */
+function takeOne(
+  db: Database,
+  by: { hub: string; pass: number },
+  agent: OpenPeerAgent,
+  kept: { seq: number } | undefined,
+): boolean {
+  const { seq: highest } = db.one<{ seq: number | null }>(openPeerQueries.highest, agent.aid) ?? {}
+  const isOlder = agent.seq < (highest ?? 0)
+  if (kept !== undefined && (isOlder || agent.seq === kept.seq)) {
+    // what it is told with stays; the log may have grown under the same card
+    const kel = isOlder ? undefined : agent.kel
+    db.run(
+      'UPDATE open_peer_agent SET pass = ?, kel = coalesce(?, kel) WHERE aid = ? AND hub = ?',
+      ...[by.pass, kel ?? null, agent.aid, by.hub],
+    )
+    return false
+  }
+  if (!isOlder) put(db, by, agent)
+  return kept === undefined && !isOlder
+}
+
+function put(
+  db: Database,
+  { hub, pass }: { hub: string; pass: number },
+  { aid, name, caps, summary, kel, card, seq }: OpenPeerAgent,
+): void {
   db.run(
-    'INSERT INTO open_peer_agent (hub, aid, name, caps, summary, kel, card) VALUES (?, ?, ?, ?, ?, ?, ?)' +
-      ' ON CONFLICT (aid, hub) DO UPDATE SET name = excluded.name, caps = excluded.caps,' +
-      ' summary = excluded.summary, kel = excluded.kel, card = excluded.card',
-    ...[hub, aid, name, JSON.stringify(caps), summary, kel, card],
+    'INSERT INTO open_peer_agent (hub, aid, name, caps, summary, kel, card, seq, pass) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)' +
+      ' ON CONFLICT (aid, hub) DO UPDATE SET name = excluded.name, caps = excluded.caps, summary = excluded.summary,' +
+      ' kel = excluded.kel, card = excluded.card, seq = excluded.seq, pass = excluded.pass',
+    ...[hub, aid, name, JSON.stringify(caps), summary, kel, card, seq, pass],
   )
+}
+
+export function rereadOpenAgents(db: Database, hub: string): true {
+  db.run(
+    'INSERT INTO open_peer_read (hub, fed_seq, agents, pass) VALUES (?, 0, 0, 1)' +
+      ' ON CONFLICT (hub) DO UPDATE SET fed_seq = 0, pass = pass + 1',
+    hub,
+  )
+  return true
+}
+
+/** Some at a time; whether that was all. */
+export function dropUntold(db: Database, hub: string): boolean {
+  const untold = db.all<{ n: number }>(openPeerQueries.untold, hub, readOf(db, hub).pass, FORGOTTEN_AT_ONCE)
+  for (const { n } of untold) db.run('DELETE FROM open_peer_agent WHERE n = ?', n)
+  if (untold.length > 0)
+    db.run('UPDATE open_peer_read SET agents = agents - ? WHERE hub = ?', untold.length, hub)
+  return untold.length < FORGOTTEN_AT_ONCE
 }
 
 export function forgetOpenAgents(db: Database, hub: string): true {
@@ -60,9 +110,9 @@ export function forgetOpenAgents(db: Database, hub: string): true {
   return true
 }
 
-type Stored = Omit<ToldOpenAgent, 'caps'> & { n: number; caps: string }
+type Stored = Omit<ToldOpenAgent, 'caps'> & { n: number; caps: string; pass: number }
 
-const toldOf = ({ n: _, caps, ...agent }: Stored): ToldOpenAgent => ({
+const toldOf = ({ n: _, pass: __, caps, ...agent }: Stored): ToldOpenAgent => ({
   ...agent,
   caps: JSON.parse(caps) as string[],
 })
@@ -80,6 +130,17 @@ export function openPeersOver(reader: Database, writer: WriterClient): OpenPeerS
   return {
     takeOpenAgents: given => writer.write('takeOpenAgents', given),
     openAgentsRead: async hub => readOf(reader, hub).fed_seq,
+    async rereadOpenAgents(hub) {
+      await writer.write('rereadOpenAgents', hub)
+    },
+    async dropUntold(hub) {
+      while (!(await writer.write('dropUntold', hub)));
+    },
+    hubsOfOpenAgents: async () => reader.all<{ hub: string }>(openPeerQueries.hubs).map(({ hub }) => hub),
+    hubsTelling: async (aid, hubs) =>
+      reader
+        .all<{ hub: string }>(openPeerQueries.telling, aid, JSON.stringify(hubs))
+        .map(({ hub }) => hub),
     async forgetOpenAgents(hub) {
       await writer.write('forgetOpenAgents', hub)
     },

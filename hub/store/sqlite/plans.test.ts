@@ -21,6 +21,7 @@ const SMALL: Readonly<Record<string, string>> = {
   invite: 'what the operator made, so many at most',
   digest_new: 'what the last group of commits brought, sorted in every few minutes',
   ledger_totals: 'one row',
+  open_peer_read: 'a row for each peer',
   peer_cards_read: 'a row for each peer',
   refused_range: 'what the operator refuses',
   setting: 'a row for each setting',

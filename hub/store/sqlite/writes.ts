@@ -9,7 +9,7 @@ import { digestsOf, rereadDigests, undoDigests } from './digests.ts'
 import { addInvite, removeInvite } from './invite-store.ts'
 import { addProofPiece, appendEpoch, post, returnSupply } from './ledger-writes.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
-import { putOpenCard, removeOpenCard } from './open-card-store.ts'
+import { putOpenCard, removeOpenCard, retellOpenCard } from './open-card-store.ts'
 import {
   ackOpen,
   listOpen,
@@ -18,9 +18,10 @@ import {
   notePolled,
   putOpenProfile,
   sendOpen,
+  sweepForwarded,
   sweepOpen,
 } from './open-mail-store.ts'
-import { forgetOpenAgents, takeOpenAgents } from './open-peer-store.ts'
+import { dropUntold, forgetOpenAgents, rereadOpenAgents, takeOpenAgents } from './open-peer-store.ts'
 import { addOpenReview } from './open-review-store.ts'
 import { forgetPeerCards, takePeerCards } from './peer-card-store.ts'
 import {
@@ -57,10 +58,14 @@ export const writes = {
   notePolled,
   noteLeft,
   sweepOpen,
+  sweepForwarded,
   putOpenCard,
+  retellOpenCard,
   removeOpenCard,
   addOpenReview,
   takeOpenAgents,
+  rereadOpenAgents,
+  dropUntold,
   forgetOpenAgents,
   takePeerCards,
   forgetPeerCards,

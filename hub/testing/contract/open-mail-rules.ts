@@ -1,6 +1,6 @@
 /** The contract of the store on mail that the hub can read. */
 import { expect } from 'vitest'
-import type { OpenSend } from '../../store/open-mail-port.ts'
+import type { OpenOnce, OpenSend } from '../../store/open-mail-port.ts'
 import { agentRow, bytes, NOW_MS, type Rule, rule, type World } from './world.ts'
 
 const profile = { guestQuota: 5, pricing: '', address: undefined }
@@ -224,5 +224,36 @@ export const openMailRules: readonly Rule[] = [
     expect(await sweep(NOW_MS)).toEqual({ files: ['f'], more: true })
     expect(await sweep(NOW_MS)).toEqual({ files: [], more: true })
     expect((await world.store.openMailbox(box))?.messages).toBe(0)
+  }),
+
+  rule('queues what a hub hands on once, as long as it remembers that', async world => {
+    const box = await openBox(world)
+    const once = (digest: number, more: Partial<OpenOnce> = {}): { once: OpenOnce } => ({
+      once: { origin: 'hub-one', digest: bytes(32, digest), sinceMs: NOW_MS, max: 2, ...more },
+    })
+    const sent = async (id: string, more: Partial<OpenSend>) => {
+      const [outcome] = await outcomes(world, [message(box, id, more)])
+      await world.store.ackOpen({ mailbox: box, ids: [id] })
+      return outcome
+    }
+    expect([await sent('a', once(1)), await sent('b', once(1))]).toEqual(['queued', 'repeated'])
+    await world.reopen()
+    expect(await sent('c', once(1))).toBe('repeated')
+    expect(await world.store.wasForwarded(bytes(32, 1), NOW_MS)).toBe(true)
+    expect(await world.store.wasForwarded(bytes(32, 1), NOW_MS + 1)).toBe(false)
+    expect(await world.store.wasForwarded(bytes(32, 2), NOW_MS)).toBe(false)
+    expect(await sent('d', { ...once(9), size: 2000 })).toBe('mailboxFull')
+    expect(await sent('e', once(9))).toBe('queued')
+    const later = { sinceMs: NOW_MS + 1 }
+    expect(await sent('f', { ...once(1, later), nowMs: NOW_MS + 5 })).toBe('queued')
+    expect(await sent('g', once(3, { origin: 'hub-two' }))).toBe('queued')
+    expect(await sent('h', { ...once(4), nowMs: NOW_MS + 9 })).toBe('queued')
+    const known = () => Promise.all([9, 1, 3, 4].map(one => world.store.wasForwarded(bytes(32, one), 0)))
+    expect(await known()).toEqual([false, true, true, true])
+    expect(await world.store.sweepForwarded({ beforeMs: NOW_MS + 6, limit: 1 })).toEqual({ more: true })
+    expect(await world.store.sweepForwarded({ beforeMs: NOW_MS + 6, limit: 5 })).toEqual({ more: false })
+    expect(await known()).toEqual([false, false, false, true])
+    expect([await sent('i', once(5)), await sent('j', once(6))]).toEqual(['queued', 'queued'])
+    expect(await world.store.wasForwarded(bytes(32, 4), 0)).toBe(false)
   }),
 ]

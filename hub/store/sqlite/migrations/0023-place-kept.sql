@@ -1,0 +1,2 @@
+-- This number belongs to another change, which takes its place.
+SELECT 1;
