@@ -36,6 +36,8 @@ const fileShape = z.strictObject({
   wire1_listen: z.string().optional(),
   wire1_base_url: z.string().optional(),
   guests: z.boolean().optional(),
+  wire1_federation: z.boolean().optional(),
+  wire1_discovery: z.boolean().optional(),
   ...aboutShape,
   ...checkpointShape,
   limits: limitsShape.optional(),
@@ -51,6 +53,8 @@ export type Config = Place & {
   wire1?: Place | undefined
   /** Whether people without keys may write to its agents, over wire 1. */
   guests?: boolean
+  /** Mail of wire 1 crosses to peers; `tells`: anybody may read who is here. Undefined: it stays at this hub. */
+  wire1Federation?: { tells: boolean } | undefined
   /** Address for figures and health; undefined leaves that listener off. */
   operatorListen?: Listen | undefined
   dataDir: string
@@ -75,6 +79,8 @@ export type ConfigFlags = {
   wire1Listen?: string | undefined
   wire1BaseUrl?: string | undefined
   guests?: 'true' | undefined
+  wire1Federation?: string | undefined
+  wire1Discovery?: string | undefined
 }
 
 /** Reads the configuration of a run. */
@@ -84,12 +90,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
   const path = flags.config ?? env['SVC_HUB_CONFIG'] ?? join(hinted, CONFIG_FILE)
   const named = flags.config !== undefined || env['SVC_HUB_CONFIG'] !== undefined
   const file = readFile(path, named)
-  const strongest = (flag: string, name: string, member: string | undefined): Given | undefined =>
-    [
-      { text: flags[flag as keyof ConfigFlags], from: `--${name.replaceAll('_', '-')}` },
-      { text: env[`SVC_HUB_${name.toUpperCase()}`], from: `SVC_HUB_${name.toUpperCase()}` },
-      { text: member, from: `${path}: ${name}` },
-    ].find((given): given is Given => given.text !== undefined)
+  const strongest = strongestOf({ flags, env, path })
   const wire = strongest('wire', 'wire', undefined)
   const listen = strongest('listen', 'listen', file.listen)
   const baseUrl = strongest('baseUrl', 'base_url', file.base_url)
@@ -98,12 +99,15 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
   const wire1Listen = strongest('wire1Listen', 'wire1_listen', file.wire1_listen)
   const wire1BaseUrl = strongest('wire1BaseUrl', 'wire1_base_url', file.wire1_base_url)
   const guests = strongest('guests', 'guests', file.guests === undefined ? undefined : String(file.guests))
+  const federation = strongest('wire1Federation', 'wire1_federation', switchText(file.wire1_federation))
+  const discovery = strongest('wire1Discovery', 'wire1_discovery', switchText(file.wire1_discovery))
   const config: Config = {
     wires: [wire === undefined ? (file.wire ?? WIRES[0]) : parseWire(wire)],
     listen: parseListen(listen ?? { text: LISTEN_DEFAULT, from: 'default' }),
     baseUrl: baseUrl && parseBaseUrl(baseUrl),
     wire1: wire1Of(wire1Listen, wire1BaseUrl),
     guests: guests !== undefined && parseSwitch(guests),
+    wire1Federation: federationOf(federation, discovery),
     operatorListen: operatorListen && parseListen(operatorListen),
     dataDir: resolve(strongest('dataDir', 'data_dir', file.data_dir)?.text ?? DATA_DIR_DEFAULT),
     docs: docs && resolve(docs.text),
@@ -112,9 +116,26 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
     limits: limitsOf({ ...file.limits, ...limitsFrom(env['SVC_HUB_LIMITS']) }),
   }
   checkGuests(config, guests?.from ?? '')
+  if (config.wire1Federation !== undefined && config.wires[0] !== 1 && config.wire1 === undefined)
+    throw new ConfigRefused(
+      `${federation?.from}: this hub does not serve wire 1`,
+      'set wire1_listen as well, or serve wire 1 alone',
+    )
   checkApart(config, { operator: operatorListen?.from ?? '', wire1: wire1Listen?.from ?? '' })
   return { ...config, outside: outsideOf(config.dataDir, path, { flags, env }) }
 }
+
+type Places = { flags: ConfigFlags; env: Record<string, string | undefined>; path: string }
+
+/** What is said of a setting, and where: the flag before the variable before the member of the file. */
+const strongestOf =
+  ({ flags, env, path }: Places) =>
+  (flag: keyof ConfigFlags, name: string, member: string | undefined): Given | undefined =>
+    [
+      { text: flags[flag], from: `--${name.replaceAll('_', '-')}` },
+      { text: env[`SVC_HUB_${name.toUpperCase()}`], from: `SVC_HUB_${name.toUpperCase()}` },
+      { text: member, from: `${path}: ${name}` },
+    ].find((given): given is Given => given.text !== undefined)
 
 /** The data directory as far as it is known without a configuration file. */
 export function placeOf(flags: ConfigFlags, env: Record<string, string | undefined>): string | undefined {
@@ -143,6 +164,8 @@ const FLAGS: [member: keyof ConfigFlags, flag: string][] = [
   ['wire1Listen', '--wire1-listen'],
   ['wire1BaseUrl', '--wire1-base-url'],
   ['guests', '--guests'],
+  ['wire1Federation', '--wire1-federation'],
+  ['wire1Discovery', '--wire1-discovery'],
 ]
 
 type Sources = { flags: ConfigFlags; env: Record<string, string | undefined> }
@@ -249,6 +272,7 @@ const kinds: Record<string, string> = {
   int: 'a whole number',
   boolean: 'true or false',
   object: 'an object',
+  boolean: 'true or false',
 }
 
 const KNOWN_ENVIRONMENT = [
@@ -262,6 +286,8 @@ const KNOWN_ENVIRONMENT = [
   'SVC_HUB_WIRE1_LISTEN',
   'SVC_HUB_WIRE1_BASE_URL',
   'SVC_HUB_GUESTS',
+  'SVC_HUB_WIRE1_FEDERATION',
+  'SVC_HUB_WIRE1_DISCOVERY',
   ...aboutVariables,
   'SVC_HUB_LIMITS',
 ]
@@ -325,6 +351,27 @@ function checkGuests({ wires: [first], wire1, guests }: Config, from: string): v
   throw new ConfigRefused(
     `${from}: guests come over wire 1, which this hub does not serve`,
     'serve it with --wire 1, or beside wire 3 with --wire1-listen',
+const ON = 'on'
+const OFF = 'off'
+const switchText = (isOn: boolean | undefined): string | undefined =>
+  isOn === undefined ? undefined : isOn ? ON : OFF
+
+function isOn(given: Given | undefined): boolean {
+  if (given === undefined) return false
+  if (given.text === ON || given.text === OFF) return given.text === ON
+  throw new ConfigRefused(`${given.from}: expected ${ON} or ${OFF}, got ${given.text}`, 'correct it')
+}
+
+/** Who is here is told only to hubs to which mail can go. */
+function federationOf(
+  federation: Given | undefined,
+  discovery: Given | undefined,
+): { tells: boolean } | undefined {
+  const tells = isOn(discovery)
+  if (isOn(federation)) return { tells }
+  if (!tells) return undefined
+    `${discovery?.from}: no mail of wire 1 crosses to other hubs`,
+    'set wire1_federation as well',
   )
 }
 

@@ -34,7 +34,8 @@ import { standstill } from './operator/witness-orders.ts'
 import { openSite } from './pages/documents.ts'
 import { builtGuestScript } from './pages/guest-page.ts'
 import { SignedPeerCalls } from './peers/calls.ts'
-import { openPeers, type PeerList } from './peers/list.ts'
+import { type PeerList, openPeers as readPeerList } from './peers/list.ts'
+import { OpenMailCalls } from './peers/open-mail-calls.ts'
 import type { Store, StoreBroken, StoreHealth } from './store/port.ts'
 import type { Threads } from './store/threads.ts'
 import { CheckpointOffers } from './witness/offer.ts'
@@ -165,10 +166,13 @@ async function serve(
   const lastMs = await lastStoredMs(store)
   const memory = memoryInProcess({ store, random, nowMs: now(), lastMs })
   const outside = { now, timers, random, alert: log.warn }
-  const { peers, peerList } = openPeers(config.dataDir)
+  const { peers, peerList } = readPeerList(config.dataDir)
   const kept = { identity, store, blobs, secret: data.secret }
   const context = { ...kept, ...outside, memory, peers, verifier, limits: config.limits }
-  const hub = await composeHub(context, epochsOf(store), new SignedPeerCalls(context))
+  const openPeers = config.wire1Federation && {
+    ...{ calls: new OpenMailCalls(context), tells: config.wire1Federation.tells },
+  }
+  const hub = await composeHub(context, epochsOf(store), new SignedPeerCalls(context), openPeers)
   hub.guests.isOpen = config.guests === true
   peerList.watch(timers, log.warn)
   const offers = new CheckpointOffers(hub.checkpoints, config.checkpointWitnesses ?? [], context)

@@ -1,8 +1,10 @@
 /** What `svc-hub peers` does: listing another hub, once its operator has confirmed who it is. */
 import { createInterface } from 'node:readline/promises'
 import { toBase64url, utf8Length } from '../../protocol/encoding/bytes.ts'
+import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { isVisibleLine } from '../../protocol/encoding/plain-text.ts'
-import { encodeKel } from '../../protocol/identity/kel.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { encodeKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { amountOfText } from '../../protocol/proof/payment.ts'
 import { systemTimers } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
@@ -17,16 +19,17 @@ const LIMIT_EXPECTED =
 
 export async function peers(
   [what, who, credits]: (string | undefined)[],
-  { yes: confirmed, ref }: Flags,
+  { yes: confirmed, ref, 'wire1-url': openUrl }: Flags,
   config: Config,
 ): Promise<number> {
   if (confirmed !== undefined && what !== 'add') throw new UsageError('--yes goes with add')
+  if (openUrl !== undefined && what !== 'add') throw new UsageError('--wire1-url goes with add')
   if (ref !== undefined && what !== 'paid') throw new UsageError('--ref goes with paid')
   if (credits !== undefined && what !== 'limit' && what !== 'paid')
     throw new UsageError(`unexpected argument: ${credits}`)
   switch (what) {
     case 'add':
-      return await order(await listing(who, confirmed), config)
+      return await order(await listing(who, openUrl, confirmed), config)
     case 'limit':
       return await order(
         { command: 'peers', limit: { aid: aidOf(who), credits: creditsOf(credits) } },
@@ -65,12 +68,40 @@ function paidOf(who: string | undefined, credits: string | undefined, ref: strin
 }
 
 /** Asks the other hub who it is. Its AID is the fingerprint of its first key: both operators compare it. */
-async function listing(url: string | undefined, confirmed: string | boolean | undefined): Promise<Order> {
-  if (url === undefined || !isHubUrl(url)) throw new UsageError(PEER_URL_EXPECTED)
+async function listing(
+  url: string | undefined,
+  openUrl: string | boolean | undefined,
+  confirmed: string | boolean | undefined,
+): Promise<Order> {
+  const shown = url ?? openUrl
+  for (const one of [shown, openUrl ?? shown])
+    if (typeof one !== 'string' || !isHubUrl(one)) throw new UsageError(PEER_URL_EXPECTED)
+  const logs = [
+    ...(url === undefined ? [] : [await sealedLog(url)]),
+    ...(typeof openUrl === 'string' ? [await openLog(openUrl)] : []),
+  ]
+  const [log, other = log] = logs as [VerifiedKel, VerifiedKel?]
+  if (log.aid !== other.aid)
+    throw new StoreRefused(
+      `${url} is ${log.aid}, and ${openUrl} is ${other.aid}; name two addresses of one hub`,
+    )
+  await confirm(log.aid, String(shown), confirmed)
+  const kel = toBase64url(encodeKel((log.seq < other.seq ? other : log).events))
+  return { command: 'peers', add: { kel, ...present({ url, open_url: openUrl as string | undefined }) } }
+}
+
+async function sealedLog(url: string): Promise<VerifiedKel> {
   const { OtherHub } = await import('../witness/other-hub.ts')
-  const log = await new OtherHub(url, systemTimers).log()
-  await confirm(log.aid, url, confirmed)
-  return { command: 'peers', add: { url, kel: toBase64url(encodeKel(log.events)) } }
+  return await new OtherHub(url, systemTimers).log()
+}
+
+async function openLog(url: string): Promise<VerifiedKel> {
+  const { openLogAt } = await import('../peers/open-mail-calls.ts')
+  return await openLogAt(url, systemTimers).catch((error: unknown) => {
+    throw new StoreRefused(`the hub at ${url} gives no usable answer over wire 1: ${wordsOf(error)}`, {
+      cause: error,
+    })
+  })
 }
 
 async function confirm(aid: string, url: string, given: string | boolean | undefined): Promise<void> {

@@ -66,6 +66,8 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
   guests: {
     summary: 'let people without an account write to agents of wire 1, on the page /guest; off without it',
   },
+  'wire1-federation': { summary: 'let mail of wire 1 cross to peers, and come from them' },
+  'wire1-discovery': { summary: 'let anybody read the agents of wire 1 that chose to be federated' },
   keep: {
     value: 'N',
     summary: 'save to a folder named by the time inside the given one, and keep the newest N there',
@@ -81,6 +83,10 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
   },
   days: { value: 'N', summary: 'with new: for how many days it can be used; default 30' },
   once: { summary: 'with run: look once, not every hour' },
+  'wire1-url': {
+    value: 'URL',
+    summary: 'with add: where the other hub speaks wire 1; alone for one that speaks nothing else',
+  },
   yes: { value: 'AID', summary: 'with add: the AID that the operator of the other hub told you' },
   ref: { value: 'TEXT', summary: 'with paid: the reference under which the money came in' },
   'from-witness': {
@@ -115,6 +121,8 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       'wire1-listen',
       'wire1-base-url',
       'guests',
+      'wire1-federation',
+      'wire1-discovery',
       'admission',
       'existing',
     ],
@@ -224,10 +232,11 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       witness([what, who, url], flags['once'] === true, await configForOrder(flags)),
   },
   peers: {
-    usage: 'peers [ls | add <url> | limit <AID> <credits> | paid <AID> <credits> | reopen <AID> | rm <AID>]',
+    usage:
+      'peers [ls | add [<url>] | limit <AID> <credits> | paid <AID> <credits> | reopen <AID> | rm <AID>]',
     summary:
       'list the hubs that this one exchanges mail and directories with, list another, set what one may owe, book what it paid, let payments cross again, or end that',
-    flags: [...placeFlags, 'yes', 'ref'],
+    flags: [...placeFlags, 'wire1-url', 'yes', 'ref'],
     positionals: 3,
     run: async ([what, who, credits], flags) =>
       peers([what, who, credits], flags, await configForOrder(flags)),
@@ -337,6 +346,7 @@ function needed(text: string | undefined, what: string): string {
 
 function settingsOf(flags: Flags): ConfigFlags {
   const text = (name: string): string | undefined => flags[name] as string | undefined
+  const onOf = (name: string): string | undefined => (flags[name] === true ? 'on' : undefined)
   return {
     config: text('config'),
     listen: text('listen'),
@@ -348,6 +358,8 @@ function settingsOf(flags: Flags): ConfigFlags {
     wire1Listen: text('wire1-listen'),
     wire1BaseUrl: text('wire1-base-url'),
     guests: flags['guests'] === true ? 'true' : undefined,
+    wire1Federation: onOf('wire1-federation'),
+    wire1Discovery: onOf('wire1-discovery'),
   }
 }
 

@@ -34,6 +34,11 @@ import { Invites } from './membership/invites.ts'
 import { KeyLogs } from './membership/key-logs.ts'
 import { OpenJoining } from './membership/open-joining.ts'
 import { type EndSigner, Registry } from './membership/registry.ts'
+import type { OpenPeerCalls } from './open-federation/calls.ts'
+import { HandingOn } from './open-federation/hand-on.ts'
+import { keepForgettingOpen, readOpenPeers } from './open-federation/read.ts'
+import { ReceivedForwards } from './open-federation/received.ts'
+import { ToldCards } from './open-federation/told-cards.ts'
 import { OpenMail } from './open-mail/open-mail.ts'
 import { OpenReviews } from './open-reviews/open-reviews.ts'
 import { Reviews } from './reviews.ts'
@@ -51,6 +56,15 @@ import { Witnesses } from './supply/witnesses.ts'
 const SWEEP_EVERY_MS = 60_000
 const SWEEP_ROWS_MAX = 500
 
+/** What is needed to federate open mail. `tells`: anybody may read who is here. */
+export type OpenFederationParts = { calls: OpenPeerCalls; tells: boolean }
+export type OpenFederation = {
+  tells: boolean
+  received: ReceivedForwards
+  handingOn: HandingOn
+  toldCards: ToldCards
+}
+
 export type Hub = {
   context: HubContext
   agents: Agents
@@ -63,6 +77,8 @@ export type Hub = {
   openJoining: OpenJoining
   openMail: OpenMail
   openReviews: OpenReviews
+  /** Undefined where open mail stays at this hub. */
+  openFederation: OpenFederation | undefined
   directory: Directory
   federation: Federation
   reviews: Reviews
@@ -96,7 +112,12 @@ export type Hub = {
 }
 
 /** Composes a hub over an open store and starts its housekeeping. */
-export async function composeHub(context: HubContext, makeEpoch: EpochMaker, calls: PeerCalls): Promise<Hub> {
+export async function composeHub(
+  context: HubContext,
+  makeEpoch: EpochMaker,
+  calls: PeerCalls,
+  openPeers?: OpenFederationParts,
+): Promise<Hub> {
   const agents = new Agents(context)
   const lastMs = await lastStoredMs(context.store)
   const clocks = new SignerClocks(context)
@@ -122,8 +143,9 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
   const across = openPayments(context, { agents, calls, federation, supply, credits })
   const membership = openMembership(context, { agents, keyLogs, endSigner, issuance })
   const open = openParts(context, { agents, credits, cards: membership.openJoining })
+  const around = openAround(context, openPeers, { agents, keyLogs, federation, openMail: open.openMail })
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
-  const stopSweeping = keepSweeping([mailboxes, open.openMail, open.guests], context)
+  const stopSweeping = keepSweeping([mailboxes, open.openMail, open.guests, around.received], context)
   const stopReading = readPeers(context, { agents, keyLogs, federation, calls })
   const publication = new Publication(context.store, () => liabilitySecret(context))
   const checkpoints = new Checkpoints(context, supply)
@@ -135,6 +157,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
     sends,
     mailboxes,
     ...open,
+    openFederation: around.openFederation,
     directory,
     federation,
     reviews: new Reviews(context, agents, keyLogs),
@@ -159,7 +182,7 @@ export async function composeHub(context: HubContext, makeEpoch: EpochMaker, cal
       polls.endAll()
       sends.close()
       stopSweeping()
-      await Promise.all([stopReading(), across.stop()])
+      await Promise.all([stopReading(), around.stop(), across.stop()])
       await context.memory.leader.stop()
       await books.stop()
     },
@@ -179,6 +202,30 @@ function openParts(context: HubContext, { agents, credits, cards }: OpenParts) {
     gateway: new Gateway(context, { openMail, credits, cards }),
     guests: new Guests(context, { agents, openMail }),
     liveSupply: new LiveSupply(context, credits),
+  }
+}
+
+type AroundParts = { agents: Agents; keyLogs: KeyLogs; federation: Federation; openMail: OpenMail }
+
+/** Open mail between this hub and its peers. What was remembered of it is swept also where it is off. */
+function openAround(
+  context: HubContext,
+  parts: OpenFederationParts | undefined,
+  { agents, keyLogs, federation, openMail }: AroundParts,
+) {
+  const received = new ReceivedForwards(context, { openMail, federation })
+  const stopForgetting = keepForgettingOpen(context, parts !== undefined)
+  if (parts === undefined) return { received, openFederation: undefined, stop: async () => stopForgetting() }
+  const { calls, tells } = parts
+  const stopReading = readOpenPeers(context, { agents, keyLogs, calls })
+  const handingOn = new HandingOn(context, { agents, calls })
+  return {
+    received,
+    openFederation: { tells, received, handingOn, toldCards: new ToldCards(context, agents) },
+    async stop() {
+      stopForgetting()
+      await stopReading()
+    },
   }
 }
 

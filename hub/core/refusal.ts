@@ -21,6 +21,7 @@ export type RefusalReason =
   | 'guestsFull'
   | 'headConflict'
   | 'homeUnreachable'
+  | 'hopExceeded'
   | 'identityDeactivated'
   | 'inviteInvalid'
   | 'keyEventTimeOutside'

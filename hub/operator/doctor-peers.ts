@@ -104,7 +104,7 @@ function judged({ aid, url }: Peer, look: PeerLook, isAskerKnown: boolean): Find
       `the clock of ${url} is ${Math.round(Math.abs(offMs) / MS_PER_SECOND)} s ${offMs > 0 ? 'ahead of' : 'behind'} this machine's, so signed calls are refused`,
       'compare both clocks with timedatectl, and set the wrong one',
     )
-  if (isAskerKnown && !look.isMutual)
+  if (isAskerKnown && look.isMutual === false)
     return wrong(
       CHECK,
       `${url} does not list this hub, so neither hands mail on to the other`,
@@ -117,5 +117,6 @@ function judged({ aid, url }: Peer, look: PeerLook, isAskerKnown: boolean): Find
       'its operator puts identity.kel and identity.next of the time after the rotation into its data directory',
     )
   const followed = look.log === 'longer' ? ', has rotated its key, and is followed at its next call' : ''
-  return ok(CHECK, `${url} is ${aid}, lists this hub${followed}`)
+  const listed = look.isMutual === true ? ', lists this hub' : ''
+  return ok(CHECK, `${url} is ${aid}${listed}${followed}`)
 }

@@ -90,8 +90,10 @@ export const orderShape = z.discriminatedUnion('command', [
   }),
   z.strictObject({
     command: z.literal('peers'),
-    /** The key history by which it is known from here on, as base64url. */
-    add: z.strictObject({ url: z.string(), kel: z.string() }).optional(),
+    /** The key history by which it is known from here on, as base64url; `open_url`: where it takes open mail. */
+    add: z
+      .strictObject({ url: z.string().optional(), open_url: z.string().optional(), kel: z.string() })
+      .optional(),
     /** What it may owe this hub. */
     limit: z.strictObject({ aid: aidShape, credits: whole }).optional(),
     /** What came in of its debt, outside; the reference stands for one payment. */

@@ -21,9 +21,14 @@ export async function peers(order: OrderOf<'peers'>, context: OperatorContext): 
   peerList.load()
   if (add !== undefined) {
     const log = verifyKel(decodeKel(fromBase64url(add.kel)))
-    if (!isHubUrl(add.url)) throw new StoreRefused(`${PEER_URL_EXPECTED}, got ${add.url}`)
-    if (log.aid === aid) throw new StoreRefused(`${add.url} is this hub itself; name another one`)
-    peerList.add({ aid: log.aid, url: add.url, log })
+    const { url: sealedUrl, open_url: openUrl } = add
+    const url = sealedUrl ?? openUrl
+    if (url === undefined) throw new StoreRefused(PEER_URL_EXPECTED)
+    for (const one of [url, openUrl ?? url])
+      if (!isHubUrl(one)) throw new StoreRefused(`${PEER_URL_EXPECTED}, got ${one}`)
+    if (log.aid === aid) throw new StoreRefused(`${url} is this hub itself; name another one`)
+    const isOpenOnly = sealedUrl === undefined ? true : undefined
+    peerList.add({ aid: log.aid, url, log, ...present({ openUrl, isOpenOnly }) })
   }
   if (remove !== undefined && !peerList.remove(remove)) throw noPeer(remove)
   if (limit !== undefined) {
@@ -138,10 +143,14 @@ function shownClearing(state: ClearingState): OrderResult {
 }
 
 /** A hub that does not run has asked nobody. */
-function shown({ aid, url, log }: Peer, { answeredMs, fault, waiting }: PeerContact): OrderResult {
+function shown(
+  { aid, url, openUrl, isOpenOnly, log }: Peer,
+  { answeredMs, fault, waiting }: PeerContact,
+): OrderResult {
   return {
     aid,
-    url,
+    ...(isOpenOnly !== true && { url }),
+    ...present({ open_url: openUrl }),
     kel_seq: log.seq,
     answered_at: answeredMs === undefined ? null : momentOf(answeredMs),
     ...present({ fault: fault && { at: momentOf(fault.ms), why: fault.why } }),

@@ -48,6 +48,7 @@ import { CLOCK_WINDOW_MS } from '../core/limits.ts'
 import { Refusal, type RefusalReason } from '../core/refusal.ts'
 import { sendHeadFirst } from './head-first.ts'
 import { openCall, send } from './open-call.ts'
+import { openIdentity } from './open-mail-calls.ts'
 import { PeerBusy, Turns } from './turns.ts'
 
 const CALL_MS_MAX = 10_000
@@ -106,6 +107,7 @@ export class SignedPeerCalls implements PeerCalls {
 
   async log(peer: Peer): Promise<KeyEvent[]> {
     const signal = this.#outside.timers.deadline(CALL_MS_MAX)
+    if (peer.isOpenOnly === true) return await openIdentity(peer.url, signal)
     const { reply } = await openCall(wire3Routes.hubIdentity, peer.url, signal)
     return decodeKel(fromBase64url(reply.kel))
   }

@@ -22,12 +22,14 @@ const URL_CHARS_MAX = 256
 const LOOKED_EVERY_MS = 2000
 const PRIVATE = 0o600
 
+const url = z.string().max(URL_CHARS_MAX).refine(isHubUrl, 'expected an http or https URL')
 const fileShape = z.strictObject({
   peers: z
     .array(
       z.strictObject({
         aid: aidShape,
-        url: z.string().max(URL_CHARS_MAX).refine(isHubUrl, 'expected an http or https URL'),
+        url: url.optional(),
+        wire1_url: url.optional(),
         kel: z.string(),
         credit_limit: count.optional(),
       }),
@@ -88,16 +90,18 @@ export class PeerList {
     this.#stop?.()
   }
 
-  /** Lists a peer, or its new address; what it may owe stays. */
+  /** Lists a peer, or its new addresses; what it may owe stays. */
   add(given: Peer): void {
-    const { creditLimit } = this.#peers.find(given.aid) ?? {}
-    const peer = { ...present({ creditLimit }), ...given }
+    const peer = listedAgain(this.#peers.find(given.aid), given)
     const others = this.#peers.all.filter(({ aid }) => aid !== peer.aid)
     if (others.length >= PEERS_MAX)
       throw new PeersRefused(`${PEERS_MAX} peers are listed already`, 'take one off: svc-hub peers rm <AID>')
-    if (others.some(({ url }) => url === peer.url))
+    const taken = [peer.url, peer.openUrl].find(
+      one => one !== undefined && others.some(({ url, openUrl }) => url === one || openUrl === one),
+    )
+    if (taken !== undefined)
       throw new PeersRefused(
-        `another peer is listed at ${peer.url}`,
+        `another peer is listed at ${taken}`,
         'take it off first: svc-hub peers rm <AID>',
       )
     this.#write([...others, peer])
@@ -119,9 +123,10 @@ export class PeerList {
   }
 
   #write(peers: readonly Peer[]): void {
-    const shown = peers.map(({ aid, url, log, creditLimit }) => ({
+    const shown = peers.map(({ aid, url, openUrl, isOpenOnly, log, creditLimit }) => ({
       aid,
-      url,
+      ...(isOpenOnly !== true && { url }),
+      ...present({ wire1_url: openUrl }),
       kel: toBase64url(encodeKel(log.events)),
       ...present({ credit_limit: creditLimit }),
     }))
@@ -143,6 +148,15 @@ export class PeerList {
   }
 }
 
+/** What it may owe stays, and an address of a kind of which none is given. */
+function listedAgain(held: Peer | undefined, given: Peer): Peer {
+  const { creditLimit, openUrl } = held ?? {}
+  const peer = { ...present({ creditLimit, openUrl }), ...given }
+  if (given.isOpenOnly !== true || held === undefined || held.isOpenOnly === true) return peer
+  const { isOpenOnly: _, ...both } = peer
+  return { ...both, url: held.url }
+}
+
 /** The list of a data directory, read; throws {@link PeersRefused} where it can't be used. */
 export function openPeers(folder: string): { peers: Peers; peerList: PeerList } {
   const peers = new Peers()
@@ -154,10 +168,13 @@ export function openPeers(folder: string): { peers: Peers; peerList: PeerList } 
 function readPeers(path: string): Peer[] {
   try {
     const { peers } = fileShape.parse(parseJson(readFileSync(path)))
-    return peers.map(({ aid, url, kel, credit_limit: creditLimit }) => {
+    return peers.map(({ aid, url: sealedUrl, wire1_url: openUrl, kel, credit_limit: creditLimit }) => {
+      const url = sealedUrl ?? openUrl
+      if (url === undefined) throw new Error(`${aid} has neither url nor wire1_url`)
       const log = verifyKel(decodeKel(fromBase64url(kel)))
       if (log.aid !== aid) throw new Error(`the key history of ${aid} is that of ${log.aid}`)
-      return { aid, url, log, ...present({ creditLimit }) }
+      const ofOpen = present({ openUrl, isOpenOnly: sealedUrl === undefined ? true : undefined })
+      return { aid, url, log, ...ofOpen, ...present({ creditLimit }) }
     })
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : wordsOf(error)

@@ -60,6 +60,7 @@ export type TestHubOptions = {
   wires?: Config['wires']
   /** A listener of wire 1 beside the first one. */
   wire1?: Config['wire1']
+  wire1Federation?: Config['wire1Federation']
   groupMax?: number
   directory?: string
   about?: About
@@ -99,6 +100,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
         guests: options.guests,
         operatorListen: options.operatorListen,
         wire1: options.wire1,
+        wire1Federation: options.wire1Federation,
       }),
       limits: { ...defaultLimits, ...options.limits },
     }

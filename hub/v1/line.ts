@@ -17,6 +17,7 @@ import { type Hooks, openLine } from '../http/pipeline.ts'
 import { wrongAddress } from '../pages/people.ts'
 import { accountHandlers } from './accounts.ts'
 import { directoryHandlers } from './directory.ts'
+import { checkFederated, fedHandlers } from './fed.ts'
 import { gatewayHandlers } from './gateway.ts'
 import { guestHandlers } from './guests.ts'
 import { paymentHandlers } from './payments.ts'
@@ -66,6 +67,7 @@ function hooksOf(options: LineOptions): Hooks<Wire1> {
     handlers: {
       ...accountHandlers(hub),
       ...directoryHandlers(hub),
+      ...fedHandlers(hub),
       ...gatewayHandlers(hub, baseUrl),
       ...guestHandlers(hub, options),
       ...paymentHandlers(hub, isAlone),
@@ -84,7 +86,7 @@ function hooksOf(options: LineOptions): Hooks<Wire1> {
       if (versionOf(exchange.request) > WIRE1) throw tooNew()
       exchange.requireMethod()
     },
-    checkHeaders: () => undefined,
+    checkHeaders: ({ name }) => checkFederated(hub, name),
     signers: {
       agent: { read: () => undefined, authenticate: exchange => authenticate(exchange, hub) },
     },
@@ -96,7 +98,7 @@ function hooksOf(options: LineOptions): Hooks<Wire1> {
     refusal: code => new Wire1Refusal(code, code),
     told: refusalTold,
     namesCode: () => true,
-    answer: refusalAnswer,
+    answer: (told, row) => refusalAnswer(told, row?.errors),
   }
 }
 

@@ -2,7 +2,7 @@
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { Refusal as AnyRefusal } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { type Failure, failures } from '../../protocol/wire1/failures.ts'
+import { type Failure, failures, fedLabels } from '../../protocol/wire1/failures.ts'
 import { WIRE1 } from '../../protocol/wire1/headers.ts'
 import { type Facts, type RefusalReason, refusalOf } from '../core/refusal.ts'
 import type { RefusalAnswer } from '../http/pipeline.ts'
@@ -46,6 +46,7 @@ const told = {
   guestsFull: ['full', 'as many visitors are here as this hub takes; try again later'],
   headConflict: ['conflict', 'another record stands at this place of the supply chain; compare both'],
   homeUnreachable: ['peer_failed', 'the hub of the recipient did not answer; try again later'],
+  hopExceeded: ['hop_exceeded', '{why}; deliver it at its own hub'],
   identityDeactivated: unauthorized('REVOKED_KEY', 'this identity has ended'),
   inviteInvalid: ['forbidden', 'this invitation lets nobody in: it is unknown, used, over or was taken back'],
   keyEventTimeOutside: malformed,
@@ -143,17 +144,20 @@ function hintOf({ code, facts }: { code: RefusalReason; facts: Facts }): { hint?
   return {}
 }
 
-/** The whole answer: a sentence, and on some a hint, or where the agent is. */
-export function refusalAnswer({ code, facts }: ToldRefusal): RefusalAnswer {
+/** The whole answer: a sentence, and on some a hint, or where the agent is. Between hubs: a label and the sentence. */
+export function refusalAnswer({ code, facts }: ToldRefusal, errors?: 'fed'): RefusalAnswer {
   const { sentence = elsewhere[1], hint, homeHub, retryAfterMs, transaction } = facts
   return {
     status: failures[code],
     headers:
       retryAfterMs === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterMs / MS_PER_SECOND)) },
-    body: {
-      error: sentence,
-      ...present({ hint, home_hub: homeHub, transaction: transaction && cidText(transaction) }),
-    },
+    body:
+      errors === 'fed'
+        ? { error: fedLabels[code], detail: sentence }
+        : {
+            error: sentence,
+            ...present({ hint, home_hub: homeHub, transaction: transaction && cidText(transaction) }),
+          },
   }
 }
 

@@ -7,11 +7,12 @@ const QUIET = 'the recipient has not asked for its mail for over an hour; the me
 
 export function relayHandlers({
   openMail,
+  openFederation,
   guests,
   context,
 }: Hub): Part<'relaySend' | 'relayPoll' | 'relayAck'> {
   return {
-    async relaySend({ body }) {
+    async relaySend({ body, address }) {
       const given = {
         to: body.to_aid,
         from: body.from_aid,
@@ -21,6 +22,9 @@ export function relayHandlers({
       }
       if (given.to === context.identity.aid)
         return { id: await guests.receive(given), status: 'queued' as const }
+      const isHere = openFederation === undefined || (await openMail.find(given.to)) !== undefined
+      if (!isHere)
+        return { status: 'forwarded' as const, via_hub: await openFederation.handingOn.send(given, address) }
       const { id, quiet } = await openMail.send(given)
       const answer = { id, status: 'queued' as const }
       return quiet ? { ...answer, recipient_quiet: true as const, warning: QUIET } : answer

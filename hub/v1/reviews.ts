@@ -1,6 +1,7 @@
 /** Reviews: their reviewer brings them with all that proves them, and peers read them from here. */
 import { fromBase64, toBase64, toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { Hub } from '../core/hub.ts'
+import type { OpenReviews } from '../core/open-reviews/open-reviews.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Part } from './handler.ts'
 
@@ -15,26 +16,29 @@ export function reviewHandlers({ openReviews }: Hub): Part<'reviewGive' | 'feder
       })
       return { interaction_id: toBase64url(interaction), status: 'accepted' as const }
     },
-    async federationReviews({ query: { since = '0' } }) {
-      const after = numberOf(since)
-      const told = await openReviews.told(after)
-      const reviews = told.map(one => ({
-        receipt: toBase64(one.receipt),
-        review: toBase64(one.review),
-        request_doc: toBase64(one.request),
-        deliverable: toBase64(one.deliverable),
-        provider_kel: toBase64(one.providerKel),
-        reviewer_kel: toBase64(one.reviewerKel),
-        fed_seq: one.fedSeq,
-      }))
-      return { reviews, next: told.at(-1)?.fedSeq ?? after }
-    },
+    federationReviews: ({ query }) => shownReviews(openReviews, numberOf(query.since ?? '0', 'since')),
   }
 }
 
-function numberOf(text: string): number {
+/** Reviews after a number, and up to which number that is. */
+export async function shownReviews(openReviews: OpenReviews, after: number) {
+  const told = await openReviews.told(after)
+  const reviews = told.map(one => ({
+    receipt: toBase64(one.receipt),
+    review: toBase64(one.review),
+    request_doc: toBase64(one.request),
+    deliverable: toBase64(one.deliverable),
+    provider_kel: toBase64(one.providerKel),
+    reviewer_kel: toBase64(one.reviewerKel),
+    fed_seq: one.fedSeq,
+  }))
+  return { reviews, next: told.at(-1)?.fedSeq ?? after }
+}
+
+/** A place in an order, as a query names it. */
+export function numberOf(text: string, member: string): number {
   const number = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN
   if (!Number.isSafeInteger(number))
-    throw new Refusal('requestMalformed', { why: 'since must be the number of a review' })
+    throw new Refusal('requestMalformed', { why: `${member} must be a number that an answer named` })
   return number
 }

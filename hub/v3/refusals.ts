@@ -30,6 +30,7 @@ const codeOf = {
   guestsFull: 'unavailable',
   headConflict: 'head_conflict',
   homeUnreachable: 'home_unreachable',
+  hopExceeded: 'bad_request',
   identityDeactivated: 'aid_deactivated',
   inviteInvalid: 'admission_required',
   keyEventTimeOutside: 'kel_ts_out_of_window',

@@ -60,6 +60,8 @@ export type RouteRow = {
   readonly limits: { readonly bodyBytes: number; readonly [name: string]: number }
   /** Members of every refusal, `{network}` filled in, and the one that holds the code again. */
   readonly refused?: { readonly members: Readonly<Record<string, unknown>>; readonly reason: string }
+  /** The body of its refusals, where a line has several. */
+  readonly errors?: 'fed'
   /** A route that no document of the specification has. */
   readonly own?: true
 }

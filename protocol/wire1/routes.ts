@@ -1,6 +1,7 @@
 /** The routes of wire 1. */
 import { creditRoutes } from './routes/credits.ts'
 import { directoryRoutes } from './routes/directory.ts'
+import { fedRoutes } from './routes/fed.ts'
 import { guestRoutes } from './routes/guests.ts'
 import { publicRoutes } from './routes/public.ts'
 import { registryRoutes } from './routes/registry.ts'
@@ -13,6 +14,7 @@ import { taskRoutes } from './routes/tasks.ts'
 export const wire1Routes = {
   ...creditRoutes,
   ...directoryRoutes,
+  ...fedRoutes,
   ...guestRoutes,
   ...publicRoutes,
   ...registryRoutes,

@@ -28,7 +28,7 @@ export class AgentsAtPeers implements DestinationKind {
 
   towards(home: string | undefined): Destinations | undefined {
     const peer = home === undefined ? undefined : this.#context.peers.find(home)
-    return peer && { find: async () => this.#at(peer) }
+    return peer === undefined || peer.isOpenOnly === true ? undefined : { find: async () => this.#at(peer) }
   }
 
   #at(peer: Peer): Destination {

@@ -29,7 +29,8 @@ export class CardCheck {
   }
 }
 
-function aidOf(kel: Uint8Array): string {
+/** Of a log that is not verified; throws {@link Doubtful}. */
+export function aidOf(kel: Uint8Array): string {
   try {
     const [inception] = decodeKelLazily(kel) as [KeyEvent | undefined]
     if (inception !== undefined) return aidOfInception(inception.bodyBytes)

@@ -84,7 +84,7 @@ export class Federation {
     const { mailboxes, calls } = this.#parts
     if (via === undefined || via === this.#context.identity.aid) return await mailboxes.status(items, asker)
     const peer = this.#context.peers.find(via)
-    if (peer === undefined) throw new Refusal('statusQueryMalformed')
+    if (peer === undefined || peer.isOpenOnly === true) throw new Refusal('statusQueryMalformed')
     await mailboxes.countQuery(items, asker)
     try {
       return await calls.status(peer, items)
@@ -96,7 +96,7 @@ export class Federation {
   /** A bucket of this hub with those of its peers; `partial` where one of these did not answer in time. */
   async bucket(asked: BucketAsked, address: string): Promise<BucketAnswer & { partial: boolean }> {
     const own = await this.#parts.directory.bucket(asked, address)
-    const peers = this.#context.peers.all
+    const peers = this.#context.peers.sealed
     if (peers.length === 0) return { ...own, partial: false }
     const pages = await Promise.all(peers.map(peer => this.#buckets.page(peer, asked)))
     const answered = pages.filter(page => page !== undefined)

@@ -80,9 +80,9 @@ export class KeptClearing {
 
   #look(): void {
     const { peers, timers, memory } = this.#context
-    for (const { aid } of peers.all) this.#noteOutage(aid)
+    for (const { aid } of peers.sealed) this.#noteOutage(aid)
     const nowMs = timers.monotonic()
-    const due = peers.all.filter(({ aid }) => this.#turnOf(aid).dueMs <= nowMs)
+    const due = peers.sealed.filter(({ aid }) => this.#turnOf(aid).dueMs <= nowMs)
     if (this.#running !== undefined || due.length === 0) return
     this.#running = memory.leader
       .lead('clearing', async () => {

@@ -119,7 +119,7 @@ export class PeerBuckets {
   /** What fills an answer alone, or with as much of every other peer, says how many pages the whole bucket has. */
   #pagesLike(page: BucketPage, span: Span): number {
     const full = fullness(page)
-    const isJudged = page.more || full * this.#context.peers.all.length >= 1 / 2
+    const isJudged = page.more || full * this.#context.peers.sealed.length >= 1 / 2
     return isJudged ? (page.more ? Math.max(1, full) : full) / shareOf(page, span) : 0
   }
 

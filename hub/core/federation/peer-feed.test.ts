@@ -62,6 +62,7 @@ function begin(max = 100): void {
   const kind = {
     what: 'reviews',
     duty: 'peer reviews',
+    asks: () => true,
     page,
     judge,
     readTo: (hub: string) => store.peerReviewsRead(hub),

@@ -29,6 +29,8 @@ const ANEW_EVERY_MS = 60 * MINUTE_MS
 export type FeedKind<Told extends { fedSeq: number }, Kept> = {
   what: 'reviews' | 'cards'
   duty: Duty
+  /** Whether a peer is read. */
+  asks(peer: Peer): boolean
   page(peer: Peer, after: number, ended: AbortSignal): Promise<FeedPage<Told>>
   /** Throws {@link Doubtful} where it does not hold, or a refusal where it cannot be judged now. */
   judge(told: Told, by: Peer): Promise<Kept>
@@ -37,6 +39,17 @@ export type FeedKind<Told extends { fedSeq: number }, Kept> = {
   take(given: { hub: string; items: Kept[]; fedSeq: number; max: number }): Promise<{ left: number }>
   /** Forgets all of a peer, and how far it was read. */
   forget(hub: string): Promise<void>
+  /** Where nothing tells that something is withdrawn, all of it is read again and again. */
+  passes?: FeedPasses
+}
+
+export type FeedPasses = {
+  /** How long one counts for a peer. */
+  everyMs(hub: string): Promise<number>
+  /** From the start again; what was told before stays meanwhile. */
+  begin(hub: string): Promise<void>
+  /** It was read to its end. */
+  end(hub: string): Promise<void>
 }
 
 /** What is known of a peer beside the store; times are monotonic. */
@@ -49,8 +62,10 @@ type Feed = {
   /** Pages of the day that began then. */
   pages: number
   daySinceMs: number
-  /** When it has to show again that it has what it told last. */
+  /** When it has to show again that it has what it told last, or is read anew. */
   proofMs: number
+  /** It is being read from the start. */
+  isInPass: boolean
 }
 type Judged<Kept> = { items: Kept[]; fedSeq: number; why: string | undefined; stopped: Refusal | undefined }
 
@@ -85,7 +100,7 @@ export class PeerFeed<Told extends { fedSeq: number }, Kept extends object> {
   #look(): void {
     const { peers, memory, timers } = this.#context
     const nowMs = timers.monotonic()
-    const due = peers.all.filter(({ aid }) => this.#feedOf(aid).dueMs <= nowMs)
+    const due = peers.all.filter(peer => this.#kind.asks(peer) && this.#feedOf(peer.aid).dueMs <= nowMs)
     if (this.#reading !== undefined || due.length === 0) return
     this.#reading = memory.leader
       .lead(this.#kind.duty, async () => {
@@ -150,8 +165,7 @@ export class PeerFeed<Told extends { fedSeq: number }, Kept extends object> {
       throw new Refusal('homeUnreachable')
     }
     if (page.told.length === 0) {
-      const isAnew = await this.#countsAnew(peer, feed, after)
-      if (isAnew) await this.#startAnew(peer, feed)
+      const isAnew = await this.#goesAnew(peer, feed, after)
       return { more: isAnew, brings: isAnew }
     }
     const { items, fedSeq, why, stopped } = await this.#judge(peer, page.told, after)
@@ -165,6 +179,26 @@ export class PeerFeed<Told extends { fedSeq: number }, Kept extends object> {
     }
     if (stopped !== undefined) throw stopped
     return { more: page.more, brings: items.some(item => !('withdrawn' in item)) }
+  }
+
+  /** At the end of what a peer tells: whether it is read from the start once more. */
+  async #goesAnew(peer: Peer, feed: Feed, after: number): Promise<boolean> {
+    const { passes } = this.#kind
+    if (passes !== undefined) return await this.#nextPass(peer, feed, passes)
+    const isAnew = await this.#countsAnew(peer, feed, after)
+    if (isAnew) await this.#startAnew(peer, feed)
+    return isAnew
+  }
+
+  async #nextPass({ aid }: Peer, feed: Feed, passes: FeedPasses): Promise<boolean> {
+    if (feed.isInPass) await passes.end(aid)
+    feed.isInPass = false
+    const nowMs = this.#context.timers.monotonic()
+    if (nowMs < feed.proofMs || this.#context.peers.find(aid) === undefined) return false
+    await passes.begin(aid)
+    feed.proofMs = nowMs + (await passes.everyMs(aid))
+    feed.isInPass = true
+    return true
   }
 
   /**
@@ -221,6 +255,7 @@ const newFeed = (): Feed => ({
   pages: 0,
   daySinceMs: Number.NEGATIVE_INFINITY,
   proofMs: 0,
+  isInPass: false,
 })
 
 /** Numbers rise from the last one that was read; a page that says that there is more has something. */

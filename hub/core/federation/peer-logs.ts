@@ -19,9 +19,18 @@ export class PeerLogs {
     this.#keyLogs = keyLogs
   }
 
-  /** The longest valid one of an agent, shown or held here; checks of signatures are charged to the peer. */
-  async longest(aid: string, kel: Uint8Array, { aid: address }: Peer): Promise<VerifiedKel> {
-    const held = (await this.#agents.find(aid))?.log
+  /**
+   * The longest valid one of an agent, shown or held here; checks of signatures are charged to the peer. `told`: what a
+   * peer showed before, verified then.
+   */
+  async longest(
+    aid: string,
+    kel: Uint8Array,
+    { aid: address }: Peer,
+    told?: VerifiedKel,
+  ): Promise<VerifiedKel> {
+    const own = (await this.#agents.find(aid))?.log
+    const held = own !== undefined && own.seq >= (told?.seq ?? 0) ? own : told
     try {
       return await this.#keyLogs.longest({ aid, events: eventsOf(aid, kel), address }, held)
     } catch (error) {

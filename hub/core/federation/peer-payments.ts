@@ -85,7 +85,7 @@ export class PeerPayments {
   /** Peers in whose credits agents of this hub are paid; none with which the figures differ. */
   async peers(): Promise<Peer[]> {
     const { peers, store } = this.#context
-    const may = peers.all.filter(({ creditLimit = 0 }) => creditLimit > 0)
+    const may = peers.sealed.filter(({ creditLimit = 0 }) => creditLimit > 0)
     const states = await Promise.all(may.map(({ aid }) => store.clearing(aid)))
     return may.filter((_, at) => states[at]?.stoppedMs === undefined)
   }

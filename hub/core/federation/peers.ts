@@ -3,13 +3,16 @@ import type { VerifiedKel } from '../../../protocol/identity/kel.ts'
 
 /**
  * `log`: its key history, pinned when the operator listed it and followed since · `creditLimit`: whole credits that it may
- * owe this hub, none where it is undefined.
+ * owe this hub, none where it is undefined · `openUrl`: where it takes open mail and tells of agents with it, if it does ·
+ * `isOpenOnly`: it has nothing else, so that neither sealed mail nor credits go there.
  */
 export type Peer = {
   readonly aid: string
   readonly url: string
   readonly log: VerifiedKel
   readonly creditLimit?: number
+  readonly openUrl?: string
+  readonly isOpenOnly?: boolean
 }
 
 /** How a peer answered this hub since it started. */
@@ -30,6 +33,11 @@ export class Peers {
   /** In the order of the operator's list. */
   get all(): Peer[] {
     return [...this.#byAid.values()]
+  }
+
+  /** Those with which sealed mail and credits cross. */
+  get sealed(): Peer[] {
+    return this.all.filter(({ isOpenOnly }) => isOpenOnly !== true)
   }
 
   find(aid: string): Peer | undefined {

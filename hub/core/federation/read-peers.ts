@@ -7,9 +7,12 @@ import { CardCheck } from './card-check.ts'
 import type { Federation } from './federation.ts'
 import { PeerFeed } from './peer-feed.ts'
 import { PeerLogs } from './peer-logs.ts'
+import type { Peer } from './peers.ts'
 import { ReviewCheck } from './review-check.ts'
 
 const FORGET_EVERY_MS = 10_000
+
+const isSealed = ({ isOpenOnly }: Peer): boolean => isOpenOnly !== true
 
 export type ReadingParts = { agents: Agents; keyLogs: KeyLogs; federation: Federation; calls: PeerCalls }
 
@@ -25,6 +28,7 @@ export function readPeers(
   const reviews = new PeerFeed(context, {
     what: 'reviews',
     duty: 'peer reviews',
+    asks: isSealed,
     page: (peer, after, ended) => calls.reviews(peer, after, ended),
     judge: (told, by) => reviewCheck.judge(told, by),
     readTo: hub => store.peerReviewsRead(hub),
@@ -34,6 +38,7 @@ export function readPeers(
   const cards = new PeerFeed(context, {
     what: 'cards',
     duty: 'peer cards',
+    asks: isSealed,
     page: (peer, after, ended) => calls.cards(peer, after, ended),
     judge: (told, by) => cardCheck.judge(told, by),
     readTo: hub => store.peerCardsRead(hub),

@@ -126,7 +126,7 @@ export class Guests {
       interaction: session.task,
       payload: signedWords(this.#context, session, number, encoded),
     }
-    await this.#parts.openMail.send(given, share)
+    await this.#parts.openMail.send(given, { share })
   }
 
   /** What came since the last time; where the visitor says how many words it has, what came after those. */

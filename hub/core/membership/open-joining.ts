@@ -159,10 +159,14 @@ export class OpenJoining {
   }
 
   async setVisibility(aid: string, visibility: Visibility): Promise<void> {
+    let before: Visibility | undefined
     await this.#parts.agents.update(aid, held => {
       const agent = required(held)
+      before = agent.row.visibility
       return { ...agent, row: { ...agent.row, visibility } }
     })
+    // peers that have read on would not come to it
+    if (before === 'hub-local' && visibility !== before) await this.#context.store.retellOpenCard(aid)
   }
 
   /** Takes an agent off the registry; its mail is kept for when it comes again. Tells how much waits. */

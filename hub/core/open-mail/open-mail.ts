@@ -3,7 +3,7 @@
  * room; polling is the sign of life. Attacker: anybody, since nobody signs a send.
  */
 import { toBase64url } from '../../../protocol/encoding/bytes.ts'
-import type { OpenKind, OpenMailbox, OpenMessage } from '../../store/open-mail-port.ts'
+import type { OpenKind, OpenMailbox, OpenMessage, OpenOnce } from '../../store/open-mail-port.ts'
 import type { Agent, Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import { DAY_MS, QUIET_AFTER_MS } from '../limits.ts'
@@ -30,6 +30,9 @@ export type GivenMessage = {
   payload: Uint8Array
 }
 export type GotMessage = Omit<OpenMessage, 'content' | 'file' | 'size'> & { payload: Uint8Array }
+
+/** `once`: nothing is queued for a repeat of it; `share`: of each room, from 0 to 1. */
+export type SendOptions = { once?: OpenOnce | undefined; share?: number }
 
 export class OpenMail {
   readonly #context: HubContext
@@ -60,8 +63,14 @@ export class OpenMail {
     return agoMs > QUIET_AFTER_MS ? 'quiet' : 'awake'
   }
 
-  /** Queues a message for an agent here; refuses a recipient that is not. It may fill this share of each room. */
-  async send({ to, payload, ...given }: GivenMessage, share = 1): Promise<{ id: string; quiet: boolean }> {
+  /**
+   * Queues a message for an agent here; refuses a recipient that is not. `once`: nothing is queued for a repeat; `share`: how
+   * much of each room it may fill.
+   */
+  async send(
+    { to, payload, ...given }: GivenMessage,
+    { once, share = 1 }: SendOptions = {},
+  ): Promise<{ id: string; quiet: boolean; isRepeat: boolean }> {
     const found = await this.find(to)
     if (found === undefined) throw new Refusal('recipientUnknown')
     const { random, store, now, limits } = this.#context
@@ -70,7 +79,7 @@ export class OpenMail {
       ...given,
       ...{ mailbox: found.box.number, id, nowMs: now(), size: payload.length },
       content: payload,
-      file: undefined,
+      ...{ file: undefined, once },
       limits: {
         messagesMax: Math.ceil(limits.mailboxEnvelopesMax * share),
         bytesMax: limits.mailboxBytesMax * share,
@@ -78,8 +87,9 @@ export class OpenMail {
       },
     })
     if (outcome === 'noMailbox') throw new Refusal('recipientUnknown')
-    if (outcome !== 'queued') throw withoutRoom('more mail of this kind')
-    return { id, quiet: this.#isQuiet(found.box) }
+    const isRepeat = outcome === 'repeated'
+    if (outcome !== 'queued' && !isRepeat) throw withoutRoom('more mail of this kind')
+    return { id, quiet: this.#isQuiet(found.box), isRepeat }
   }
 
   #isQuiet(box: OpenMailbox): boolean {

@@ -2,37 +2,27 @@
  * Reviews of agents whose mail is open: the requester signs one in its own name, shows the receipt that both sides
  * signed, and the two documents that it binds. The bytes are kept as they came, so that any peer may check them again.
  */
-import { contentId } from '../../../protocol/crypto/hash.ts'
-import { equal, Malformed } from '../../../protocol/encoding/bytes.ts'
 import { storedKel, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import { decodeKelLazily } from '../../../protocol/identity/kel-lazy.ts'
-import {
-  decodeShared,
-  holdsOpenReview,
-  OpenReview,
-  type SharedReceipt,
-} from '../../../protocol/proof/open-review.ts'
-import { receiptDigest, verifyReceipt } from '../../../protocol/proof/receipt.ts'
 import type { HeldOpenReview, OpenReviewEdge } from '../../store/open-review-port.ts'
 import type { Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
-import { CLOCK_WINDOW_MS } from '../limits.ts'
 import { Refusal, withoutRoom } from '../refusal.ts'
-import { type FullReputation, inForce } from '../reviews.ts'
+import type { FullReputation } from '../reviews.ts'
+import {
+  evidenceOf,
+  inconsistent,
+  isSignedByBoth,
+  type OpenEvidence,
+  type OpenReviewUpload,
+} from './evidence.ts'
+import { openSourceOf, sourcesOf } from './sources.ts'
 
 const REVIEWS_BYTES_MAX = 4 * 1024 * 1024 * 1024
 /** What one page has at most; its first review may be larger. */
 const PAGE_MAX = 100
 const PAGE_BYTES_MAX = 2 * 1024 * 1024
 const EDGES_PAGE = 1000
-
-/** As they were sent, byte for byte. */
-export type OpenReviewUpload = {
-  receipt: Uint8Array
-  review: Uint8Array
-  request: Uint8Array
-  deliverable: Uint8Array
-}
 
 export class OpenReviews {
   readonly #context: HubContext
@@ -45,18 +35,14 @@ export class OpenReviews {
 
   /** Takes a review of a task that has none; returns the interaction. Hashes come before signatures. */
   async upload(given: OpenReviewUpload): Promise<Uint8Array> {
-    const { shared, review } = decoded(given)
-    const { provider, interactionId, requestCid, resultCid } = shared.receipt.body
-    const { reviewer, rating } = review.body
-    const isBound =
-      equal(requestCid, contentId(given.request)) && equal(resultCid, contentId(given.deliverable))
-    if (!isBound) throw inconsistent('the documents are not those of the receipt')
-    this.#checkWhose(shared, review)
+    const evidence = evidenceOf(given, this.#context.now())
+    const { provider, interactionId } = evidence.shared.receipt.body
+    const { reviewer, rating } = evidence.review.body
     const { store } = this.#context
     await this.#checkFree(provider, interactionId, reviewer)
     const requesterLog = await this.#reviewerLog(reviewer)
     const { log, kel } = await this.#provider(provider)
-    this.#checkSigned(shared, review, { provider: log, reviewer: requesterLog })
+    this.#checkSigned(evidence, { provider: log, reviewer: requesterLog })
     const { outcome } = await store.addOpenReview({
       ...given,
       ...{ provider, interaction: interactionId, reviewer, rating },
@@ -66,18 +52,6 @@ export class OpenReviews {
     if (outcome === 'full') throw withoutRoom('more reviews')
     if (outcome === 'exists') await this.#checkFree(provider, interactionId, reviewer)
     return interactionId
-  }
-
-  /** Refuses a review of another receipt or of somebody else's task, one of oneself, and times that are yet to come. */
-  #checkWhose({ receipt, counter }: SharedReceipt, { body }: OpenReview): void {
-    const { provider, end } = receipt.body
-    const latestMs = this.#context.now() + CLOCK_WINDOW_MS
-    if (!equal(body.receiptDigest, receiptDigest(receipt.bodyBytes)))
-      throw inconsistent('the review rates another receipt')
-    if (counter.body.requester !== body.reviewer)
-      throw inconsistent('the reviewer is not who counter-signed the receipt')
-    if (provider === body.reviewer) throw inconsistent('nobody reviews itself')
-    if (end > latestMs || body.ts > latestMs) throw inconsistent('its time is yet to come')
   }
 
   async #checkFree(provider: string, interaction: Uint8Array, reviewer: string): Promise<void> {
@@ -106,35 +80,25 @@ export class OpenReviews {
   }
 
   /** A key that was retired since counts for what it signed before, and not for ever: others may have it by now. */
-  #checkSigned(
-    shared: SharedReceipt,
-    review: OpenReview,
-    logs: { provider: VerifiedKel; reviewer: VerifiedKel },
-  ): void {
-    const { end, providerKelSeq } = shared.receipt.body
-    const { kelSeq } = shared.counter.body
+  #checkSigned(evidence: OpenEvidence, logs: { provider: VerifiedKel; reviewer: VerifiedKel }): void {
+    const { end, providerKelSeq } = evidence.shared.receipt.body
+    const { kelSeq } = evidence.shared.counter.body
     const isRetired = providerKelSeq < logs.provider.seq || kelSeq < logs.reviewer.seq
     const { now, limits } = this.#context
     if (isRetired && now() > end + limits.reviewWindowMs) throw new Refusal('reviewWindowClosed')
-    const holds =
-      review.body.reviewerKelSeq === logs.reviewer.seq &&
-      !logs.reviewer.deactivated &&
-      inForce(logs.provider, providerKelSeq, end) &&
-      inForce(logs.reviewer, kelSeq, end) &&
-      verifyReceipt(shared.receipt, logs.provider) !== undefined &&
-      holdsOpenReview(review, shared, logs.reviewer)
-    if (!holds) throw inconsistent('its signatures do not hold')
+    const isNewest = evidence.review.body.reviewerKelSeq === logs.reviewer.seq && !logs.reviewer.deactivated
+    if (!isNewest || !isSignedByBoth(evidence, logs)) throw inconsistent('its signatures do not hold')
   }
 
   /** What this hub holds of an agent, and what peers attest. */
   async reputation(provider: string): Promise<FullReputation> {
     const { store, peers } = this.#context
-    const hubs = peers.all.map(({ aid }) => aid)
-    const [own, sources] = await Promise.all([
+    const hubs = peers.all.flatMap(({ aid }) => [aid, openSourceOf(aid)])
+    const [own, told] = await Promise.all([
       store.openReputation(provider),
       store.peerReputation(provider, hubs),
     ])
-    return { ...own, peers: sources }
+    return { ...own, peers: sourcesOf(told) }
   }
 
   totals(): Promise<{ reviews: number; ratings: number }> {
@@ -172,14 +136,3 @@ export class OpenReviews {
     return this.#context.store.openReviews({ provider, after, limit: PAGE_MAX, bytesMax: PAGE_BYTES_MAX })
   }
 }
-
-function decoded(given: OpenReviewUpload): { shared: SharedReceipt; review: OpenReview } {
-  try {
-    return { shared: decodeShared(given.receipt), review: OpenReview.decode(given.review) }
-  } catch (error) {
-    if (error instanceof Malformed) throw inconsistent(error.message)
-    throw error
-  }
-}
-
-const inconsistent = (why: string): Refusal => new Refusal('receiptNotReviewable', { why })

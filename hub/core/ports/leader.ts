@@ -1,6 +1,14 @@
 /** Work that a hub does once however many processes it has: sweeps, what a day asks of its books, reading of peers. */
 
-export type Duty = 'sweep' | 'books' | 'peer reviews' | 'peer cards' | 'peer payments' | 'clearing'
+export type Duty =
+  | 'sweep'
+  | 'books'
+  | 'peer reviews'
+  | 'peer cards'
+  | 'open peer reviews'
+  | 'open peer cards'
+  | 'peer payments'
+  | 'clearing'
 
 /** `isOver`: this process leads no more; work that has further steps takes none of them. */
 export type Turn = { readonly isOver: boolean }

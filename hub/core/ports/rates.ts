@@ -18,6 +18,9 @@ export type RateName =
   | 'peer payments'
   | 'clearing'
   | 'restores of peers'
+  | 'mail handed on'
+  | 'mail handed on of an address'
+  | 'searches at peers'
   | 'revocations'
   | 'session openings'
 

@@ -110,8 +110,12 @@ const wasForwarded = (db: Database, digest: Uint8Array, sinceMs: number): boolea
   (db.one<{ at_ms: number }>(openQueries.forwarded, digest)?.at_ms ?? Number.NEGATIVE_INFINITY) >= sinceMs
 
 function remember(db: Database, { origin, digest, max }: OpenOnce, nowMs: number): void {
-  forget(db, db.one<{ n: number; origin: string }>('SELECT n, origin FROM open_forward WHERE digest = ?', digest))
-  const { held = 0 } = db.one<{ held: number }>('SELECT held FROM open_forwards WHERE origin = ?', origin) ?? {}
+  forget(
+    db,
+    db.one<{ n: number; origin: string }>('SELECT n, origin FROM open_forward WHERE digest = ?', digest),
+  )
+  const { held = 0 } =
+    db.one<{ held: number }>('SELECT held FROM open_forwards WHERE origin = ?', origin) ?? {}
   const oldest = held < max ? undefined : db.one<{ n: number }>(openQueries.oldestForwarded, origin)
   forget(db, oldest && { n: oldest.n, origin })
   db.run('INSERT INTO open_forward (origin, digest, at_ms) VALUES (?, ?, ?)', origin, digest, nowMs)

@@ -138,9 +138,7 @@ export function openPeersOver(reader: Database, writer: WriterClient): OpenPeerS
     },
     hubsOfOpenAgents: async () => reader.all<{ hub: string }>(openPeerQueries.hubs).map(({ hub }) => hub),
     hubsTelling: async (aid, hubs) =>
-      reader
-        .all<{ hub: string }>(openPeerQueries.telling, aid, JSON.stringify(hubs))
-        .map(({ hub }) => hub),
+      reader.all<{ hub: string }>(openPeerQueries.telling, aid, JSON.stringify(hubs)).map(({ hub }) => hub),
     async forgetOpenAgents(hub) {
       await writer.write('forgetOpenAgents', hub)
     },

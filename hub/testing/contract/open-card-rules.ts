@@ -29,32 +29,39 @@ export const openCardRules: readonly Rule[] = [
     expect([await put(world, 2, '{}'), await put(world, 3, '{}')]).toEqual(['older', 'stored'])
   }),
 
-  rule('tells the cards of federated agents in the order in which they were stored, each once', async world => {
-    for (const [aid, visibility] of [
-      ['bob', 'federated'],
-      ['carol', 'public'],
-      ['dave', 'hub-local'],
-    ] as const) {
-      await world.put(agentRow(aid, { mail: 'open', visibility }))
-      await world.store.putOpenCard({ aid, seq: 1, kelSeq: 0, card: `{"of":"${aid}"}` })
-    }
-    await world.put(agentRow('erin', { mail: 'sealed', visibility: 'public' }))
-    await world.store.putOpenCard({ aid: 'erin', seq: 1, kelSeq: 0, card: '{}' })
-    const told = async (after = 0, limit = 10, bytesMax = 1e6) =>
-      await world.store.toldOpenCards({ after, limit, bytesMax })
-    const [bob, carol] = await told()
-    expect([bob, carol].map(one => one?.card)).toEqual(['{"of":"bob"}', '{"of":"carol"}'])
-    expect(bob).toMatchObject({ aid: 'bob', seq: 1, kelSeq: 0, kel: agentRow('bob').kel })
-    expect([await told(0, 1), await told(0, 10, 1), await told(bob?.fedSeq)]).toEqual([[bob], [bob], [carol]])
-    await world.store.putOpenCard({ aid: 'bob', seq: 1, kelSeq: 0, card: '{"of":"bob"}' })
-    expect(await told()).toEqual([bob, carol])
-    await world.store.retellOpenCard('bob')
-    const fedSeq = (await told()).at(-1)?.fedSeq ?? 0
-    expect(fedSeq).toBeGreaterThan(carol?.fedSeq ?? 0)
-    expect(await told()).toEqual([carol, { ...bob, fedSeq }])
-    await world.store.removeOpenCard('bob')
-    await world.store.retellOpenCard('bob')
-    await world.store.retellOpenCard('nobody')
-    expect(await told()).toEqual([carol])
-  }),
+  rule(
+    'tells the cards of federated agents in the order in which they were stored, each once',
+    async world => {
+      for (const [aid, visibility] of [
+        ['bob', 'federated'],
+        ['carol', 'public'],
+        ['dave', 'hub-local'],
+      ] as const) {
+        await world.put(agentRow(aid, { mail: 'open', visibility }))
+        await world.store.putOpenCard({ aid, seq: 1, kelSeq: 0, card: `{"of":"${aid}"}` })
+      }
+      await world.put(agentRow('erin', { mail: 'sealed', visibility: 'public' }))
+      await world.store.putOpenCard({ aid: 'erin', seq: 1, kelSeq: 0, card: '{}' })
+      const told = async (after = 0, limit = 10, bytesMax = 1e6) =>
+        await world.store.toldOpenCards({ after, limit, bytesMax })
+      const [bob, carol] = await told()
+      expect([bob, carol].map(one => one?.card)).toEqual(['{"of":"bob"}', '{"of":"carol"}'])
+      expect(bob).toMatchObject({ aid: 'bob', seq: 1, kelSeq: 0, kel: agentRow('bob').kel })
+      expect([await told(0, 1), await told(0, 10, 1), await told(bob?.fedSeq)]).toEqual([
+        [bob],
+        [bob],
+        [carol],
+      ])
+      await world.store.putOpenCard({ aid: 'bob', seq: 1, kelSeq: 0, card: '{"of":"bob"}' })
+      expect(await told()).toEqual([bob, carol])
+      await world.store.retellOpenCard('bob')
+      const fedSeq = (await told()).at(-1)?.fedSeq ?? 0
+      expect(fedSeq).toBeGreaterThan(carol?.fedSeq ?? 0)
+      expect(await told()).toEqual([carol, { ...bob, fedSeq }])
+      await world.store.removeOpenCard('bob')
+      await world.store.retellOpenCard('bob')
+      await world.store.retellOpenCard('nobody')
+      expect(await told()).toEqual([carol])
+    },
+  ),
 ]

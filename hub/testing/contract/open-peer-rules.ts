@@ -22,7 +22,9 @@ export const openPeerRules: readonly Rule[] = [
   rule('keeps what a peer told last of each agent, and how far it was read', async world => {
     await take(world, 'hub-one', [agent('bob'), agent('carol')], { fedSeq: 5 })
     expect(
-      await take(world, 'hub-one', [agent('bob', { name: 'new', caps: ['a.c', 'x'], seq: 2 })], { fedSeq: 3 }),
+      await take(world, 'hub-one', [agent('bob', { name: 'new', caps: ['a.c', 'x'], seq: 2 })], {
+        fedSeq: 3,
+      }),
     ).toEqual({
       left: 0,
     })
@@ -93,27 +95,30 @@ export const openPeerRules: readonly Rule[] = [
     expect(await world.store.openPeerCount(asked.hubs)).toBe(2)
   }),
 
-  rule('forgets what a peer tells no more once it was read again to its end, and nothing before', async world => {
-    const all = [agent('bob'), agent('carol'), agent('dave', { seq: 4 })]
-    await take(world, 'hub-one', all, { fedSeq: 9 })
-    await take(world, 'hub-two', [agent('erin')])
-    await world.store.dropUntold('hub-one')
-    expect(await aids(world)).toHaveLength(4)
-    await world.store.rereadOpenAgents('hub-one')
-    expect(await world.store.openAgentsRead('hub-one')).toBe(0)
-    await world.reopen()
-    await take(world, 'hub-one', [agent('carol'), agent('dave', { seq: 3 })], { fedSeq: 4 })
-    expect(await aids(world)).toHaveLength(4)
-    await world.store.dropUntold('hub-one')
-    expect(await aids(world)).toEqual([
-      ['carol', 'hub-one'],
-      ['dave', 'hub-one'],
-      ['erin', 'hub-two'],
-    ])
-    expect(await world.store.openPeerCount(['hub-one'])).toBe(2)
-    expect((await world.store.hubsOfOpenAgents()).sort()).toEqual(['hub-one', 'hub-two'])
-    await world.store.forgetOpenAgents('hub-one')
-    await world.store.rereadOpenAgents('hub-three')
-    expect((await world.store.hubsOfOpenAgents()).sort()).toEqual(['hub-three', 'hub-two'])
-  }),
+  rule(
+    'forgets what a peer tells no more once it was read again to its end, and nothing before',
+    async world => {
+      const all = [agent('bob'), agent('carol'), agent('dave', { seq: 4 })]
+      await take(world, 'hub-one', all, { fedSeq: 9 })
+      await take(world, 'hub-two', [agent('erin')])
+      await world.store.dropUntold('hub-one')
+      expect(await aids(world)).toHaveLength(4)
+      await world.store.rereadOpenAgents('hub-one')
+      expect(await world.store.openAgentsRead('hub-one')).toBe(0)
+      await world.reopen()
+      await take(world, 'hub-one', [agent('carol'), agent('dave', { seq: 3 })], { fedSeq: 4 })
+      expect(await aids(world)).toHaveLength(4)
+      await world.store.dropUntold('hub-one')
+      expect(await aids(world)).toEqual([
+        ['carol', 'hub-one'],
+        ['dave', 'hub-one'],
+        ['erin', 'hub-two'],
+      ])
+      expect(await world.store.openPeerCount(['hub-one'])).toBe(2)
+      expect((await world.store.hubsOfOpenAgents()).sort()).toEqual(['hub-one', 'hub-two'])
+      await world.store.forgetOpenAgents('hub-one')
+      await world.store.rereadOpenAgents('hub-three')
+      expect((await world.store.hubsOfOpenAgents()).sort()).toEqual(['hub-three', 'hub-two'])
+    },
+  ),
 ]

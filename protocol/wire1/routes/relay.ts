@@ -6,11 +6,15 @@ import { blob64, challenge, isoTime } from './shapes.ts'
 
 const MIB = 1024 * 1024
 const IDS_MAX = 10_000
+/** Bytes of a request that carries one payload at most. */
+export const MAIL_BYTES_MAX = 7 * MIB
 /** Bytes of one payload at most. */
 export const PAYLOAD_BYTES_MAX = 5 * MIB
 
-const kind = z.enum(['delegate', 'result', 'message'])
-const interaction = z.string().max(256)
+/** What a message is said to be. */
+export const kind = z.enum(['delegate', 'result', 'message'])
+/** Which task it is of. */
+export const interaction = z.string().max(256)
 
 /** Routes of the relay. A send is signed by nobody. */
 export const relayRoutes = {
@@ -25,14 +29,17 @@ export const relayRoutes = {
       interaction_id: interaction.default(''),
       payload: blob64(PAYLOAD_BYTES_MAX),
     }),
-    reply: z.object({
-      id: z.string(),
-      status: z.literal('queued'),
-      recipient_quiet: z.literal(true).optional(),
-      warning: z.string().optional(),
-    }),
-    codes: ['malformed', 'unknown', 'failed'],
-    limits: { bodyBytes: 7 * MIB },
+    reply: z.union([
+      z.object({
+        id: z.string(),
+        status: z.literal('queued'),
+        recipient_quiet: z.literal(true).optional(),
+        warning: z.string().optional(),
+      }),
+      z.object({ status: z.literal('forwarded'), via_hub: aidShape }),
+    ]),
+    codes: ['malformed', 'unknown', 'failed', 'peer_failed'],
+    limits: { bodyBytes: MAIL_BYTES_MAX },
   }),
   relayPoll: route({
     method: 'POST',

@@ -17,6 +17,9 @@ const blocks = {
   deliverable: blob64(DOCUMENT_BYTES_MAX),
 }
 
+/** A review as peers read it: its bytes, and both logs. */
+export const toldReview = z.object({ ...blocks, provider_kel: kel64, reviewer_kel: kel64, fed_seq: count })
+
 /** Giving a review, and what peers read of those given here. */
 export const reviewRoutes = {
   reviewGive: route({
@@ -34,7 +37,7 @@ export const reviewRoutes = {
     auth: 'none',
     query: z.object({ since: z.string().optional() }),
     reply: z.object({
-      reviews: z.array(z.object({ ...blocks, provider_kel: kel64, reviewer_kel: kel64, fed_seq: count })),
+      reviews: z.array(toldReview),
       next: count,
     }),
     codes: ['malformed'],

@@ -25,12 +25,14 @@ const base64 = (accepts: (length: number) => boolean, expected: string) =>
 export const blob64 = (max: number) => base64(length => length <= max, `at most ${max} bytes`)
 /** A key event log. */
 export const kel64 = blob64(KEL_BYTES_MAX)
+/** An Ed25519 signature. */
+export const signature64 = base64(length => length === SIGNATURE_BYTES, 'a signature of 64 bytes')
 /** The members of a challenge, which every signed request of this wire has in its body. */
 export const challenge = {
   aid: aidShape,
   ts: z.int().min(0),
   key_state_seq: z.int().min(0),
-  sig: base64(length => length === SIGNATURE_BYTES, 'a signature of 64 bytes'),
+  sig: signature64,
 }
 /** Time of an entry. */
 export const isoTime = z.iso.datetime()

@@ -1,0 +1,137 @@
+/**
+ * Open mail to agents of peers. Those that told of the recipient are asked first, one after another; the others only where
+ * none told of it. Attacker: anybody, since nobody signs a send, so that one request may cost no more than it brings.
+ */
+import { cidText, contentId } from '../../../protocol/crypto/hash.ts'
+import { FORWARD_VERSION, type Forward, signForward } from '../../../protocol/mail/forward.ts'
+import { addressBucket, isProxy } from '../address.ts'
+import type { Agents } from '../agents.ts'
+import type { HubContext } from '../context.ts'
+import type { Peer } from '../federation/peers.ts'
+import type { GivenMessage } from '../open-mail/open-mail.ts'
+import type { Buckets, Rate } from '../ports/rates.ts'
+import { Refusal } from '../refusal.ts'
+import type { OpenPeerCalls, SignedForward } from './calls.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+/** So much of a payload counts as much as a request. */
+const BYTES_OF_A_REQUEST = 64 * KIB
+/** To one peer, whose agent the recipient is, and where nobody told of it. */
+const FOR_TOLD: Rate = { perSecond: 50, burst: 1000 }
+const FOR_UNTOLD: Rate = { perSecond: 5, burst: 200 }
+/** Of one address, whoever its recipients are. */
+const OF_ADDRESS: Rate = { perSecond: 5, burst: 200 }
+/** Under way to one peer at a time. */
+const CALLS_MAX = 16
+const BYTES_MAX = 64 * MIB
+/** One that gave no answer is asked again after so long. */
+const AWAY_MS = 10_000
+/** Nobody is asked any more when a request has lasted so long. */
+const TURNS_MS_MAX = 45_000
+
+type Underway = { calls: number; bytes: number; awayUntilMs: number }
+type Outcome = 'taken' | 'unknown' | 'failed'
+
+export class HandingOn {
+  readonly #context: HubContext
+  readonly #agents: Agents
+  readonly #calls: OpenPeerCalls
+  readonly #told: Buckets
+  readonly #untold: Buckets
+  readonly #addresses: Buckets
+  readonly #underway = new Map<string, Underway>()
+
+  constructor(context: HubContext, { agents, calls }: { agents: Agents; calls: OpenPeerCalls }) {
+    this.#context = context
+    this.#agents = agents
+    this.#calls = calls
+    const { rates } = context.memory
+    this.#told = rates.of('mail handed on', FOR_TOLD)
+    this.#untold = rates.of('searches at peers', FOR_UNTOLD)
+    this.#addresses = rates.of('mail handed on of an address', OF_ADDRESS)
+  }
+
+  /** Hands on what is for nobody here; tells to which hub. */
+  async send(given: GivenMessage, address: string): Promise<string> {
+    const { store, peers } = this.#context
+    const asked = peers.all.filter(({ openUrl }) => openUrl !== undefined)
+    const isHere = (await this.#agents.findRegistered(given.to)) !== undefined
+    if (isHere || asked.length === 0) throw new Refusal('recipientUnknown')
+    const aids = asked.map(({ aid }) => aid)
+    const tellers = await store.hubsTelling(given.to, aids)
+    await this.#count(this.#addresses, isProxy(address) ? undefined : addressBucket(address), given)
+    const signed = this.#signed(given)
+    const told = tellers.flatMap(aid => asked.filter(peer => peer.aid === aid))
+    const untilMs = this.#context.timers.monotonic() + TURNS_MS_MAX
+    const first = await this.#inTurn(told, signed, { rates: this.#told, untilMs })
+    if (first !== undefined) return first
+    const others = asked.filter(({ aid }) => !tellers.includes(aid))
+    const last = await this.#inTurn(others, signed, { rates: this.#untold, untilMs })
+    if (last !== undefined) return last
+    throw new Refusal('recipientUnknown')
+  }
+
+  /** The first that takes it; undefined where it is an agent of none. Throws where one of them gave no answer. */
+  async #inTurn(
+    peers: readonly Peer[],
+    signed: SignedForward,
+    { rates, untilMs }: { rates: Buckets; untilMs: number },
+  ): Promise<string | undefined> {
+    let hasFailed = false
+    for (const peer of peers) {
+      const isLate = this.#context.timers.monotonic() > untilMs
+      const outcome = isLate ? 'failed' : await this.#ask(peer, signed, rates)
+      if (outcome === 'taken') return peer.aid
+      hasFailed ||= outcome === 'failed'
+    }
+    if (hasFailed) throw new Refusal('homeUnreachable', { retryAfterMs: AWAY_MS })
+    return undefined
+  }
+
+  async #ask(peer: Peer, signed: SignedForward, rates: Buckets): Promise<Outcome> {
+    const size = signed.payload.length
+    const underway = this.#underwayTo(peer.aid)
+    const { timers } = this.#context
+    const isBusy = underway.calls >= CALLS_MAX || underway.bytes + size > BYTES_MAX
+    if (isBusy || timers.monotonic() < underway.awayUntilMs) return 'failed'
+    await this.#count(rates, peer.aid, signed)
+    underway.calls += 1
+    underway.bytes += size
+    try {
+      return await this.#calls.forward(peer, signed)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'homeUnreachable') throw error
+      underway.awayUntilMs = timers.monotonic() + AWAY_MS
+      return 'failed'
+    } finally {
+      underway.calls -= 1
+      underway.bytes -= size
+    }
+  }
+
+  #underwayTo(aid: string): Underway {
+    const held = this.#underway.get(aid) ?? { calls: 0, bytes: 0, awayUntilMs: Number.NEGATIVE_INFINITY }
+    this.#underway.set(aid, held)
+    return held
+  }
+
+  async #count(rates: Buckets, key: string | undefined, { payload }: { payload: Uint8Array }): Promise<void> {
+    if (key === undefined) return
+    const weight = 1 + Math.ceil(payload.length / BYTES_OF_A_REQUEST)
+    const retryAfterMs = await rates.take(key, this.#context.now(), weight)
+    if (retryAfterMs > 0)
+      throw new Refusal('rateLimited', { why: 'too much mail is handed on to other hubs', retryAfterMs })
+  }
+
+  /** Nobody hands it on further, so this hub is the only one that it came through. */
+  #signed({ to, from, kind, interaction, payload }: GivenMessage): SignedForward {
+    const { identity, now } = this.#context
+    const forward: Forward = {
+      ...{ v: FORWARD_VERSION, origin: identity.aid, dest: to, from, kind, interaction },
+      payloadCid: cidText(contentId(payload)),
+      ...{ hop: 1, seenHubs: [identity.aid], ts: now(), kelSeq: identity.seq },
+    }
+    return { forward, payload, signature: signForward(identity.seed, forward) }
+  }
+}

@@ -1,0 +1,81 @@
+/** What a hub reads in the background of peers that take open mail: their agents, and the reviews that were given there. */
+import type { Agents } from '../agents.ts'
+import type { HubContext } from '../context.ts'
+import { PeerFeed } from '../federation/peer-feed.ts'
+import { PeerLogs } from '../federation/peer-logs.ts'
+import type { Peer } from '../federation/peers.ts'
+import type { KeyLogs } from '../membership/key-logs.ts'
+import { openSourceOf } from '../open-reviews/sources.ts'
+import type { OpenPeerCalls } from './calls.ts'
+import { OpenCardCheck } from './card-check.ts'
+import { OpenReviewCheck } from './review-check.ts'
+
+const FORGET_EVERY_MS = 10_000
+/** A peer is read from the start again after so long, and later where it has many agents. */
+const PASS_MS_MIN = 15 * 60_000
+const PASS_MS_PER_AGENT = 100
+
+export type OpenReadingParts = { agents: Agents; keyLogs: KeyLogs; calls: OpenPeerCalls }
+
+const takesOpenMail = ({ openUrl }: Peer): boolean => openUrl !== undefined
+
+/** Begins to read; returns how to end, which waits for what is under way. */
+export function readOpenPeers(
+  context: HubContext,
+  { agents, keyLogs, calls }: OpenReadingParts,
+): () => Promise<void> {
+  const { store } = context
+  const logs = new PeerLogs(agents, keyLogs)
+  const cardCheck = new OpenCardCheck(context, logs)
+  const reviewCheck = new OpenReviewCheck(context, logs)
+  const cards = new PeerFeed(context, {
+    what: 'cards',
+    duty: 'open peer cards',
+    asks: takesOpenMail,
+    page: (peer, after, ended) => calls.cards(peer, after, ended),
+    judge: (told, by) => cardCheck.judge(told, by),
+    readTo: hub => store.openAgentsRead(hub),
+    take: ({ items, ...given }) => store.takeOpenAgents({ ...given, agents: items }),
+    forget: hub => store.forgetOpenAgents(hub),
+    passes: {
+      everyMs: async hub => Math.max(PASS_MS_MIN, PASS_MS_PER_AGENT * (await store.openPeerCount([hub]))),
+      begin: hub => store.rereadOpenAgents(hub),
+      end: hub => store.dropUntold(hub),
+    },
+  })
+  const reviews = new PeerFeed(context, {
+    what: 'reviews',
+    duty: 'open peer reviews',
+    asks: takesOpenMail,
+    page: (peer, after, ended) => calls.reviews(peer, after, ended),
+    judge: (told, by) => reviewCheck.judge(told, by),
+    readTo: hub => store.peerReviewsRead(openSourceOf(hub)),
+    take: ({ hub, ...given }) => store.takePeerReviews({ ...given, hub: openSourceOf(hub) }),
+    forget: hub => store.forgetPeerReviews(openSourceOf(hub)),
+  })
+  cards.start()
+  reviews.start()
+  return async () => {
+    await Promise.all([cards.stop(), reviews.stop()])
+  }
+}
+
+/** Agents of whom nobody hears any more are forgotten: of former peers, or of all where none is read; returns how to end. */
+export function keepForgettingOpen(
+  { store, peers, memory, timers, alert }: HubContext,
+  isRead: boolean,
+): () => void {
+  const forget = async (): Promise<void> => {
+    try {
+      await memory.leader.lead('open peer cards', async () => {
+        for (const hub of await store.hubsOfOpenAgents())
+          if (!isRead || peers.find(hub)?.openUrl === undefined) await store.forgetOpenAgents(hub)
+      })
+    } catch (error) {
+      alert('cards of a former peer could not be forgotten', { error: String(error) })
+    }
+  }
+  const timer = timers.every(FORGET_EVERY_MS, () => void forget())
+  timer.unref()
+  return () => timers.clear(timer)
+}

@@ -1,0 +1,80 @@
+/** What other hubs ask over wire 1: mail that they hand on, and who is here and was reviewed here. */
+import { fromBase64, toBase64 } from '../../protocol/encoding/bytes.ts'
+import { FORWARD_VERSION } from '../../protocol/mail/forward.ts'
+import { type ForwardRecord, forwardRecord } from '../../protocol/wire1/routes/fed.ts'
+import type { Hub, OpenFederation } from '../core/hub.ts'
+import type { GivenForward } from '../core/open-federation/received.ts'
+import { Refusal } from '../core/refusal.ts'
+import { jsonText, textReply } from '../http/reply.ts'
+import type { Part } from './handler.ts'
+import { Wire1Refusal } from './refusals.ts'
+import { numberOf, shownReviews } from './reviews.ts'
+
+type Names = 'fedForward' | 'fedCards' | 'fedReviews'
+
+const ACCEPTED = 202
+
+/** Refuses what this hub does not do for others, before anything of a request is read. */
+export function checkFederated({ openFederation }: Hub, name: string): void {
+  if (name !== 'fedForward' && name !== 'fedCards' && name !== 'fedReviews') return
+  if (openFederation === undefined)
+    throw new Wire1Refusal(
+      'forbidden',
+      'this hub exchanges no open mail with others; ask its operator to start it with --wire1-federation',
+    )
+  if (name !== 'fedForward' && !openFederation.tells)
+    throw new Wire1Refusal(
+      'forbidden',
+      'this hub does not tell others of its agents; ask its operator to start it with --wire1-discovery',
+    )
+}
+
+export function fedHandlers(hub: Hub): Part<Names> {
+  return {
+    async fedForward({ body }) {
+      const outcome = await on(hub).received.take(givenOf(body))
+      if (outcome === 'repeated') return { status: 'DUPLICATE' as const }
+      return textReply('application/json', jsonText({ status: 'queued' }), {}, ACCEPTED)
+    },
+    async fedCards({ query }) {
+      const { cursor, cards } = await on(hub).toldCards.after(numberOf(query.cursor ?? '0', 'cursor'))
+      const home = hub.context.identity.aid
+      return {
+        cursor,
+        cards: cards.map(({ card, kel, fedSeq }) => ({ card, kel: toBase64(kel), home, fed_seq: fedSeq })),
+      }
+    },
+    async fedReviews({ query }) {
+      const { reviews, next } = await shownReviews(hub.openReviews, numberOf(query.cursor ?? '0', 'cursor'))
+      return { cursor: next, reviews }
+    },
+  }
+}
+
+function on({ openFederation }: Hub): OpenFederation {
+  if (openFederation === undefined) throw new Error('a route of a federation that is off')
+  return openFederation
+}
+
+/** Its version is judged before its members: another one may have others. */
+function givenOf(body: { v: number }): GivenForward {
+  if (body.v !== FORWARD_VERSION)
+    throw new Wire1Refusal(
+      'too_new',
+      `this hub takes forward records of version ${FORWARD_VERSION}; write that one`,
+    )
+  const read = forwardRecord.safeParse(body)
+  if (!read.success) {
+    const [issue] = read.error.issues
+    throw new Refusal('requestMalformed', { why: `${issue?.path.join('.')}: ${issue?.message}` })
+  }
+  return forwardOf(read.data)
+}
+
+const forwardOf = (record: ForwardRecord): GivenForward => ({
+  ...{ v: record.v, origin: record.origin_hub_aid, dest: record.dest_aid, from: record.from_aid },
+  ...{ kind: record.kind, interaction: record.interaction_id, payloadCid: record.payload_cid },
+  ...{ hop: record.hop, seenHubs: record.seen_hubs, ts: record.ts, kelSeq: record.key_state_seq },
+  payload: fromBase64(record.payload),
+  signature: fromBase64(record.sig),
+})
