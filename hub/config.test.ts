@@ -236,20 +236,45 @@ test('guests are let in where a file, a variable or a flag says so, and only ove
   const wire1 = { wire: '1' }
   const read = (env: Record<string, string>, more: object = {}) =>
     readConfig({ ...wire1, ...more }, env).guests
-  expect([read({}), read({ SVC_HUB_GUESTS: 'true' }), read({ SVC_HUB_GUESTS: 'false' })]).toEqual([
+  expect([read({}), read({ SVC_HUB_GUESTS: 'on' }), read({ SVC_HUB_GUESTS: 'off' })]).toEqual([
     ...[false, true, false],
   ])
-  expect(read({ SVC_HUB_GUESTS: 'false' }, { guests: 'true' })).toBe(true)
+  expect(read({ SVC_HUB_GUESTS: 'off' }, { guests: 'on' })).toBe(true)
   expect(fromFile({ wire: 1, guests: true }).guests).toBe(true)
-  expect(readConfig({ wire1Listen: '127.0.0.1:8087', guests: 'true' }, {}).guests).toBe(true)
-  expect(refusal(() => readConfig({ guests: 'true' }, {}))).toBe(
+  expect(readConfig({ wire1Listen: '127.0.0.1:8087', guests: 'on' }, {}).guests).toBe(true)
+  expect(refusal(() => readConfig({ guests: 'on' }, {}))).toBe(
     '--guests: guests come over wire 1, which this hub does not serve; serve it with --wire 1, or beside wire 3 with --wire1-listen',
   )
   expect(refusal(() => readConfig(wire1, { SVC_HUB_GUESTS: 'yes' }))).toBe(
-    'SVC_HUB_GUESTS: expected true or false, got yes; correct it',
+    'SVC_HUB_GUESTS: expected on or off, got yes; correct it',
   )
   expect(refusal(() => fromFile({ guests: 'true' }))).toBe(
     `${file}: guests must be true or false; correct it`,
+  )
+})
+
+test('mail of wire 1 crosses to other hubs once that is said, and who is here is told by a second switch', () => {
+  const wire1 = { wire: '1', wire1Federation: 'on' }
+  expect(readConfig({ wire: '1' }, {}).wire1Federation).toBeUndefined()
+  expect(readConfig(wire1, {}).wire1Federation).toEqual({ tells: false })
+  expect(readConfig({ ...wire1, wire1Discovery: 'on' }, {}).wire1Federation).toEqual({ tells: true })
+  const both = { wire1_federation: true, wire1_discovery: true }
+  expect(fromFile({ wire: 1, ...both }).wire1Federation).toEqual({ tells: true })
+  expect(fromFile({ wire1_listen: '127.0.0.1:8087', ...both }).wire1Federation).toEqual({ tells: true })
+  const off = { SVC_HUB_WIRE: '1', SVC_HUB_WIRE1_FEDERATION: 'off' }
+  expect(readConfig({}, off).wire1Federation).toBeUndefined()
+  expect(readConfig({ wire1Federation: 'on' }, off).wire1Federation).toEqual({ tells: false })
+  expect(refusal(() => readConfig({ wire1Federation: 'on' }, {}))).toBe(
+    '--wire1-federation: this hub does not serve wire 1; set wire1_listen as well, or serve wire 1 alone',
+  )
+  expect(refusal(() => readConfig({ wire: '1', wire1Discovery: 'on' }, {}))).toBe(
+    '--wire1-discovery: no mail of wire 1 crosses to other hubs; set wire1_federation as well',
+  )
+  expect(refusal(() => readConfig({}, { SVC_HUB_WIRE1_DISCOVERY: 'yes' }))).toBe(
+    'SVC_HUB_WIRE1_DISCOVERY: expected on or off, got yes; correct it',
+  )
+  expect(refusal(() => fromFile({ wire1_federation: 'on' }))).toBe(
+    `${file}: wire1_federation must be true or false; correct it`,
   )
 })
 

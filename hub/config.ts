@@ -78,7 +78,7 @@ export type ConfigFlags = {
   wire?: string | undefined
   wire1Listen?: string | undefined
   wire1BaseUrl?: string | undefined
-  guests?: 'true' | undefined
+  guests?: string | undefined
   wire1Federation?: string | undefined
   wire1Discovery?: string | undefined
 }
@@ -98,7 +98,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
   const docs = strongest('docs', 'docs', file.docs)
   const wire1Listen = strongest('wire1Listen', 'wire1_listen', file.wire1_listen)
   const wire1BaseUrl = strongest('wire1BaseUrl', 'wire1_base_url', file.wire1_base_url)
-  const guests = strongest('guests', 'guests', file.guests === undefined ? undefined : String(file.guests))
+  const guests = strongest('guests', 'guests', switchText(file.guests))
   const federation = strongest('wire1Federation', 'wire1_federation', switchText(file.wire1_federation))
   const discovery = strongest('wire1Discovery', 'wire1_discovery', switchText(file.wire1_discovery))
   const config: Config = {
@@ -106,7 +106,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
     listen: parseListen(listen ?? { text: LISTEN_DEFAULT, from: 'default' }),
     baseUrl: baseUrl && parseBaseUrl(baseUrl),
     wire1: wire1Of(wire1Listen, wire1BaseUrl),
-    guests: guests !== undefined && parseSwitch(guests),
+    guests: isOn(guests),
     wire1Federation: federationOf(federation, discovery),
     operatorListen: operatorListen && parseListen(operatorListen),
     dataDir: resolve(strongest('dataDir', 'data_dir', file.data_dir)?.text ?? DATA_DIR_DEFAULT),
@@ -272,7 +272,6 @@ const kinds: Record<string, string> = {
   int: 'a whole number',
   boolean: 'true or false',
   object: 'an object',
-  boolean: 'true or false',
 }
 
 const KNOWN_ENVIRONMENT = [
@@ -306,11 +305,6 @@ function parseWire({ text, from }: Given): Wire {
     `${from}: this release serves wire ${WIRES.join(' or ')}, not wire ${text}`,
     'leave the setting out',
   )
-}
-
-function parseSwitch({ text, from }: Given): boolean {
-  if (text === 'true' || text === 'false') return text === 'true'
-  throw new ConfigRefused(`${from}: expected true or false, got ${text}`, 'correct it')
 }
 
 /** `host:port`, with an IPv6 host in brackets; port 0 takes a free one. */
@@ -370,6 +364,7 @@ function federationOf(
   const tells = isOn(discovery)
   if (isOn(federation)) return { tells }
   if (!tells) return undefined
+  throw new ConfigRefused(
     `${discovery?.from}: no mail of wire 1 crosses to other hubs`,
     'set wire1_federation as well',
   )

@@ -43,6 +43,7 @@ const mistakes: [code: number, lines: string[]][] = [
       ...[`quota ${AID} --bytes 1`, `quota ${AID} --envelopes x`, 'backup', 'backup x --keep 0', 'restore'],
       ...[`grant ${AID} 0 --reason x`, `grant ${AID} 1`, 'grant x 1 --reason x'],
       ...[`grant ${AID} 1 --reason x --id 7`, 'clock x'],
+      ...['peers add', 'peers add --wire1-url x', 'peers ls --wire1-url http://127.0.0.1:9'],
       ...['invite x', 'invite revoke', 'invite revoke x', 'invite new --days 0', 'invite ls --days 3'],
       ...[
         'witness x',

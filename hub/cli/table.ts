@@ -357,7 +357,7 @@ function settingsOf(flags: Flags): ConfigFlags {
     wire: text('wire'),
     wire1Listen: text('wire1-listen'),
     wire1BaseUrl: text('wire1-base-url'),
-    guests: flags['guests'] === true ? 'true' : undefined,
+    guests: onOf('guests'),
     wire1Federation: onOf('wire1-federation'),
     wire1Discovery: onOf('wire1-discovery'),
   }

@@ -43,6 +43,18 @@ test('a peer that does not list this hub is named, with what its operator does',
   ])
 })
 
+test('a peer for open mail alone is asked where it takes that', async () => {
+  const old = await startTestHub({ wires: [1] })
+  await here.running.order({ command: 'peers', add: { open_url: old.url, kel: kelOf(old) } })
+  expect(await found()).toEqual([`ok: ${old.url} is ${old.aid}`])
+  const { peers } = await here.running.order({ command: 'peers' })
+  expect(peers).toMatchObject([{ aid: old.aid, open_url: old.url }])
+  await here.running.order({ command: 'peers', remove: old.aid })
+  await here.running.order({ command: 'peers', add: { open_url: old.url, kel: kelOf(there) } })
+  expect(await found()).toEqual([`wrong: at ${old.url} another hub answers than ${there.aid}`])
+  await old.close()
+})
+
 test('a peer whose clock is an hour off is named with both clocks to compare', async () => {
   await Promise.all([list(here, there), list(there, here)])
   there.clock.advance(HOUR_MS)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { incept, rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { TestTimers } from '../../protocol/testing/timers.ts'
-import { Peers } from '../core/federation/peers.ts'
+import { type Peer, Peers } from '../core/federation/peers.ts'
 import { random } from '../testing/hub.ts'
 import { FEDERATION_FILE, openPeers, PEERS_MAX, PeerList, PeersRefused } from './list.ts'
 
@@ -42,6 +42,36 @@ test('a peer that is listed again has its new address, and two cannot share one'
   peerList.add({ ...one, url: 'https://moved.example' })
   expect(peers.all.map(({ url }) => url)).toEqual(['https://moved.example'])
   expect(() => peerList.add({ ...two, url: 'https://moved.example' })).toThrow('another peer is listed at')
+})
+
+test('a peer has an address for open mail beside the other one, or alone, and keeps it when it moves', () => {
+  const { peers, peerList } = openPeers(folder)
+  const [one, two] = [peer(1), peer(2)]
+  peerList.add({ ...one, openUrl: 'https://old1.example' })
+  peerList.add({ ...two, url: 'https://old2.example', openUrl: 'https://old2.example', isOpenOnly: true })
+  peerList.add({ ...one, url: 'https://moved.example' })
+  const held = openPeers(folder).peers
+  const shown = ({ url, openUrl, isOpenOnly }: Peer) => [url, openUrl, isOpenOnly]
+  expect(held.all.map(shown)).toEqual([
+    ['https://old2.example', 'https://old2.example', true],
+    ['https://moved.example', 'https://old1.example', undefined],
+  ])
+  expect(held.sealed.map(({ aid }) => aid)).toEqual([one.aid])
+  expect(JSON.parse(readFileSync(path(), 'utf8')).peers[0]).not.toHaveProperty('url')
+  peerList.add({ ...one, url: 'https://old3.example', openUrl: 'https://old3.example', isOpenOnly: true })
+  expect(peers.find(one.aid)).toMatchObject({ url: 'https://moved.example', openUrl: 'https://old3.example' })
+  expect(peers.sealed).toHaveLength(1)
+  expect(() => peerList.add({ ...peer(4), openUrl: 'https://old3.example' })).toThrow(
+    'another peer is listed',
+  )
+})
+
+test('a peer without any address is refused', () => {
+  openPeers(folder).peerList.add(peer())
+  const held = JSON.parse(readFileSync(path(), 'utf8')) as { peers: Record<string, unknown>[] }
+  delete held.peers[0]?.['url']
+  writeFileSync(path(), JSON.stringify(held))
+  expect(() => openPeers(folder)).toThrow('has neither url nor wire1_url')
 })
 
 test('a peer is taken off once', () => {
