@@ -144,6 +144,23 @@ def open_reviews(held):
         held.same(f"open review: {case['reason']}", False, found)
 
 
+def forward_text(given):
+    members = [given[name] for name in ("v", "origin", "dest", "from", "kind", "interaction", "payloadCid", "hop")]
+    return objects.encode([*members, list(given["seenHubs"]), given["ts"], given["kelSeq"]])
+
+
+def forwards(held):
+    label = "svc-open-fwd/v1"
+    given = held.read("open/forwards.json")
+    for case in given["valid"]:
+        text = forward_text(case["forward"])
+        held.same(f"forward record: {case['reason']}", case["text"], (label.encode() + b"\0" + text).hex())
+    for expected, cases in ((True, given["valid"]), (False, given["unsigned"])):
+        for case in cases:
+            found = objects.verifies(label, unhex(case["publicKey"]), forward_text(case["forward"]), unhex(case["signature"]))
+            held.same(f"forward record holds: {case['reason']}", expected, found)
+
+
 def check(held):
-    for part in (judgements, reviews, open_reviews):
+    for part in (judgements, reviews, open_reviews, forwards):
         part(held)
