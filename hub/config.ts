@@ -345,6 +345,9 @@ function checkGuests({ wires: [first], wire1, guests }: Config, from: string): v
   throw new ConfigRefused(
     `${from}: guests come over wire 1, which this hub does not serve`,
     'serve it with --wire 1, or beside wire 3 with --wire1-listen',
+  )
+}
+
 const ON = 'on'
 const OFF = 'off'
 const switchText = (isOn: boolean | undefined): string | undefined =>

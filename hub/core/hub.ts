@@ -34,11 +34,11 @@ import { Invites } from './membership/invites.ts'
 import { KeyLogs } from './membership/key-logs.ts'
 import { OpenJoining } from './membership/open-joining.ts'
 import { type EndSigner, Registry } from './membership/registry.ts'
-import type { OpenPeerCalls } from './open-federation/calls.ts'
-import { HandingOn } from './open-federation/hand-on.ts'
-import { keepForgettingOpen, readOpenPeers } from './open-federation/read.ts'
-import { ReceivedForwards } from './open-federation/received.ts'
-import { ToldCards } from './open-federation/told-cards.ts'
+import {
+  federateOpenMail,
+  type OpenFederation,
+  type OpenFederationParts,
+} from './open-federation/open-federation.ts'
 import { OpenMail } from './open-mail/open-mail.ts'
 import { OpenReviews } from './open-reviews/open-reviews.ts'
 import { Reviews } from './reviews.ts'
@@ -55,15 +55,6 @@ import { Witnesses } from './supply/witnesses.ts'
 
 const SWEEP_EVERY_MS = 60_000
 const SWEEP_ROWS_MAX = 500
-
-/** What is needed to federate open mail. `tells`: anybody may read who is here. */
-export type OpenFederationParts = { calls: OpenPeerCalls; tells: boolean }
-export type OpenFederation = {
-  tells: boolean
-  received: ReceivedForwards
-  handingOn: HandingOn
-  toldCards: ToldCards
-}
 
 export type Hub = {
   context: HubContext
@@ -120,19 +111,8 @@ export async function composeHub(
 ): Promise<Hub> {
   const agents = new Agents(context)
   const lastMs = await lastStoredMs(context.store)
-  const clocks = new SignerClocks(context)
-  const sessions = new Sessions(context)
-  const polls = new HeldPolls(context.limits.heldPollsMax, context.memory.wakeUps, context.timers)
-  const sends = new Sends(context, [
-    new AgentsHere(context, { agents, clocks, sessions, polls }),
-    new AgentsAtPeers(context, sessions, calls),
-  ])
-  const mailboxes = new Mailboxes(context, { agents, polls })
-  const endSigner: EndSigner = async ({ row }) => {
-    await sessions.endAll(row.aid)
-    polls.end(row.number)
-    if (!row.registered && row.keys === undefined) await context.memory.shares.forget(row.number)
-  }
+  const sealed = openSealedMail(context, agents, calls)
+  const { clocks, mailboxes, polls, sends, endSigner } = sealed
   const directory = new Directory(context)
   const federation = new Federation(context, { directory, mailboxes, calls })
   const keyLogs = new KeyLogs(context)
@@ -143,7 +123,12 @@ export async function composeHub(
   const across = openPayments(context, { agents, calls, federation, supply, credits })
   const membership = openMembership(context, { agents, keyLogs, endSigner, issuance })
   const open = openParts(context, { agents, credits, cards: membership.openJoining })
-  const around = openAround(context, openPeers, { agents, keyLogs, federation, openMail: open.openMail })
+  const around = federateOpenMail(context, openPeers, {
+    agents,
+    keyLogs,
+    federation,
+    openMail: open.openMail,
+  })
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
   const stopSweeping = keepSweeping([mailboxes, open.openMail, open.guests, around.received], context)
   const stopReading = readPeers(context, { agents, keyLogs, federation, calls })
@@ -154,8 +139,7 @@ export async function composeHub(
     context,
     agents,
     ...membership,
-    sends,
-    mailboxes,
+    ...sealed,
     ...open,
     openFederation: around.openFederation,
     directory,
@@ -166,14 +150,8 @@ export async function composeHub(
     issuance,
     supply,
     statements: new Statements(context),
-    publication,
-    checkpoints,
+    ...{ publication, checkpoints, books },
     witnesses: new Witnesses(context, { agents, keyLogs, supply }),
-    books,
-    sessions,
-    polls,
-    clocks,
-    endSigner,
     adoptIdentity(identity) {
       Object.assign(context.identity, identity)
       agents.forgetNotices()
@@ -189,6 +167,24 @@ export async function composeHub(
   }
 }
 
+/** Mail that nobody here can read, and what is known of who sends and collects it. */
+function openSealedMail(context: HubContext, agents: Agents, calls: PeerCalls) {
+  const clocks = new SignerClocks(context)
+  const sessions = new Sessions(context)
+  const polls = new HeldPolls(context.limits.heldPollsMax, context.memory.wakeUps, context.timers)
+  const sends = new Sends(context, [
+    new AgentsHere(context, { agents, clocks, sessions, polls }),
+    new AgentsAtPeers(context, sessions, calls),
+  ])
+  const mailboxes = new Mailboxes(context, { agents, polls })
+  const endSigner: EndSigner = async ({ row }) => {
+    await sessions.endAll(row.aid)
+    polls.end(row.number)
+    if (!row.registered && row.keys === undefined) await context.memory.shares.forget(row.number)
+  }
+  return { clocks, sessions, polls, sends, mailboxes, endSigner }
+}
+
 type OpenParts = { agents: Agents; credits: Credits; cards: OpenJoining }
 
 /** What serves agents whose mail the hub can read. */
@@ -202,30 +198,6 @@ function openParts(context: HubContext, { agents, credits, cards }: OpenParts) {
     gateway: new Gateway(context, { openMail, credits, cards }),
     guests: new Guests(context, { agents, openMail }),
     liveSupply: new LiveSupply(context, credits),
-  }
-}
-
-type AroundParts = { agents: Agents; keyLogs: KeyLogs; federation: Federation; openMail: OpenMail }
-
-/** Open mail between this hub and its peers. What was remembered of it is swept also where it is off. */
-function openAround(
-  context: HubContext,
-  parts: OpenFederationParts | undefined,
-  { agents, keyLogs, federation, openMail }: AroundParts,
-) {
-  const received = new ReceivedForwards(context, { openMail, federation })
-  const stopForgetting = keepForgettingOpen(context, parts !== undefined)
-  if (parts === undefined) return { received, openFederation: undefined, stop: async () => stopForgetting() }
-  const { calls, tells } = parts
-  const stopReading = readOpenPeers(context, { agents, keyLogs, calls })
-  const handingOn = new HandingOn(context, { agents, calls })
-  return {
-    received,
-    openFederation: { tells, received, handingOn, toldCards: new ToldCards(context, agents) },
-    async stop() {
-      stopForgetting()
-      await stopReading()
-    },
   }
 }
 

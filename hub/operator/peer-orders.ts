@@ -19,17 +19,7 @@ export async function peers(order: OrderOf<'peers'>, context: OperatorContext): 
   const { aid, peerList, peers: known, store } = context
   // what stands in the file counts, also where somebody has just written it
   peerList.load()
-  if (add !== undefined) {
-    const log = verifyKel(decodeKel(fromBase64url(add.kel)))
-    const { url: sealedUrl, open_url: openUrl } = add
-    const url = sealedUrl ?? openUrl
-    if (url === undefined) throw new StoreRefused(PEER_URL_EXPECTED)
-    for (const one of [url, openUrl ?? url])
-      if (!isHubUrl(one)) throw new StoreRefused(`${PEER_URL_EXPECTED}, got ${one}`)
-    if (log.aid === aid) throw new StoreRefused(`${url} is this hub itself; name another one`)
-    const isOpenOnly = sealedUrl === undefined ? true : undefined
-    peerList.add({ aid: log.aid, url, log, ...present({ openUrl, isOpenOnly }) })
-  }
+  if (add !== undefined) list(add, context)
   if (remove !== undefined && !peerList.remove(remove)) throw noPeer(remove)
   if (limit !== undefined) {
     if (!peerList.limit(limit.aid, limit.credits)) throw noPeer(limit.aid)
@@ -45,6 +35,21 @@ export async function peers(order: OrderOf<'peers'>, context: OperatorContext): 
     ...shownClearing(await store.clearing(peer.aid)),
   }))
   return { aid, peers: await Promise.all(rows), ...present({ note }) }
+}
+
+/** Lists a hub under the addresses that it has, one at least. */
+function list(
+  { url: sealedUrl, open_url: openUrl, kel }: NonNullable<OrderOf<'peers'>['add']>,
+  { aid, peerList }: OperatorContext,
+): void {
+  const log = verifyKel(decodeKel(fromBase64url(kel)))
+  const url = sealedUrl ?? openUrl
+  if (url === undefined) throw new StoreRefused(PEER_URL_EXPECTED)
+  for (const one of [url, openUrl ?? url])
+    if (!isHubUrl(one)) throw new StoreRefused(`${PEER_URL_EXPECTED}, got ${one}`)
+  if (log.aid === aid) throw new StoreRefused(`${url} is this hub itself; name another one`)
+  const isOpenOnly = sealedUrl === undefined ? true : undefined
+  peerList.add({ aid: log.aid, url, log, ...present({ openUrl, isOpenOnly }) })
 }
 
 /** A debt stays in the books of both, whoever is listed. */
