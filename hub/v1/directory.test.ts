@@ -14,10 +14,11 @@ let client: Wire1Client
 let peer: OpenAgent
 
 beforeAll(async () => {
-  hub = await startTestHub({ wires: [1] })
+  hub = await startTestHub({ wires: [1], wire1Federation: { tells: false } })
   client = new Wire1Client(hub)
   peer = new OpenAgent(client)
-  hub.running.hub.context.peers.replace([{ aid: peer.aid, url: 'https://hub.example', log: peer.log }])
+  const url = 'http://127.0.0.1:9'
+  hub.running.hub.context.peers.replace([{ aid: peer.aid, url, openUrl: url, log: peer.log }])
 })
 afterAll(() => hub.close())
 

@@ -1,7 +1,9 @@
 /** What other hubs ask over wire 1: mail that they hand on, and who is here and was reviewed here. */
+import type * as z from 'zod'
+import { faultIn } from '../../protocol/contract/fault.ts'
 import { fromBase64, toBase64 } from '../../protocol/encoding/bytes.ts'
 import { FORWARD_VERSION } from '../../protocol/mail/forward.ts'
-import { type ForwardRecord, forwardRecord } from '../../protocol/wire1/routes/fed.ts'
+import { forwardHead, forwardRecord } from '../../protocol/wire1/routes/fed.ts'
 import type { Hub } from '../core/hub.ts'
 import type { OpenFederation } from '../core/open-federation/open-federation.ts'
 import type { GivenForward } from '../core/open-federation/received.ts'
@@ -64,18 +66,19 @@ function givenOf(body: { v: number }): GivenForward {
       'too_new',
       `this hub takes forward records of version ${FORWARD_VERSION}; write that one`,
     )
-  const read = forwardRecord.safeParse(body)
-  if (!read.success) {
-    const [issue] = read.error.issues
-    throw new Refusal('requestMalformed', { why: `${issue?.path.join('.')}: ${issue?.message}` })
+  const head = readAs(forwardHead, body)
+  return {
+    ...{ v: head.v, origin: head.origin_hub_aid, dest: head.dest_aid, from: head.from_aid },
+    ...{ kind: head.kind, interaction: head.interaction_id, payloadCid: head.payload_cid },
+    ...{ hop: head.hop, seenHubs: head.seen_hubs, ts: head.ts, kelSeq: head.key_state_seq },
+    signature: fromBase64(head.sig),
+    payload: () => fromBase64(readAs(forwardRecord, body).payload),
   }
-  return forwardOf(read.data)
 }
 
-const forwardOf = (record: ForwardRecord): GivenForward => ({
-  ...{ v: record.v, origin: record.origin_hub_aid, dest: record.dest_aid, from: record.from_aid },
-  ...{ kind: record.kind, interaction: record.interaction_id, payloadCid: record.payload_cid },
-  ...{ hop: record.hop, seenHubs: record.seen_hubs, ts: record.ts, kelSeq: record.key_state_seq },
-  payload: fromBase64(record.payload),
-  signature: fromBase64(record.sig),
-})
+function readAs<S extends z.ZodType>(shape: S, body: unknown): z.infer<S> {
+  const read = shape.safeParse(body)
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  throw new Refusal('requestMalformed', issue && { why: faultIn(issue, body, 'the record') })
+}

@@ -20,7 +20,8 @@ export const REMEMBERED_MS = 7 * DAY_MS
 /** Of one peer; beyond, its oldest are forgotten. */
 const REMEMBERED_MAX = 500_000
 
-export type GivenForward = Forward & { kind: OpenKind; payload: Uint8Array; signature: Uint8Array }
+/** `payload`: read once the way of the record is judged; throws what its reader throws. */
+export type GivenForward = Forward & { kind: OpenKind; signature: Uint8Array; payload: () => Uint8Array }
 
 export class ReceivedForwards {
   readonly #context: HubContext
@@ -44,7 +45,8 @@ export class ReceivedForwards {
     const listed = this.#context.peers.find(given.origin)
     if (listed === undefined) throw new Refusal('notPeer')
     this.#checkWay(given)
-    if (cidText(contentId(given.payload)) !== given.payloadCid)
+    const payload = given.payload()
+    if (cidText(contentId(payload)) !== given.payloadCid)
       throw new Refusal('requestMalformed', { why: 'payload_cid is not that of the payload' })
     const peer = await this.#federation.under(listed, given.kelSeq)
     await this.#checkSigned(given, peer)
@@ -52,7 +54,7 @@ export class ReceivedForwards {
     this.#checkTime(given)
     const once = this.#onceOf(given)
     if (await this.#context.store.wasForwarded(once.digest, once.sinceMs)) return 'repeated'
-    const { dest: to, from, kind, interaction, payload } = given
+    const { dest: to, from, kind, interaction } = given
     const { isRepeat } = await this.#openMail.send({ to, from, kind, interaction, payload }, { once })
     return isRepeat ? 'repeated' : 'queued'
   }

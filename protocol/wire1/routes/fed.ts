@@ -33,8 +33,8 @@ export const forwardRecord = z.object({
   key_state_seq: z.int().min(0),
   sig: signature64,
 })
-/** As parsed; its signature is another matter. */
-export type ForwardRecord = z.infer<typeof forwardRecord>
+/** What of it is judged before its payload is looked at. */
+export const forwardHead = forwardRecord.omit({ payload: true })
 
 const query = z.object({ cursor: z.string().optional() })
 
