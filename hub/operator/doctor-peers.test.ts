@@ -52,6 +52,14 @@ test('a peer for open mail alone is asked where it takes that', async () => {
   await here.running.order({ command: 'peers', remove: old.aid })
   await here.running.order({ command: 'peers', add: { open_url: old.url, kel: kelOf(there) } })
   expect(await found()).toEqual([`wrong: at ${old.url} another hub answers than ${there.aid}`])
+  const add = { url: there.url, open_url: old.url, kel: kelOf(there) }
+  await list(there, here)
+  await here.running.order({ command: 'peers', remove: there.aid })
+  await here.running.order({ command: 'peers', add })
+  expect(await found()).toEqual([
+    `ok: ${there.url} is ${there.aid}, lists this hub`,
+    `wrong: at ${old.url} another hub answers than ${there.aid}`,
+  ])
   await old.close()
 })
 

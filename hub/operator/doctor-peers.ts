@@ -21,13 +21,19 @@ export async function checkPeers(
 ): Promise<Finding[]> {
   try {
     const listed = openPeers(directory).peers.all
-    const answers = await Promise.all(listed.map(peer => checkPeer(peer, aid)))
+    const answers = await Promise.all(listed.flatMap(placesOf).map(peer => checkPeer(peer, aid)))
     return [...answers, ...(await checkClearing(directory, listed, alone))]
   } catch (error) {
     if (!(error instanceof PeersRefused)) throw error
     return [wrong(CHECK, error.found, error.next)]
   }
 }
+
+/** A peer under each of its addresses. */
+const placesOf = (peer: Peer): Peer[] =>
+  peer.openUrl === undefined || peer.isOpenOnly === true
+    ? [peer]
+    : [peer, { ...peer, url: peer.openUrl, isOpenOnly: true }]
 
 /** What keeps payments from crossing, and what a peer published too little of. */
 async function checkClearing(directory: string, peers: readonly Peer[], alone: boolean): Promise<Finding[]> {

@@ -13,10 +13,15 @@ export interface OpenCardStore {
   /** A card that is kept has a new place in the order in which peers read; nothing where there is none. */
   retellOpenCard(aid: string): Promise<void>
   /**
-   * Cards after a number, in order, of agents that are registered with open mail and not `hub-local`; at least one where
-   * there is any, however large it is.
+   * Cards after a number, in order, of agents that are registered with open mail and not `hub-local`: the first one however
+   * large it is. So many cards are looked at for one page, which may be empty and not the last; `next` goes on behind it.
    */
-  toldOpenCards(query: { after: number; limit: number; bytesMax: number }): Promise<ToldOpenCard[]>
+  toldOpenCards(query: {
+    after: number
+    limit: number
+    bytesMax: number
+    lookedMax: number
+  }): Promise<{ told: ToldOpenCard[]; next: number | undefined }>
   /** Takes the card of an agent away, and remembers its number. */
   removeOpenCard(aid: string): Promise<void>
 }

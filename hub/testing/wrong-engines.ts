@@ -312,9 +312,10 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
     breaks: 'tells the cards of federated agents',
     changes: store => ({
       async toldOpenCards(query) {
-        const told = await store.toldOpenCards(query)
+        const { told, next } = await store.toldOpenCards(query)
         const dave = await store.openCard('dave')
-        return dave === undefined ? told : [...told, { ...dave, fedSeq: 99, kel: new Uint8Array(0) }]
+        const shown = dave === undefined ? [] : [{ ...dave, fedSeq: 99, kel: new Uint8Array(0) }]
+        return { told: [...told, ...shown], next }
       },
     }),
   },

@@ -200,6 +200,24 @@ describe('a peer that lies', () => {
     expect((await client.get(`/agents/${bob.aid}/kel`)).json['kel']).toBe(bob.kel)
   })
 
+  test('is read from the start every 15 minutes, and less often where it has many agents', async () => {
+    const { store } = here.running.hub.context
+    const { openPeerCount } = store
+    const passes = () => liar.asked.filter(path => path.endsWith('cards?cursor=0')).length
+    tell(agent(), 1)
+    await read(async () => expect(await found('lie')).toHaveLength(1))
+    await read(async () => expect(await store.openAgentsRead(liar.aid)).toBe(1))
+    const before = passes()
+    for (let minutes = 0; minutes < 10; minutes++) await timers.pass(MINUTE_MS)
+    expect(passes()).toBe(before)
+    store.openPeerCount = async () => 36_000
+    await read(() => expect(passes()).toBeGreaterThan(before), 2 * MINUTE_MS)
+    const again = passes()
+    for (let minutes = 0; minutes < 55; minutes += 5) await timers.pass(5 * MINUTE_MS)
+    expect(passes()).toBe(again)
+    store.openPeerCount = openPeerCount
+  })
+
   test('about an agent that is here, or that names another hub, does not take it away', async () => {
     const near = await client.registered({ caps: ['lie'] })
     tell(near, 1)

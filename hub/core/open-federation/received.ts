@@ -27,17 +27,11 @@ export class ReceivedForwards {
   readonly #context: HubContext
   readonly #openMail: OpenMail
   readonly #federation: Federation
-  readonly #rememberedMax: number
 
-  constructor(
-    context: HubContext,
-    { openMail, federation }: { openMail: OpenMail; federation: Federation },
-    rememberedMax = REMEMBERED_MAX,
-  ) {
+  constructor(context: HubContext, { openMail, federation }: { openMail: OpenMail; federation: Federation }) {
     this.#context = context
     this.#openMail = openMail
     this.#federation = federation
-    this.#rememberedMax = rememberedMax
   }
 
   /** Queues it for its agent, or tells that it was before. */
@@ -86,7 +80,7 @@ export class ReceivedForwards {
   #onceOf({ origin, dest, payloadCid }: Forward): OpenOnce {
     const digest = sha256(utf8([origin, dest, payloadCid].join('\n')))
     const sinceMs = this.#context.now() - this.#keptMs
-    return { origin, digest, sinceMs, max: this.#rememberedMax }
+    return { origin, digest, sinceMs, max: REMEMBERED_MAX }
   }
 
   /** As long as any record is taken. */

@@ -5,6 +5,8 @@ import type { HubContext } from '../context.ts'
 
 const PAGE_MAX = 200
 const PAGE_BYTES_MAX = 2 * 1024 * 1024
+/** Others have their turn in between. */
+const LOOKED_MAX = 500
 
 export class ToldCards {
   readonly #context: HubContext
@@ -17,15 +19,15 @@ export class ToldCards {
 
   /** Cards after a number, and up to which number that is; none where there are no more. */
   async after(cursor: number): Promise<{ cursor: number; cards: ToldOpenCard[] }> {
-    for (let after = cursor; ; ) {
-      const query = { after, limit: PAGE_MAX, bytesMax: PAGE_BYTES_MAX }
-      const page = await this.#context.store.toldOpenCards(query)
+    for (let after: number = cursor; ; ) {
+      const query = { after, limit: PAGE_MAX, bytesMax: PAGE_BYTES_MAX, lookedMax: LOOKED_MAX }
+      const { told, next } = await this.#context.store.toldOpenCards(query)
       const cards: ToldOpenCard[] = []
       // a card under a key that was rotated away is none, until its agent signs it anew
-      for (const one of page)
+      for (const one of told)
         if ((await this.#agents.findRegistered(one.aid))?.log.seq === one.kelSeq) cards.push(one)
-      after = page.at(-1)?.fedSeq ?? after
-      if (cards.length > 0 || page.length === 0) return { cursor: after, cards }
+      after = next ?? told.at(-1)?.fedSeq ?? after
+      if (cards.length > 0 || next === undefined) return { cursor: after, cards }
     }
   }
 }

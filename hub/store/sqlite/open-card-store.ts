@@ -5,10 +5,11 @@ import type { WriterClient } from './writer-client.ts'
 
 export const openCardQueries = {
   card: 'SELECT aid, seq, kel_seq, card FROM open_card WHERE aid = ?',
+  heads: 'SELECT fed_seq FROM open_card WHERE fed_seq > ? AND card IS NOT NULL ORDER BY fed_seq LIMIT ?',
   told:
     'SELECT told.fed_seq, told.aid, told.seq, told.kel_seq, told.card, agent.kel FROM open_card AS told' +
-    ' JOIN agent ON agent.aid = told.aid WHERE told.fed_seq > ? AND told.card IS NOT NULL AND agent.registered = 1' +
-    " AND agent.mail = 'open' AND agent.visibility <> 'hub-local' ORDER BY told.fed_seq LIMIT ?",
+    ' JOIN agent ON agent.aid = told.aid WHERE told.fed_seq = ? AND agent.registered = 1' +
+    " AND agent.mail = 'open' AND agent.visibility <> 'hub-local'",
 } as const
 
 type Stored = { aid: string; seq: number; kel_seq: number; card: string | null }
@@ -36,19 +37,30 @@ export function retellOpenCard(db: Database, aid: string): true {
 }
 
 type Told = Omit<Stored, 'card'> & { card: string; fed_seq: number; kel: Uint8Array }
-type ToldQuery = { after: number; limit: number; bytesMax: number }
+type ToldQuery = { after: number; limit: number; bytesMax: number; lookedMax: number }
 
-function readTold(db: Database, { after, limit, bytesMax }: ToldQuery): ToldOpenCard[] {
+function readTold(
+  db: Database,
+  { after, limit, bytesMax, lookedMax }: ToldQuery,
+): { told: ToldOpenCard[]; next: number | undefined } {
   const told: ToldOpenCard[] = []
+  const heads = db.all<{ fed_seq: number }>(openCardQueries.heads, after, lookedMax)
+  let looked = after
   let bytes = 0
-  for (const row of db.all<Told>(openCardQueries.told, after, limit)) {
-    bytes += row.card.length + row.kel.length
-    if (told.length > 0 && bytes > bytesMax) break
-    const { aid, seq, kel_seq: kelSeq, card, kel, fed_seq: fedSeq } = row
-    told.push({ aid, seq, kelSeq, card, kel, fedSeq })
+  for (const head of heads) {
+    if (told.length === limit) return { told, next: looked }
+    const row = db.one<Told>(openCardQueries.told, head.fed_seq)
+    bytes += row === undefined ? 0 : row.card.length + row.kel.length
+    if (told.length > 0 && bytes > bytesMax) return { told, next: looked }
+    looked = head.fed_seq
+    if (row !== undefined) told.push(toldOf(row))
   }
-  return told
+  return { told, next: heads.length < lookedMax ? undefined : looked }
 }
+
+const toldOf = ({ aid, seq, kel_seq: kelSeq, card, kel, fed_seq: fedSeq }: Told): ToldOpenCard => ({
+  ...{ aid, seq, kelSeq, card, kel, fedSeq },
+})
 
 export function removeOpenCard(db: Database, aid: string): true {
   db.run('UPDATE open_card SET card = NULL WHERE aid = ?', aid)

@@ -42,16 +42,20 @@ export const openCardRules: readonly Rule[] = [
       }
       await world.put(agentRow('erin', { mail: 'sealed', visibility: 'public' }))
       await world.store.putOpenCard({ aid: 'erin', seq: 1, kelSeq: 0, card: '{}' })
-      const told = async (after = 0, limit = 10, bytesMax = 1e6) =>
-        await world.store.toldOpenCards({ after, limit, bytesMax })
+      const page = async (
+        more: { after?: number; limit?: number; bytesMax?: number; lookedMax?: number } = {},
+      ) => await world.store.toldOpenCards({ after: 0, limit: 10, bytesMax: 1e6, lookedMax: 10, ...more })
+      const told = async (after = 0) => (await page({ after })).told
       const [bob, carol] = await told()
       expect([bob, carol].map(one => one?.card)).toEqual(['{"of":"bob"}', '{"of":"carol"}'])
       expect(bob).toMatchObject({ aid: 'bob', seq: 1, kelSeq: 0, kel: agentRow('bob').kel })
-      expect([await told(0, 1), await told(0, 10, 1), await told(bob?.fedSeq)]).toEqual([
-        [bob],
-        [bob],
-        [carol],
-      ])
+      const one = { told: [bob], next: bob?.fedSeq }
+      for (const more of [{ limit: 1 }, { bytesMax: 1 }, { lookedMax: 1 }])
+        expect(await page(more)).toEqual(one)
+      expect(await told(bob?.fedSeq)).toEqual([carol])
+      const after = carol?.fedSeq ?? 0
+      const { told: none, next } = await page({ after, lookedMax: 1 })
+      expect([none, (next ?? 0) > after, (await page({ after })).next]).toEqual([[], true, undefined])
       await world.store.putOpenCard({ aid: 'bob', seq: 1, kelSeq: 0, card: '{"of":"bob"}' })
       expect(await told()).toEqual([bob, carol])
       await world.store.retellOpenCard('bob')

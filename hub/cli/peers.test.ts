@@ -1,0 +1,51 @@
+/** Listing a peer by its addresses: each is asked who is there, and both have to be one hub. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { EXIT_FAILED, EXIT_USAGE } from '../terminal.ts'
+import { startTestHub, type TestHub } from '../testing/hub.ts'
+import { main } from './main.ts'
+
+let here: TestHub
+let both: TestHub
+let old: TestHub
+beforeAll(async () => {
+  here = await startTestHub()
+  both = await startTestHub({ wire1: { listen: { host: '127.0.0.1', port: 0 }, baseUrl: undefined } })
+  old = await startTestHub({ wires: [1] })
+})
+afterAll(() => Promise.all([here, both, old].map(hub => hub.close())))
+
+async function peers(...given: string[]): Promise<{ code: number; err: string }> {
+  let err = ''
+  const write = process.stderr.write
+  process.stderr.write = ((text: string) => (err += text) !== '') as typeof write
+  const io = { out: () => undefined, err: (text: string) => void (err += text) }
+  const code = await main(['peers', ...given, '--data-dir', here.directory, '--json'], io).finally(() => {
+    process.stderr.write = write
+  })
+  return { code, err }
+}
+const listed = () => here.running.hub.context.peers.all.map(({ aid, log: _, ...peer }) => [aid, peer])
+const openUrl = () => both.running.wire1?.url ?? ''
+
+test('a hub of both wires has both addresses, one of wire 1 alone has one', async () => {
+  expect(await peers('add', both.url, '--wire1-url', openUrl(), '--yes', both.aid)).toEqual({
+    code: 0,
+    err: '',
+  })
+  expect(await peers('add', '--wire1-url', old.url, '--yes', old.aid)).toEqual({ code: 0, err: '' })
+  expect(listed()).toEqual([
+    [both.aid, { url: both.url, openUrl: openUrl() }],
+    [old.aid, { url: old.url, openUrl: old.url, isOpenOnly: true }],
+  ])
+})
+
+test('two addresses of two hubs are refused, as is one where nobody speaks wire 1, or without a URL', async () => {
+  const two = await peers('add', both.url, '--wire1-url', old.url, '--yes', both.aid)
+  expect([two.code, two.err]).toEqual([EXIT_FAILED, expect.stringContaining('name two addresses of one hub')])
+  const none = await peers('add', '--wire1-url', here.url, '--yes', here.aid)
+  expect([none.code, none.err]).toEqual([EXIT_FAILED, expect.stringContaining('over wire 1')])
+  const other = await peers('add', '--wire1-url', old.url, '--yes', both.aid)
+  expect([other.code, other.err]).toEqual([EXIT_FAILED, expect.stringContaining(`not ${both.aid}`)])
+  for (const given of [['add'], ['ls', '--wire1-url', old.url], ['add', both.url, '--wire1-url', 'x']])
+    expect((await peers(...given)).code).toBe(EXIT_USAGE)
+})
