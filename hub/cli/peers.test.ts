@@ -14,15 +14,19 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([here, both, old].map(hub => hub.close())))
 
+/** One command, with what it says on its standard error; what it prints is not shown. */
 async function peers(...given: string[]): Promise<{ code: number; err: string }> {
-  let err = ''
-  const write = process.stderr.write
-  process.stderr.write = ((text: string) => (err += text) !== '') as typeof write
-  const io = { out: () => undefined, err: (text: string) => void (err += text) }
+  const said: string[] = []
+  const streams = [process.stdout, process.stderr]
+  const writes = streams.map(({ write }) => write)
+  const say = (text: unknown): boolean => said.push(String(text)) > 0
+  process.stdout.write = () => true
+  process.stderr.write = say
+  const io = { out: () => undefined, err: (text: string) => void say(text) }
   const code = await main(['peers', ...given, '--data-dir', here.directory, '--json'], io).finally(() => {
-    process.stderr.write = write
+    for (const [at, stream] of streams.entries()) stream.write = writes[at] as typeof stream.write
   })
-  return { code, err }
+  return { code, err: said.join('') }
 }
 const listed = () => here.running.hub.context.peers.all.map(({ aid, log: _, ...peer }) => [aid, peer])
 const openUrl = () => both.running.wire1?.url ?? ''
