@@ -43,7 +43,10 @@ export type Answer = (request: IncomingMessage, body: string, response: ServerRe
 /** A hub that is a key and a server: `answer` says what it tells. */
 export class MadeUpHub {
   readonly #seeds = [random(32), random(32)]
-  readonly #server = createServer((request, response) => void this.#handle(request, response))
+  readonly #server = createServer((request, response) => {
+    // a hub that stops asking takes its request along
+    this.#handle(request, response).catch(() => response.destroy())
+  })
   log: VerifiedKel
   answer: Answer = () => ({ cursor: 0, cards: [], reviews: [] })
   /** Path with query of each request. */

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { verify } from '../../protocol/crypto/engine.node.ts'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
-import { fromBase64, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
+import { fromBase64, toBase64, toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { encodeKel, keyAt } from '../../protocol/identity/kel.ts'
 import { forwardText } from '../../protocol/mail/forward.ts'
 import { TestTimers } from '../../protocol/testing/timers.ts'
@@ -11,6 +11,8 @@ import { OpenMailCalls } from '../peers/open-mail-calls.ts'
 import { startTestHub, type TestHub } from '../testing/hub.ts'
 import { federate, listOpenPeer, MadeUpHub } from '../testing/open-peers.ts'
 import { expectReply, OpenAgent, Wire1Client } from '../testing/wire1.ts'
+
+const MIB = 1024 * 1024
 
 let hub: TestHub
 let client: Wire1Client
@@ -188,6 +190,57 @@ describe('a peer that hangs', () => {
     await vi.waitFor(() => expect(forwards()).toEqual([2, 3]))
     await timers.pass(11_000)
     expect(await again).toBe(other.aid)
+  })
+})
+
+describe('what is on its way', () => {
+  test('is so much at a time, over all peers, and there is room again when it has ended', async () => {
+    const hanging = await peer(202)
+    hanging.answer = () => undefined
+    const known = new OpenAgent(client)
+    await tells(hanging, known)
+    const { context, agents } = hub.running.hub
+    const timers = new TestTimers(0)
+    const calls = new OpenMailCalls({ ...context, timers })
+    const handingOn = new HandingOn({ ...context, timers }, { agents, calls })
+    const send = async (bytes: number) => {
+      const given = { to: known.aid, from: '', kind: 'message', interaction: '' } as const
+      return await handingOn.send({ ...given, payload: new Uint8Array(bytes) }, '127.0.0.1').then(
+        () => 'sent',
+        (error: { code: string }) => error.code,
+      )
+    }
+    const underway = [send(8 * MIB), send(8 * MIB), send(8 * MIB)]
+    await vi.waitFor(() => expect(forwards()).toEqual([3]))
+    expect(await send(1)).toBe('overloaded')
+    await timers.pass(60_000)
+    expect(await Promise.all(underway)).toEqual(Array(3).fill('homeUnreachable'))
+    hanging.answer = (_request, _body, response) => {
+      response.statusCode = 202
+      return { status: 'queued' }
+    }
+    expect(await send(1)).toBe('sent')
+  })
+
+  test('crosses between hubs that speak both wires, by the address of the earlier one', async () => {
+    const wire1 = { listen: { host: '127.0.0.1', port: 0 }, baseUrl: undefined }
+    const [one, other] = [
+      await startTestHub({ wire1, wire1Federation: { tells: false } }),
+      await startTestHub({ wire1, wire1Federation: { tells: false } }),
+    ]
+    const kelOf = ({ running }: TestHub) => toBase64url(encodeKel(running.hub.context.identity.kel.events))
+    for (const [at, of] of [
+      [one, other],
+      [other, one],
+    ] as const) {
+      const add = { url: of.url, open_url: of.running.wire1?.url, kel: kelOf(of) }
+      await at.running.order({ command: 'peers', add })
+    }
+    const bob = await new Wire1Client(other).registered()
+    const { json } = await new Wire1Client(one).post('/relay/send', mail(bob.aid))
+    expect(json).toEqual({ status: 'forwarded', via_hub: other.aid })
+    expect((await bob.poll()).json['messages']).toHaveLength(1)
+    await Promise.all([one.close(), other.close()])
   })
 })
 

@@ -10,7 +10,7 @@ import type { HubContext } from '../context.ts'
 import type { Peer } from '../federation/peers.ts'
 import type { GivenMessage } from '../open-mail/open-mail.ts'
 import type { Buckets, Rate } from '../ports/rates.ts'
-import { Refusal } from '../refusal.ts'
+import { Refusal, withoutRoom } from '../refusal.ts'
 import type { OpenPeerCalls, SignedForward } from './calls.ts'
 
 const KIB = 1024
@@ -25,6 +25,8 @@ const OF_ADDRESS: Rate = { perSecond: 5, burst: 200 }
 /** Under way to one peer at a time. */
 const CALLS_MAX = 16
 const BYTES_MAX = 64 * MIB
+/** Under way to all of them: whoever sends holds room for requests meanwhile. */
+const BYTES_MAX_OF_ALL = 24 * MIB
 /** One that gave no answer is asked again after so long. */
 const AWAY_MS = 10_000
 /** Nobody is asked any more when a request has lasted so long. */
@@ -41,6 +43,8 @@ export class HandingOn {
   readonly #untold: Buckets
   readonly #addresses: Buckets
   readonly #underway = new Map<string, Underway>()
+  /** Of payloads that are being handed on. */
+  #bytes = 0
 
   constructor(context: HubContext, { agents, calls }: { agents: Agents; calls: OpenPeerCalls }) {
     this.#context = context
@@ -61,12 +65,23 @@ export class HandingOn {
     const aids = asked.map(({ aid }) => aid)
     const tellers = await store.hubsTelling(given.to, aids)
     await this.#count(this.#addresses, isProxy(address) ? undefined : addressBucket(address), given)
-    const signed = this.#signed(given)
     const told = tellers.flatMap(aid => asked.filter(peer => peer.aid === aid))
+    const others = asked.filter(({ aid }) => !tellers.includes(aid))
+    const size = given.payload.length
+    if (this.#bytes > 0 && this.#bytes + size > BYTES_MAX_OF_ALL)
+      throw withoutRoom('more mail on its way to other hubs')
+    this.#bytes += size
+    try {
+      return await this.#toFirst(told, others, this.#signed(given))
+    } finally {
+      this.#bytes -= size
+    }
+  }
+
+  async #toFirst(told: readonly Peer[], others: readonly Peer[], signed: SignedForward): Promise<string> {
     const untilMs = this.#context.timers.monotonic() + TURNS_MS_MAX
     const first = await this.#inTurn(told, signed, { rates: this.#told, untilMs })
     if (first !== undefined) return first
-    const others = asked.filter(({ aid }) => !tellers.includes(aid))
     const last = await this.#inTurn(others, signed, { rates: this.#untold, untilMs })
     if (last !== undefined) return last
     throw new Refusal('recipientUnknown')

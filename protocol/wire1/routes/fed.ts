@@ -24,7 +24,7 @@ export const forwardRecord = z.object({
   dest_aid: aidShape,
   from_aid: z.string().max(256),
   kind,
-  interaction_id: interaction,
+  interaction_id: interaction.default(''),
   payload: blob64(PAYLOAD_BYTES_MAX),
   payload_cid: z.string().max(128),
   hop: z.int().min(0),
