@@ -48,6 +48,9 @@ const mail = (to: string, text = 'hello') => ({
   ...{ to_aid: to, from_aid: 'alice', kind: 'delegate', interaction_id: 'i', payload: toBase64(utf8(text)) },
 })
 const send = async (to: string, text?: string) => await client.post('/relay/send', mail(to, text))
+/** A machine that has much to do takes its time. */
+const until = (counts: number[]) =>
+  vi.waitFor(() => expect(forwards()).toEqual(counts), { timeout: 10_000, interval: 20 })
 const forwards = () => made.map(({ asked }) => asked.filter(path => path === '/fed/v1/forward').length)
 const tells = async ({ aid: hubAid }: MadeUpHub, { aid, log }: OpenAgent) => {
   const told = { aid, name: 'far', caps: [], summary: '', kel: encodeKel(log.events), card: '{}', seq: 1 }
@@ -180,14 +183,14 @@ describe('a peer that hangs', () => {
     const known = new OpenAgent(client)
     await tells(other, known)
     expect(await handingOn.send({ ...given, to: known.aid }, '127.0.0.1')).toBe(other.aid)
-    await vi.waitFor(() => expect(forwards()).toEqual([1, 1]))
+    await until([1, 1])
     await timers.pass(11_000)
     expect(await sent).toBe(other.aid)
     expect(await handingOn.send(given, '127.0.0.1')).toBe(other.aid)
     expect(forwards()).toEqual([1, 3])
     await timers.pass(11_000)
     const again = handingOn.send(given, '127.0.0.1')
-    await vi.waitFor(() => expect(forwards()).toEqual([2, 3]))
+    await until([2, 3])
     await timers.pass(11_000)
     expect(await again).toBe(other.aid)
   })
@@ -211,7 +214,7 @@ describe('what is on its way', () => {
       )
     }
     const underway = [send(8 * MIB), send(8 * MIB), send(8 * MIB)]
-    await vi.waitFor(() => expect(forwards()).toEqual([3]))
+    await until([3])
     expect(await send(1)).toBe('overloaded')
     await timers.pass(60_000)
     expect(await Promise.all(underway)).toEqual(Array(3).fill('homeUnreachable'))
