@@ -248,6 +248,8 @@ export type OpenLetter = {
   interaction: string
   payload: Uint8Array
 }
+/** `id` is empty where another hub has it, whose AID is `viaHub`. */
+export type TakenLetter = { id: string; viaHub: string | undefined; isQuiet: boolean }
 /** As the hub gives it out; what it says of sender, kind and task is the word of whoever sent it. */
 export type PolledLetter = Omit<OpenLetter, 'to'> & { id: string; createdAtMs: number }
 
@@ -265,7 +267,7 @@ export interface OpenReviews {
 
 /** What a hub does for mail that it can read. */
 export interface OpenMail {
-  send(letter: OpenLetter, signal: AbortSignal): Promise<{ id: string; isQuiet: boolean }>
+  send(letter: OpenLetter, signal: AbortSignal): Promise<TakenLetter>
   /** What waits, the oldest first; answered at once. */
   poll(signal: AbortSignal): Promise<PolledLetter[]>
   ack(ids: readonly string[]): Promise<void>

@@ -25,6 +25,7 @@ import {
   type Profile,
   type RegisterReply,
   type RegisterRequest,
+  type TakenLetter,
 } from '../hub.ts'
 import { mergeHubLog } from '../log.ts'
 import { requireOf, unlessMissing, Wire1Calls } from './calls.ts'
@@ -214,14 +215,16 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews {
     }
   }
 
-  async send(letter: OpenLetter, signal: AbortSignal): Promise<{ id: string; isQuiet: boolean }> {
+  async send(letter: OpenLetter, signal: AbortSignal): Promise<TakenLetter> {
     const { to, from, kind, interaction, payload } = letter
     const body = {
       ...{ to_aid: to, from_aid: from, kind },
       ...{ interaction_id: interaction, payload: toBase64(payload) },
     }
     const reply = await this.#calls.plain(routes.relaySend, { body, signal })
-    return { id: reply.id, isQuiet: reply.recipient_quiet === true }
+    return reply.status === 'forwarded'
+      ? { id: '', viaHub: reply.via_hub, isQuiet: false }
+      : { id: reply.id, viaHub: undefined, isQuiet: reply.recipient_quiet === true }
   }
 
   async poll(signal: AbortSignal): Promise<PolledLetter[]> {

@@ -32,7 +32,7 @@ export type GivenMessage = {
 export type GotMessage = Omit<OpenMessage, 'content' | 'file' | 'size'> & { payload: Uint8Array }
 
 /** `once`: nothing is queued for a repeat of it; `share`: of each room, from 0 to 1. */
-export type SendOptions = { once?: OpenOnce | undefined; share?: number }
+export type SendOptions = { once?: OpenOnce | undefined; share?: number | undefined }
 
 export class OpenMail {
   readonly #context: HubContext
