@@ -8,6 +8,7 @@ import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
 import { encodeKel, storedKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { decodeKelLazily } from '../../protocol/identity/kel-lazy.ts'
 import { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
+import type { Archiving } from '../store/moderation-port.ts'
 import type { Account, AgentRow, JudgedBy, PutAgent, PutAgentResult, SignUpRefused } from '../store/port.ts'
 import { makeRoom } from './bounded.ts'
 import type { HubContext } from './context.ts'
@@ -91,13 +92,14 @@ export class Agents {
 
   /**
    * Changes an agent's row: `change` sees the newest row and returns the next one; it runs again when somebody else
-   * wrote meanwhile. `signUpOf` says what a new row takes that comes by work or an
-   * invitation.
+   * wrote meanwhile. `signUpOf` says what a new row takes that comes by work or an invitation; `archiving` marks the agent
+   * with the same write.
    */
   async update(
     aid: string,
     change: (held: Agent | undefined) => Agent | Promise<Agent>,
     signUpOf: (held: Agent | undefined) => SignUpTerms | undefined = () => undefined,
+    archiving?: Archiving,
   ): Promise<{ agent: Agent; stored: Stored }> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const held = await this.find(aid)
@@ -109,9 +111,11 @@ export class Agents {
         terms: next.row.card === undefined ? [] : termsOf(next.row.card),
         signUp: terms?.signUp,
         invite: terms?.invite,
+        archiving,
       })
       this.#cached.forget(aid)
       if (stored.outcome === 'conflict') continue
+      if (stored.outcome === 'archived') throw new Refusal('admissionRequired', { aid, keptOut: 'archived' })
       if (stored.outcome !== 'stored') throw terms?.refused(stored.outcome)
       await this.#context.blobs.remove(stored.files)
       const row = { ...next.row, number: stored.number, version: stored.version }

@@ -19,7 +19,7 @@ import { PublishedDebts } from './federation/published-debts.ts'
 import { readPeers } from './federation/read-peers.ts'
 import { ShownProofs } from './federation/shown-proofs.ts'
 import { Gateway } from './gateway/gateway.ts'
-import { Guests } from './guests/guests.ts'
+import { endVisits, Guests } from './guests/guests.ts'
 import { HeldPolls } from './held-polls.ts'
 import { AgentsHere } from './here.ts'
 import type { HubIdentity } from './identity.ts'
@@ -34,6 +34,7 @@ import { Invites } from './membership/invites.ts'
 import { KeyLogs } from './membership/key-logs.ts'
 import { OpenJoining } from './membership/open-joining.ts'
 import { type EndSigner, Registry } from './membership/registry.ts'
+import { Moderation } from './moderation/moderation.ts'
 import {
   federateOpenMail,
   type OpenFederation,
@@ -65,6 +66,7 @@ export type Hub = {
   board: Board
   challenges: Challenges
   invites: Invites
+  moderation: Moderation
   openJoining: OpenJoining
   openMail: OpenMail
   openReviews: OpenReviews
@@ -180,6 +182,7 @@ function openSealedMail(context: HubContext, agents: Agents, calls: PeerCalls) {
   const endSigner: EndSigner = async ({ row }) => {
     await sessions.endAll(row.aid)
     polls.end(row.number)
+    if (!row.registered) await endVisits(context.memory.guests, row.aid)
     if (!row.registered && row.keys === undefined) await context.memory.shares.forget(row.number)
   }
   return { clocks, sessions, polls, sends, mailboxes, endSigner }
@@ -209,6 +212,7 @@ function openMembership(context: HubContext, { agents, endSigner, ...parts }: Me
   const invites = new Invites(context)
   return {
     invites,
+    moderation: new Moderation({ ...context, aid: context.identity.aid, agents, endSigner }),
     registry: new Registry(context, agents, { ...parts, endSigner, admission }),
     openJoining: new OpenJoining(context, { ...parts, agents, admission, invites }),
   }

@@ -19,6 +19,7 @@ export type RefusalReason =
   | 'expiryTooFar'
   | 'expired'
   | 'guestsFull'
+  | 'hubItself'
   | 'headConflict'
   | 'homeUnreachable'
   | 'hopExceeded'
@@ -51,6 +52,7 @@ export type RefusalReason =
   | 'requestMalformed'
   | 'resourceUnknown'
   | 'revocationsFull'
+  | 'senderUnwanted'
   | 'sessionInvalid'
   | 'signatureInvalid'
   | 'sourceRate'
@@ -65,8 +67,8 @@ export type RefusalReason =
   | 'voucherMissing'
   | 'witnessElsewhere'
 
-/** What keeps an AID out: admission is closed, its address range is refused, or the operator blocks it. */
-export type KeptOut = 'blocked' | 'closed' | 'range'
+/** What keeps an AID out: admission is closed, its address range is refused, or the operator blocks or archived it. */
+export type KeptOut = 'archived' | 'blocked' | 'closed' | 'range'
 
 export type Facts = {
   /** For the operator alone; no line passes it on. */

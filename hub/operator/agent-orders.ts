@@ -144,6 +144,7 @@ function profileMembers({ row, log }: Agent): OrderResult {
 }
 
 const BECAUSE: Record<KeptOut, string> = {
+  archived: 'the operator archived it',
   blocked: 'the operator blocks it',
   closed: 'admission is closed and it is not admitted',
   range: 'its address range is refused and it is not admitted',

@@ -7,6 +7,7 @@ import type { BoardStore } from './board-port.ts'
 import type { ClearingStore } from './clearing-port.ts'
 import type { InviteStore } from './invite-port.ts'
 import type { LedgerStore } from './ledger-port.ts'
+import type { Archiving, ModerationStore } from './moderation-port.ts'
 import type { OpenCardStore } from './open-card-port.ts'
 import type { MailKind, OpenMailStore } from './open-mail-port.ts'
 import type { OpenPeerStore } from './open-peer-port.ts'
@@ -216,11 +217,14 @@ export type PutAgent = {
   signUp?: SignUp | undefined
   /** What one takes that was invited. */
   invite?: { hash: Uint8Array; nowMs: number } | undefined
+  /** Marks it as archived, or takes that back. */
+  archiving?: Archiving | undefined
 }
 /** `dropped` counts the envelopes that went with an agent that is not registered any more. */
 export type PutAgentResult =
   | { outcome: 'stored'; number: number; version: number; dropped: number; files: string[] }
-  | { outcome: 'conflict' | SignUpRefused }
+  /** `archived`: it would be registered again while the operator keeps it off. */
+  | { outcome: 'conflict' | 'archived' | SignUpRefused }
 
 /** One place among the new accounts that the range of an address has in a UTC day, and a proof of work for it. */
 export type SignUp = {
@@ -283,6 +287,7 @@ export interface Store
     BoardStore,
     InviteStore,
     ClearingStore,
+    ModerationStore,
     OpenMailStore,
     OpenCardStore,
     OpenPeerStore,

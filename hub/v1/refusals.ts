@@ -45,6 +45,7 @@ const told = {
   expired: elsewhere,
   guestsFull: ['full', 'as many visitors are here as this hub takes; try again later'],
   headConflict: ['conflict', 'another record stands at this place of the supply chain; compare both'],
+  hubItself: ['forbidden', 'this is the hub itself, which is none of its agents; name an agent'],
   homeUnreachable: ['peer_failed', 'the hub of the recipient did not answer; try again later'],
   hopExceeded: ['hop_exceeded', '{why}; deliver it at its own hub'],
   identityDeactivated: unauthorized('REVOKED_KEY', 'this identity has ended'),
@@ -88,6 +89,10 @@ const told = {
   requestMalformed: malformed,
   resourceUnknown: ['unknown', 'nothing is at this address; check method and path'],
   revocationsFull: elsewhere,
+  senderUnwanted: [
+    'forbidden',
+    'this agent takes mail of those alone whom the operator of this hub named; ask it to name you',
+  ],
   sessionInvalid: elsewhere,
   signatureInvalid: unauthorized('INVALID_SIGNATURE', 'the signature does not hold'),
   sourceRate: busy,
@@ -133,7 +138,10 @@ const filled = (sentence: string, { why, aid, part, limitBytes }: Facts): string
 
 /** What somebody does next who is not let in. */
 function hintOf({ code, facts }: { code: RefusalReason; facts: Facts }): { hint?: string } {
-  if (code === 'admissionRequired') return { hint: `ask the operator to run: svc-hub admit ${facts.aid}` }
+  if (code === 'admissionRequired')
+    return {
+      hint: `ask the operator to run: svc-hub ${facts.keptOut === 'archived' ? 'unarchive' : 'admit'} ${facts.aid}`,
+    }
   if (code === 'inviteInvalid') return { hint: 'ask the operator for another one: svc-hub invite new' }
   if (code === 'redeemedNowhere')
     return { hint: 'ask its owner to name an interface with the protocolBinding x402-redeem on the card' }

@@ -10,9 +10,9 @@ import { PLACE_MAX } from '../../store/open-mail-port.ts'
 import type { Agent, Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import { ABANDONED_AFTER_MS, type GivenMessage, type OpenMail } from '../open-mail/open-mail.ts'
-import type { GuestSession, GuestWord } from '../ports/guests.ts'
+import type { GuestSession, GuestSessions, GuestWord } from '../ports/guests.ts'
 import { Refusal, refusalOf, withoutRoom } from '../refusal.ts'
-import { ending, heard, notEnded, notSent, opened, sending, without } from './session.ts'
+import { ending, handlerGone, heard, notEnded, notSent, opened, sending, without } from './session.ts'
 import { type Encoded, endOf, readWords, type Said, signedWords, wordsOf } from './words.ts'
 
 const MINUTE_MS = 60_000
@@ -211,6 +211,16 @@ export class Guests {
 function outcomeOf({ state, remaining }: GuestSession): GuestSent['outcome'] {
   if (state === 'ended') return 'ended'
   return remaining === 0 ? 'limitReached' : 'sent'
+}
+
+/** Ends all visits to an agent that is taken off; each visitor reads why. */
+export async function endVisits(sessions: GuestSessions, handler: string): Promise<void> {
+  for (const { id } of (await sessions.all()).filter(session => session.handler === handler))
+    for (let outcome = ''; outcome !== 'replaced'; ) {
+      const session = await sessions.find(id)
+      if (session === undefined || session.state === 'ended') break
+      outcome = await sessions.replace(handlerGone(session), Number.POSITIVE_INFINITY)
+    }
 }
 
 const isSignedNow = ({ log }: Agent, { kelSeq, kelHeadDigest }: MessageBody): boolean =>

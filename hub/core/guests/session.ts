@@ -51,6 +51,14 @@ export const ending = (session: GuestSession): GuestSession => ({
   state: 'ended',
 })
 
+const GONE: GuestWord = { body: 'This agent is not here any more.', system: true, end: 'accepted' }
+
+/** The handler was taken off, so the visit is over; its visitor still reads what came, and why. */
+export function handlerGone(session: GuestSession): GuestSession {
+  const waiting = [...session.waiting, GONE]
+  return { ...session, waiting, waitingBytes: session.waitingBytes + bytesOf(GONE), state: 'ended' }
+}
+
 /** The word of that end did not leave. */
 export const notEnded = (session: GuestSession, { state, sent }: GuestSession): GuestSession => ({
   ...session,

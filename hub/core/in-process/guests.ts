@@ -36,6 +36,10 @@ export class GuestsInProcess implements GuestSessions {
     return 'replaced'
   }
 
+  async all(): Promise<readonly GuestSession[]> {
+    return [...this.#byId.values()]
+  }
+
   async endIdle(beforeMs: number): Promise<void> {
     for (const { id, task, owner, seenMs, waitingBytes } of [...this.#byId.values()]) {
       if (seenMs >= beforeMs) continue

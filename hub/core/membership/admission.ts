@@ -98,10 +98,12 @@ export class Admission {
     return (await this.#context.store.account(aid)).admitted
   }
 
-  /** Refuses whom the operator blocks. */
+  /** Refuses whom the operator blocks, or archived. */
   async checkBlocked(aid: string): Promise<void> {
     if ((await this.#context.store.account(aid)).blocked)
       throw new Refusal('admissionRequired', { aid, keptOut: 'blocked' })
+    if ((await this.#context.store.archived(aid)) !== undefined)
+      throw new Refusal('admissionRequired', { aid, keptOut: 'archived' })
   }
 
   async #isOpen(): Promise<boolean> {

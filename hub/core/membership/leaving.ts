@@ -3,9 +3,14 @@ import { type Agent, type Agents, withoutAccount } from '../agents.ts'
 
 export type Left = { agent: Agent; dropped: number }
 
-/** Takes an agent off the registry with profile, keys, card and waiting mail; its key event log is still served. */
+/** Takes an agent off the registry with profile, keys, card and waiting mail; its key event log is still served, and it is archived no more. */
 export async function leave(agents: Agents, aid: string): Promise<Left> {
-  const { agent, stored } = await agents.update(aid, held => withoutAccount(required(held)))
+  const { agent, stored } = await agents.update(
+    aid,
+    held => withoutAccount(required(held)),
+    undefined,
+    'restored',
+  )
   return { agent, dropped: stored.dropped }
 }
 

@@ -47,6 +47,8 @@ export interface GuestSessions {
    * `full`: the words that wait in all sessions would take more than `bytesMax`, and more than before.
    */
   replace(session: GuestSession, bytesMax: number): Promise<'replaced' | 'changed' | 'full'>
+  /** All that are open, bounded by what `add` takes. */
+  all(): Promise<readonly GuestSession[]>
   /** Ends sessions that nobody has used since. */
   endIdle(beforeMs: number): Promise<void>
 }

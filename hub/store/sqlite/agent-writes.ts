@@ -3,6 +3,7 @@ import type { ForkProof, PutAgent, PutAgentResult } from '../port.ts'
 import type { Database } from './database.ts'
 import { takeInvite } from './invite-store.ts'
 import { addMailbox, emptyMailbox } from './mail-writes.ts'
+import { isArchived, markArchived } from './moderation-store.ts'
 import { keepAway } from './open-mail-store.ts'
 import { retellCard } from './peer-card-store.ts'
 import { takeSignUp } from './sign-ups.ts'
@@ -34,6 +35,8 @@ function putRow(db: Database, change: PutAgent): PutAgentResult {
   const { row } = change
   const held = db.one<Held>(HELD, row.kel, row.keys ?? null, row.aid)
   if ((held?.version ?? 0) !== row.version) return { outcome: 'conflict' }
+  if (row.registered && change.archiving !== 'restored' && isArchived(db, row.aid))
+    return { outcome: 'archived' }
   const taken = change.signUp === undefined ? 'taken' : takeSignUp(db, change.signUp)
   if (taken !== 'taken') return { outcome: taken }
   const invited = change.invite === undefined ? 'taken' : takeInvite(db, change.invite, row.aid)
@@ -43,6 +46,7 @@ function putRow(db: Database, change: PutAgent): PutAgentResult {
     held === undefined ? insertAgent(db, row, version) : updateAgent(db, row, held.number, version)
   if (held === undefined) addMailbox(db, number)
   keepAwayUnlessOpen(db, number, row)
+  if (change.archiving !== undefined) markArchived(db, row.aid, change.archiving)
   db.run('DELETE FROM directory WHERE agent = ?', number)
   indexCaps(db, row)
   indexTerms(db, row, change.terms)

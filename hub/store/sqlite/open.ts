@@ -15,6 +15,7 @@ import { ledgerOver } from './ledger-store.ts'
 import { readList } from './listings.ts'
 import { type FreeingRoom, mailOver } from './mail-store.ts'
 import { migrate } from './migrate.ts'
+import { moderationOver } from './moderation-store.ts'
 import { openCardsOver } from './open-card-store.ts'
 import { openMailOver } from './open-mail-store.ts'
 import { openPeersOver } from './open-peer-store.ts'
@@ -216,6 +217,7 @@ function makeReserve(path: string): boolean {
 const inTheOpen = (reader: Database, writer: WriterClient, freeingRoom: FreeingRoom) => ({
   ...boardOver(reader, writer),
   ...invitesOver(reader, writer),
+  ...moderationOver(reader, writer),
   ...openMailOver(reader, writer, freeingRoom),
   ...openCardsOver(reader, writer),
   ...openPeersOver(reader, writer),
