@@ -21,6 +21,7 @@ export const LISTEN_DEFAULT = '127.0.0.1:8088'
 export const DATA_DIR_DEFAULT = './svc-hub-data'
 export const CONFIG_FILE = 'config.json'
 const PORT_MAX = 65_535
+const ADMIN_BASE_DEFAULT = '/admin'
 
 /** Versions of the wire that a hub can be told to serve; the first where nothing is said. */
 export const WIRES = [3, 1] as const
@@ -31,6 +32,8 @@ const fileShape = z.strictObject({
   base_url: z.string().optional(),
   data_dir: z.string().optional(),
   operator_listen: z.string().optional(),
+  admin_listen: z.string().optional(),
+  admin_base: z.string().optional(),
   docs: z.string().optional(),
   wire: z.literal(WIRES).optional(),
   wire1_listen: z.string().optional(),
@@ -46,6 +49,8 @@ const fileShape = z.strictObject({
 export type Listen = { host: string; port: number }
 /** Where a listener is, and how others reach it. */
 export type Place = { listen: Listen; baseUrl: string | undefined }
+/** Where the operator's surface of wire 1 is; `base` begins with a slash and does not end with one. */
+export type AdminPlace = { listen: Listen; base: string }
 export type Config = Place & {
   /** The wires of its listener; a request that says nothing is for the first. */
   wires: readonly [Wire, ...Wire[]]
@@ -57,6 +62,8 @@ export type Config = Place & {
   wire1Federation?: { tells: boolean } | undefined
   /** Address for figures and health; undefined leaves that listener off. */
   operatorListen?: Listen | undefined
+  /** The operator's surface of wire 1; undefined leaves it off. */
+  admin?: AdminPlace | undefined
   dataDir: string
   /** Folder of the site that `npm run docs:site` made, to be served; undefined serves none. */
   docs?: string | undefined
@@ -74,6 +81,8 @@ export type ConfigFlags = {
   dataDir?: string | undefined
   baseUrl?: string | undefined
   operatorListen?: string | undefined
+  adminListen?: string | undefined
+  adminBase?: string | undefined
   docs?: string | undefined
   wire?: string | undefined
   wire1Listen?: string | undefined
@@ -95,6 +104,8 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
   const listen = strongest('listen', 'listen', file.listen)
   const baseUrl = strongest('baseUrl', 'base_url', file.base_url)
   const operatorListen = strongest('operatorListen', 'operator_listen', file.operator_listen)
+  const adminListen = strongest('adminListen', 'admin_listen', file.admin_listen)
+  const adminBase = strongest('adminBase', 'admin_base', file.admin_base)
   const docs = strongest('docs', 'docs', file.docs)
   const wire1Listen = strongest('wire1Listen', 'wire1_listen', file.wire1_listen)
   const wire1BaseUrl = strongest('wire1BaseUrl', 'wire1_base_url', file.wire1_base_url)
@@ -109,6 +120,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
     guests: isOn(guests),
     wire1Federation: federationOf(federation, discovery),
     operatorListen: operatorListen && parseListen(operatorListen),
+    admin: adminOf(adminListen, adminBase),
     dataDir: resolve(strongest('dataDir', 'data_dir', file.data_dir)?.text ?? DATA_DIR_DEFAULT),
     docs: docs && resolve(docs.text),
     about: aboutFrom(env, file, path),
@@ -121,7 +133,11 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
       `${federation?.from}: this hub does not serve wire 1`,
       'set wire1_listen as well, or serve wire 1 alone',
     )
-  checkApart(config, { operator: operatorListen?.from ?? '', wire1: wire1Listen?.from ?? '' })
+  checkApart(config, {
+    operator: operatorListen?.from ?? '',
+    wire1: wire1Listen?.from ?? '',
+    admin: adminListen?.from ?? '',
+  })
   return { ...config, outside: outsideOf(config.dataDir, path, { flags, env }) }
 }
 
@@ -159,6 +175,8 @@ const FLAGS: [member: keyof ConfigFlags, flag: string][] = [
   ['listen', '--listen'],
   ['baseUrl', '--base-url'],
   ['operatorListen', '--operator-listen'],
+  ['adminListen', '--admin-listen'],
+  ['adminBase', '--admin-base'],
   ['docs', '--docs'],
   ['wire', '--wire'],
   ['wire1Listen', '--wire1-listen'],
@@ -280,6 +298,8 @@ const KNOWN_ENVIRONMENT = [
   'SVC_HUB_DATA_DIR',
   'SVC_HUB_BASE_URL',
   'SVC_HUB_OPERATOR_LISTEN',
+  'SVC_HUB_ADMIN_LISTEN',
+  'SVC_HUB_ADMIN_BASE',
   'SVC_HUB_DOCS',
   'SVC_HUB_WIRE',
   'SVC_HUB_WIRE1_LISTEN',
@@ -373,12 +393,31 @@ function federationOf(
   )
 }
 
+/** The operator's surface; a base alone leads nowhere. */
+function adminOf(listen: Given | undefined, base: Given | undefined): AdminPlace | undefined {
+  const path = base === undefined ? ADMIN_BASE_DEFAULT : parseBase(base)
+  if (listen !== undefined) return { listen: parseListen(listen), base: path }
+  if (base === undefined) return undefined
+  throw new ConfigRefused(
+    `${base.from}: no surface of the operator is configured`,
+    'set admin_listen as well',
+  )
+}
+
+function parseBase({ text, from }: Given): string {
+  if (/^(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*){1,8}$/.test(text) && text.length <= 128) return text
+  throw new ConfigRefused(
+    `${from}: expected a path that begins with a slash and does not end with one, got ${text}`,
+    `use one such as ${ADMIN_BASE_DEFAULT}`,
+  )
+}
+
 const isSame = (one: Listen, other: Listen): boolean =>
   one.port !== 0 && one.host === other.host && one.port === other.port
 
 function checkApart(
-  { wires: [first], listen, wire1, operatorListen }: Config,
-  from: { operator: string; wire1: string },
+  { wires: [first], listen, wire1, operatorListen, admin }: Config,
+  from: { operator: string; wire1: string; admin: string },
 ): void {
   if (wire1 !== undefined && first === 1)
     throw new ConfigRefused(
@@ -394,6 +433,12 @@ function checkApart(
   if (operatorListen !== undefined && others.some(one => isSame(one, operatorListen)))
     throw new ConfigRefused(
       `${from.operator}: the operator's listener can't share the hub's address`,
+      'give it a port of its own',
+    )
+  const taken = [...others, ...(operatorListen === undefined ? [] : [operatorListen])]
+  if (admin !== undefined && taken.some(one => isSame(one, admin.listen)))
+    throw new ConfigRefused(
+      `${from.admin}: the operator's surface can't share the address of another listener`,
       'give it a port of its own',
     )
 }

@@ -3,6 +3,7 @@
 import { buildInfo } from '../protocol/build-info.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { systemNow, systemTimers, type Timers } from '../protocol/timers.ts'
+import { type AdminGiven, type AdminListening, openAdminListening } from './admin-listening.ts'
 import { checkAddress } from './bind.ts'
 import type { Config, Place } from './config.ts'
 import { ClockWatch } from './core/clock-watch.ts'
@@ -56,6 +57,8 @@ export type ServeOptions = {
   admission?: AdmissionMode | undefined
   /** The unit of systemd that starts it. */
   unit?: string | undefined
+  /** Tokens and page of the operator's surface, where one is configured. */
+  admin?: AdminGiven | undefined
   /** Checks signatures with node:crypto, also where the optional engine is installed. */
   standardEngine?: boolean
   /** What runs on the page for guests; that of this build where nothing is said. */
@@ -77,6 +80,8 @@ export type RunningHub = {
   baseUrl: string
   /** Address of the operator's listener, where there is one. */
   operatorUrl: string | undefined
+  /** Where the operator's surface is, where there is one. */
+  adminUrl?: string | undefined
   /** Its listener that speaks wire 1 alone, where there is one. */
   wire1?: { url: string; baseUrl: string } | undefined
   /** Carries out an order as if it had come through the operator's socket. */
@@ -90,7 +95,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   const now = options.now ?? systemNow
   const timers = options.timers ?? systemTimers
   const random = options.random ?? systemRandom
-  for (const { listen } of [config, ...(config.wire1 === undefined ? [] : [config.wire1])])
+  for (const { listen } of [config, config.wire1, config.admin].filter(place => place !== undefined))
     await checkAddress(listen)
   const site = config.docs === undefined ? undefined : openSite(config.docs, timers)
   const watched = await openWatch(config)
@@ -158,7 +163,7 @@ async function openWatch(config: Config): Promise<OperatorListener | undefined> 
 
 async function serve(
   data: DataDirectory,
-  { config, log, standardEngine, unit, guestScript = builtGuestScript() }: ServeOptions,
+  { config, log, standardEngine, unit, admin: given, guestScript = builtGuestScript() }: ServeOptions,
   { now, timers, random, watched, site }: Surroundings,
 ): Promise<RunningHub> {
   const { identity, store, blobs } = data
@@ -181,6 +186,8 @@ async function serve(
   const listening = { isAlone, hub, log, about: config.about, guestScript, watched }
   const first = await openListening(config.wires, config, { ...listening, site })
   const wire1 = await openBeside(first, config.wire1, listening)
+  const listeners = wire1 === undefined ? [first] : [first, wire1]
+  const admin = await openAdmin(config, given, { hub, log, listeners })
   const { line, shares, listener, url, baseUrl } = first
   const leases = new FileLeases(blobs, context)
   const operatorUrl = watched?.url
@@ -191,9 +198,8 @@ async function serve(
     ...present({ unit, base_url: config.baseUrl }),
     outside: config.outside ?? [],
   })
-  const listeners = wire1 === undefined ? [first] : [first, wire1]
   if (watched !== undefined) showFigures(watched, { config, hub, listeners, clock })
-  const parts = { hub, data, peerList, watched, clock, operator, leases, listeners, offers }
+  const parts = { hub, data, peerList, watched, clock, operator, leases, listeners, offers, admin }
   return {
     hub,
     line,
@@ -206,6 +212,7 @@ async function serve(
     url,
     baseUrl,
     operatorUrl,
+    adminUrl: admin?.url,
     wire1: wire1 && { url: wire1.url, baseUrl: wire1.baseUrl },
     order: given => carryOut(given, operatorContext),
     close: () => closeAll(parts),
@@ -227,6 +234,22 @@ async function openBeside(
   }
 }
 
+/** The operator's surface, which nobody opens without a token. */
+async function openAdmin(
+  { admin }: Config,
+  given: AdminGiven | undefined,
+  { listeners, ...parts }: { hub: Hub; log: Log; listeners: readonly Listening[] },
+): Promise<AdminListening | undefined> {
+  if (admin === undefined) return undefined
+  if (given === undefined) throw new Error('the surface of the operator needs a token')
+  try {
+    return await openAdminListening(admin, given, parts)
+  } catch (error) {
+    await Promise.all(listeners.map(closeListening))
+    throw error
+  }
+}
+
 type Closing = Pick<RunningHub, 'hub' | 'offers'> & {
   listeners: Listening[]
   data: DataDirectory
@@ -235,6 +258,7 @@ type Closing = Pick<RunningHub, 'hub' | 'offers'> & {
   clock: ClockWatch
   operator: { close(): void }
   leases: FileLeases
+  admin: AdminListening | undefined
 }
 
 /** Ends a hub in order: nothing new comes in, what is under way gets its answer, then the store closes. */
@@ -246,8 +270,9 @@ async function closeAll(parts: Closing): Promise<void> {
   parts.operator.close()
   await parts.leases.endAll()
   for (const { listener } of listeners) listener.makeLast()
+  parts.admin?.makeLast()
   hub.polls.endAll()
-  await Promise.all(listeners.map(closeListening))
+  await Promise.all([...listeners.map(closeListening), parts.admin?.close()])
   await parts.offers.stop()
   await hub.stop()
   await hub.context.verifier.close()

@@ -296,6 +296,22 @@ export const rooms: Record<string, Room> = {
       'hub/pages',
     ],
   },
+  'hub/admin-listening.ts': {
+    purpose: "the listener of the operator's surface of wire 1, which serves nothing else",
+    uses: [
+      'protocol/timers.ts',
+      'hub/core',
+      'hub/http',
+      'hub/v1',
+      'hub/config.ts',
+      'hub/bind.ts',
+      'hub/log.ts',
+    ],
+  },
+  'hub/admin-config.ts': {
+    purpose: "the tokens of the operator's surface, from the environment, and its page",
+    uses: ['protocol/encoding', 'hub/config-refused.ts', 'hub/config.ts', 'hub/admin-listening.ts'],
+  },
   'hub/witness': {
     purpose:
       'watching the supply chain of another hub, taking back what one has kept of ours, and offering checkpoints',
@@ -335,6 +351,7 @@ export const rooms: Record<string, Room> = {
       'hub/operator',
       'hub/log.ts',
       'hub/listening.ts',
+      'hub/admin-listening.ts',
       'hub/witness',
     ],
   },
@@ -362,6 +379,7 @@ export const rooms: Record<string, Room> = {
       'hub/peers',
       'hub/operator',
       'hub/log.ts',
+      'hub/admin-config.ts',
       'hub/witness',
       'hub/serve.ts',
     ],

@@ -1,6 +1,7 @@
 /** What `svc-hub serve` does: a hub from its start, which it announces, to its orderly end. */
 import { buildInfo } from '../../protocol/build-info.ts'
 import { systemNow, systemTimers } from '../../protocol/timers.ts'
+import { adminFrom } from '../admin-config.ts'
 import { isLocal } from '../bind.ts'
 import type { Config } from '../config.ts'
 import type { AdmissionMode } from '../core/membership/admission.ts'
@@ -16,7 +17,7 @@ import { ended, takeEndings } from './signals.ts'
 
 type Announced = Pick<
   RunningHub,
-  'url' | 'baseUrl' | 'aid' | 'created' | 'admission' | 'operatorUrl' | 'wire1'
+  'url' | 'baseUrl' | 'aid' | 'created' | 'admission' | 'operatorUrl' | 'adminUrl' | 'wire1'
 >
 /** What a start may make: nothing, or a hub at which these may register. */
 type FirstStart = { existing: boolean; admission?: AdmissionMode | undefined }
@@ -26,10 +27,11 @@ export async function serve(config: Config, first: FirstStart): Promise<number> 
   let started: RunningHub | undefined
   keepMemorySmall(systemTimers, () => started?.hub.agents.freeMemory())
   const log = makeLog(toStderr, systemNow)
+  const admin = adminFrom(config, process.env)
   const broken = Promise.withResolvers<Awaited<typeof ended>>()
   const onBroken = () => broken.resolve({ code: EXIT_FAILED, why: 'the store failed' })
   const running = await behindCommands(config, () =>
-    startHub({ config, log, onBroken, unit: unitOf(process.env), ...first }),
+    startHub({ config, log, onBroken, unit: unitOf(process.env), admin, ...first }),
   )
   started = running
   // A terminal sends its signal to a launcher and to the hub: the second one changes nothing, the end has a limit.
@@ -68,7 +70,7 @@ const placeOf = ({ url, baseUrl }: Pick<RunningHub, 'url' | 'baseUrl'>): string 
 
 /** What a start says: where the hub is, whose it is, what is worth knowing, and what comes next. */
 export function announcement(config: Config, running: Announced, asked?: AdmissionMode): string[] {
-  const { aid, created, admission, operatorUrl, wire1 } = running
+  const { aid, created, admission, operatorUrl, adminUrl, wire1 } = running
   const lines = [
     `svc-hub ${buildInfo.version} serves wire ${config.wires.join(' and ')} ${placeOf(running)}`,
     ...(wire1 === undefined ? [] : [`wire 1 ${placeOf(wire1)}`]),
@@ -77,6 +79,7 @@ export function announcement(config: Config, running: Announced, asked?: Admissi
   ]
   if (operatorUrl !== undefined) lines.push(`metrics and health at ${operatorUrl}`)
   if (config.guests === true) lines.push(`guests write to agents at ${(wire1 ?? running).baseUrl}/guest`)
+  if (adminUrl !== undefined) lines.push(`page of the operator at ${adminUrl}`)
   if (config.docs !== undefined) lines.push(`documents at ${running.baseUrl}/docs/`)
   if (created)
     lines.push(

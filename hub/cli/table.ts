@@ -53,6 +53,12 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     value: 'host:port',
     summary: 'listen address for metrics and health, such as 127.0.0.1:8079',
   },
+  'admin-listen': {
+    value: 'host:port',
+    summary:
+      'listen address of the page of the operator over wire 1, such as 127.0.0.1:8078; needs ADMIN_TOKEN',
+  },
+  'admin-base': { value: 'PATH', summary: 'path of that page; default /admin' },
   docs: {
     value: 'DIR',
     summary: 'serve the documents of svc under /docs/, from the folder that npm run docs:site made',
@@ -116,6 +122,8 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       'listen',
       'base-url',
       'operator-listen',
+      'admin-listen',
+      'admin-base',
       'docs',
       'wire',
       'wire1-listen',
@@ -353,6 +361,8 @@ function settingsOf(flags: Flags): ConfigFlags {
     dataDir: text('data-dir'),
     baseUrl: text('base-url'),
     operatorListen: text('operator-listen'),
+    adminListen: text('admin-listen'),
+    adminBase: text('admin-base'),
     docs: text('docs'),
     wire: text('wire'),
     wire1Listen: text('wire1-listen'),

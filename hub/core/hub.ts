@@ -100,6 +100,8 @@ export type Hub = {
   adoptIdentity: (identity: HubIdentity) => void
   /** Ends what an agent holds open. */
   endSigner: EndSigner
+  /** Reads at once what peers tell; resolves when that has ended. */
+  readPeersNow: () => Promise<void>
   /** Ends held polls and housekeeping; the store stays open. */
   stop(): Promise<void>
 }
@@ -133,7 +135,7 @@ export async function composeHub(
   })
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
   const stopSweeping = keepSweeping([mailboxes, open.openMail, open.guests, around.received], context)
-  const stopReading = readPeers(context, { agents, keyLogs, federation, calls })
+  const reading = readPeers(context, { agents, keyLogs, federation, calls })
   const publication = new Publication(context.store, () => liabilitySecret(context))
   const checkpoints = new Checkpoints(context, supply)
   const books = new BookKeeper(context, { supply, credits, issuance, publication, clocks, makeEpoch })
@@ -154,6 +156,7 @@ export async function composeHub(
     statements: new Statements(context),
     ...{ publication, checkpoints, books },
     witnesses: new Witnesses(context, { agents, keyLogs, supply }),
+    readPeersNow: () => reading.now(),
     adoptIdentity(identity) {
       Object.assign(context.identity, identity)
       agents.forgetNotices()
@@ -162,7 +165,7 @@ export async function composeHub(
       polls.endAll()
       sends.close()
       stopSweeping()
-      await Promise.all([stopReading(), around.stop(), across.stop()])
+      await Promise.all([reading.stop(), around.stop(), across.stop()])
       await context.memory.leader.stop()
       await books.stop()
     },
@@ -208,11 +211,12 @@ type MemberParts = { agents: Agents; keyLogs: KeyLogs; endSigner: EndSigner; iss
 
 /** The two ways in: with keys to seal to, and with mail that the hub can read. */
 function openMembership(context: HubContext, { agents, endSigner, ...parts }: MemberParts) {
+  const { store, now, identity } = context
   const admission = new Admission(context)
   const invites = new Invites(context)
   return {
     invites,
-    moderation: new Moderation({ ...context, aid: context.identity.aid, agents, endSigner }),
+    moderation: new Moderation({ store, now, aid: identity.aid, agents, endSigner }),
     registry: new Registry(context, agents, { ...parts, endSigner, admission }),
     openJoining: new OpenJoining(context, { ...parts, agents, admission, invites }),
   }

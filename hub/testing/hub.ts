@@ -18,6 +18,7 @@ import { openSession } from '../../protocol/mail/session.ts'
 import { headers, WIRE } from '../../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 import { signRequest } from '../../protocol/wire3/signed-request.ts'
+import type { AdminGiven } from '../admin-listening.ts'
 import type { Config } from '../config.ts'
 import type { About } from '../core/about.ts'
 import { DAY_MS, defaultLimits, HOUR_MS, type Limits } from '../core/limits.ts'
@@ -70,6 +71,8 @@ export type TestHubOptions = {
   guests?: boolean
   guestScript?: string
   operatorListen?: Config['operatorListen']
+  /** The surface of the operator, under `/admin` unless a base is given. */
+  admin?: Partial<AdminGiven> & { tokens: AdminGiven['tokens']; base?: string }
 }
 
 /** Every answer tells the time of the clock that was set, as that of a hub on its own machine does. */
@@ -99,6 +102,10 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
         docs: options.docs,
         guests: options.guests,
         operatorListen: options.operatorListen,
+        admin: options.admin && {
+          listen: { host: '127.0.0.1', port: 0 },
+          base: options.admin.base ?? '/admin',
+        },
         wire1: options.wire1,
         wire1Federation: options.wire1Federation,
       }),
@@ -109,7 +116,11 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       log: { info: note, warn: note, error: note },
       now: clock.now,
       onBroken: () => undefined,
-      ...present({ groupMax: options.groupMax, guestScript: options.guestScript }),
+      ...present({
+        groupMax: options.groupMax,
+        guestScript: options.guestScript,
+        admin: options.admin && { page: () => undefined, ...options.admin },
+      }),
     })
     clock.advance(PAST_START_FLOOR_MS)
     running.listener.server.prependListener('request', (_request, response) => tellTime(response, clock))

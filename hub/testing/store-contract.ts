@@ -8,6 +8,7 @@ import { clearingRules } from './contract/clearing-rules.ts'
 import { inviteRules } from './contract/invite-rules.ts'
 import { ledgerRules } from './contract/ledger-rules.ts'
 import { mailRules } from './contract/mail-rules.ts'
+import { moderationRules } from './contract/moderation-rules.ts'
 import { openCardRules } from './contract/open-card-rules.ts'
 import { openMailRules } from './contract/open-mail-rules.ts'
 import { openPeerRules } from './contract/open-peer-rules.ts'
@@ -32,6 +33,7 @@ export const contract = {
   openReviews: openReviewRules,
   board: boardRules,
   invites: inviteRules,
+  moderation: moderationRules,
   clearing: clearingRules,
   peerCards: peerCardRules,
   peerPayments: peerPaymentRules,

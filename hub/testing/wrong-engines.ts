@@ -399,6 +399,28 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
       },
     }),
   },
+  'that lets an archived agent register': {
+    rules: 'moderation',
+    breaks: 'puts nobody on the registry who is archived',
+    changes: store => ({
+      async putAgent(change) {
+        const stored = await store.putAgent(change)
+        return stored.outcome === 'archived'
+          ? await store.putAgent({ ...change, archiving: 'restored' })
+          : stored
+      },
+    }),
+  },
+  'that keeps all that an operator ever did': {
+    rules: 'moderation',
+    breaks: 'writes down what was done',
+    changes: store => ({ noteAct: given => store.noteAct({ ...given, max: 1000 }) }),
+  },
+  'that vouches without end': {
+    rules: 'moderation',
+    breaks: 'keeps whom the operator vouches for',
+    changes: store => ({ putOfficial: given => store.putOfficial({ ...given, max: 1000 }) }),
+  },
   'that keeps a voucher of a payment that was made before': {
     rules: 'vouchers',
     breaks: 'keeps a voucher with the payment that bought it',

@@ -5,7 +5,7 @@
 import type * as z from 'zod'
 
 /** Methods that routes have. */
-export type Method = 'GET' | 'POST'
+export type Method = 'GET' | 'POST' | 'DELETE'
 
 /**
  * `signed`: the signed-request scheme · `anonymous`: no sender identity may be sent · `none`: public ·
@@ -80,7 +80,7 @@ type Row<R extends Given> = Omit<R, 'codes' | 'limits'> & Pick<RouteRow, 'codes'
 
 /** Declares a row, with the default limit where none is given. */
 export function route<const R extends Given>(row: R): Row<R> {
-  const bodyBytes = row.method === 'GET' ? 0 : BODY_BYTES_DEFAULT
+  const bodyBytes = row.method !== 'POST' ? 0 : BODY_BYTES_DEFAULT
   return { ...row, codes: row.codes ?? [], limits: { bodyBytes, ...row.limits } }
 }
 

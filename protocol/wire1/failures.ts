@@ -10,6 +10,7 @@ export const failures = {
   forbidden: 403,
   unknown: 404,
   conflict: 409,
+  limited: 429,
   failed: 500,
   peer_failed: 502,
   full: 503,
@@ -31,4 +32,5 @@ export const fedLabels = {
   failed: 'INTERNAL',
   peer_failed: 'INTERNAL',
   full: 'INTERNAL',
+  limited: 'INTERNAL',
 } as const satisfies Record<Failure, string>

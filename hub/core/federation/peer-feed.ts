@@ -90,6 +90,14 @@ export class PeerFeed<Told extends { fedSeq: number }, Kept extends object> {
     this.#timer.unref()
   }
 
+  /** Reads all peers at once, behind what is under way; resolves when that has ended. */
+  async readNow(): Promise<void> {
+    await this.#reading
+    for (const { aid } of this.#context.peers.all) this.#feedOf(aid).dueMs = Number.NEGATIVE_INFINITY
+    if (!this.#ended.signal.aborted) this.#look()
+    await this.#reading
+  }
+
   async stop(): Promise<void> {
     this.#context.timers.clear(this.#timer)
     this.#ended.abort()

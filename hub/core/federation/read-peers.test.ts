@@ -31,7 +31,7 @@ beforeEach(async () => {
       federation: {} as Federation,
       calls: { reviews: nothingNew('reviews'), cards: nothingNew('cards') } as unknown as PeerCalls,
     },
-  )
+  ).stop
 })
 afterEach(async () => {
   await stop()

@@ -16,11 +16,18 @@ const isSealed = ({ isOpenOnly }: Peer): boolean => isOpenOnly !== true
 
 export type ReadingParts = { agents: Agents; keyLogs: KeyLogs; federation: Federation; calls: PeerCalls }
 
-/** Begins to read; returns how to end, which waits for what is under way. */
+export type PeerReading = {
+  /** Reads all peers at once; resolves when that has ended. */
+  now(): Promise<void>
+  /** Ends, and waits for what is under way. */
+  stop(): Promise<void>
+}
+
+/** Begins to read. */
 export function readPeers(
   context: HubContext,
   { agents, keyLogs, federation, calls }: ReadingParts,
-): () => Promise<void> {
+): PeerReading {
   const { store } = context
   const logs = new PeerLogs(agents, keyLogs)
   const reviewCheck = new ReviewCheck(context, { logs, federation })
@@ -48,9 +55,14 @@ export function readPeers(
   reviews.start()
   cards.start()
   const stopForgetting = keepForgetting(context)
-  return async () => {
-    stopForgetting()
-    await Promise.all([reviews.stop(), cards.stop()])
+  return {
+    async now() {
+      await Promise.all([reviews.readNow(), cards.readNow()])
+    },
+    async stop() {
+      stopForgetting()
+      await Promise.all([reviews.stop(), cards.stop()])
+    },
   }
 }
 

@@ -70,6 +70,7 @@ export class Guests {
   async handler(aid: string): Promise<Handler | undefined> {
     const found = await this.#parts.openMail.find(aid)
     if (found === undefined || found.box.guestQuota === 0) return undefined
+    if (!(await this.#takesVisitors(aid))) return undefined
     return { aid, name: found.agent.row.name, quota: found.box.guestQuota }
   }
 
@@ -92,6 +93,11 @@ export class Guests {
       if (found !== undefined) return found
     }
     return undefined
+  }
+
+  /** Whether the operator keeps visitors off an agent that it vouches for. */
+  async #takesVisitors(aid: string): Promise<boolean> {
+    return (await this.#context.store.official(aid))?.visitors !== false
   }
 
   /** A whole number below `count`. */
@@ -125,6 +131,7 @@ export class Guests {
       kind: encoded.kind === kinds.delegate ? ('delegate' as const) : ('message' as const),
       interaction: session.task,
       payload: signedWords(this.#context, session, number, encoded),
+      ofVisitor: true as const,
     }
     await this.#parts.openMail.send(given, { share })
   }

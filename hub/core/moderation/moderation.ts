@@ -57,12 +57,10 @@ export class Moderation {
     const { agents, now, endSigner } = this.#parts
     const found = await this.find(aid)
     if (found.archived !== undefined) return found
-    const { agent } = await agents.update(
-      aid,
-      held => registered(required(held), false),
-      undefined,
-      { atMs: now(), reason },
-    )
+    const { agent } = await agents.update(aid, held => registered(required(held), false), undefined, {
+      atMs: now(),
+      reason,
+    })
     await endSigner(agent)
     return { agent, box: found.box }
   }

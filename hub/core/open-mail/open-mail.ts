@@ -28,6 +28,8 @@ export type GivenMessage = {
   kind: OpenKind
   interaction: string
   payload: Uint8Array
+  /** The hub itself writes it, for a visitor. */
+  ofVisitor?: true
 }
 export type GotMessage = Omit<OpenMessage, 'content' | 'file' | 'size'> & { payload: Uint8Array }
 
@@ -65,15 +67,19 @@ export class OpenMail {
 
   /**
    * Queues a message for an agent here; refuses a recipient that is not. `once`: nothing is queued for a repeat; `share`: how
-   * much of each room it may fill.
+   * much of each room it may fill. Of one that the operator keeps to named senders only that is held against a message which
+   * it says itself: nobody signs it.
    */
   async send(
-    { to, payload, ...given }: GivenMessage,
+    { to, payload, ofVisitor, ...given }: GivenMessage,
     { once, share = 1 }: SendOptions = {},
   ): Promise<{ id: string; quiet: boolean; isRepeat: boolean }> {
     const found = await this.find(to)
     if (found === undefined) throw new Refusal('recipientUnknown')
     const { random, store, now, limits } = this.#context
+    const official = await store.official(to)
+    if (ofVisitor !== true && official?.senders?.includes(given.from) === false)
+      throw new Refusal('senderUnwanted')
     const id = toBase64url(random(ID_BYTES))
     const { outcome } = await store.sendOpen({
       ...given,

@@ -35,12 +35,8 @@ function putRow(db: Database, change: PutAgent): PutAgentResult {
   const { row } = change
   const held = db.one<Held>(HELD, row.kel, row.keys ?? null, row.aid)
   if ((held?.version ?? 0) !== row.version) return { outcome: 'conflict' }
-  if (row.registered && change.archiving !== 'restored' && isArchived(db, row.aid))
-    return { outcome: 'archived' }
-  const taken = change.signUp === undefined ? 'taken' : takeSignUp(db, change.signUp)
-  if (taken !== 'taken') return { outcome: taken }
-  const invited = change.invite === undefined ? 'taken' : takeInvite(db, change.invite, row.aid)
-  if (invited !== 'taken') return { outcome: invited }
+  const barred = barredFrom(db, change)
+  if (barred !== undefined) return { outcome: barred }
   const version = row.version + 1
   const number =
     held === undefined ? insertAgent(db, row, version) : updateAgent(db, row, held.number, version)
@@ -70,6 +66,15 @@ function putRow(db: Database, change: PutAgent): PutAgentResult {
 /** Whoever left, was shut out, or has sealed mail by now, takes no visitors. */
 function keepAwayUnlessOpen(db: Database, number: number, { mail, registered }: Columns): void {
   if (mail !== 'open' || !registered) keepAway(db, number)
+}
+
+/** Why a row is not written; what a new account takes is taken with it. */
+function barredFrom(db: Database, { row, archiving, signUp, invite }: PutAgent) {
+  if (row.registered && archiving !== 'restored' && isArchived(db, row.aid)) return 'archived' as const
+  const taken = signUp === undefined ? 'taken' : takeSignUp(db, signUp)
+  if (taken !== 'taken') return taken
+  const invited = invite === undefined ? 'taken' : takeInvite(db, invite, row.aid)
+  return invited === 'taken' ? undefined : invited
 }
 
 /** The version of an agent's row; undefined where there is none. */

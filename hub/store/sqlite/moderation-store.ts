@@ -16,8 +16,7 @@ export const moderationQueries = {
     ' WHERE n < ? ORDER BY n DESC LIMIT ?',
   official: 'SELECT * FROM official WHERE aid = ?',
   officials: 'SELECT * FROM official ORDER BY place, aid',
-  acts:
-    'SELECT n, at_ms, who, action, subject, detail FROM operator_act WHERE n < ? ORDER BY n DESC LIMIT ?',
+  acts: 'SELECT n, at_ms, who, action, subject, detail FROM operator_act WHERE n < ? ORDER BY n DESC LIMIT ?',
   caps:
     "SELECT cap, count(*) AS agents FROM agent_cap JOIN agent ON agent.aid = agent_cap.aid AND mail = 'open'" +
     ' WHERE cap > ? GROUP BY cap ORDER BY cap LIMIT ?',
@@ -59,14 +58,11 @@ export const removeOfficial = (db: Database, { aid }: { aid: string }): boolean 
   db.run('DELETE FROM official WHERE aid = ?', aid) > 0
 
 export function noteAct(db: Database, { max, ...act }: OperatorAct & { max: number }): true {
-  db.run(
-    'INSERT INTO operator_act (at_ms, who, action, subject, detail) VALUES (?, ?, ?, ?, ?)',
+  const noted = db.one<{ n: number }>(
+    'INSERT INTO operator_act (at_ms, who, action, subject, detail) VALUES (?, ?, ?, ?, ?) RETURNING n',
     ...[act.atMs, act.who, act.action, act.subject, act.detail],
   )
-  db.run(
-    'DELETE FROM operator_act WHERE n <= (SELECT n FROM operator_act ORDER BY n DESC LIMIT 1) - ?',
-    max,
-  )
+  db.run('DELETE FROM operator_act WHERE n <= ?', (noted?.n ?? 0) - max)
   return true
 }
 
@@ -102,8 +98,7 @@ export function moderationOver(reader: Database, writer: WriterClient): Moderati
     },
     archivedAgents: async ({ before = Number.MAX_SAFE_INTEGER, limit }) =>
       reader.all<StoredArchived>(moderationQueries.archivedAgents, before, limit).map(timed),
-    archivedCount: async () =>
-      reader.one<{ n: number }>('SELECT count(*) AS n FROM archived')?.n ?? 0,
+    archivedCount: async () => reader.one<{ n: number }>('SELECT count(*) AS n FROM archived')?.n ?? 0,
     putOfficial: given => writer.write('putOfficial', given),
     removeOfficial: aid => writer.write('removeOfficial', { aid }),
     async official(aid) {

@@ -22,6 +22,7 @@ const SMALL: Readonly<Record<string, string>> = {
   digest_new: 'what the last group of commits brought, sorted in every few minutes',
   ledger_totals: 'one row',
   open_peer_read: 'a row for each peer',
+  official: 'whom the operator vouches for, so many at most',
   peer_cards_read: 'a row for each peer',
   refused_range: 'what the operator refuses',
   setting: 'a row for each setting',

@@ -38,7 +38,7 @@ export const relayRoutes = {
       }),
       z.object({ status: z.literal('forwarded'), via_hub: aidShape }),
     ]),
-    codes: ['malformed', 'unknown', 'failed', 'peer_failed'],
+    codes: ['malformed', 'forbidden', 'unknown', 'failed', 'peer_failed'],
     limits: { bodyBytes: MAIL_BYTES_MAX },
   }),
   relayPoll: route({
