@@ -13,6 +13,7 @@ import { chosenModules } from './build-modules.ts'
 import { fingerprint, install } from './builds.ts'
 import { consolePage } from './console-page.ts'
 import { guestScript } from './guest-page.ts'
+import { operatorPage } from './operator-page.ts'
 import { verifyPage } from './verify-page.ts'
 
 const root = new URL('..', import.meta.url)
@@ -47,6 +48,7 @@ const SOURCES = [
   'scripts/verify-page.ts',
   'scripts/console-page.ts',
   'scripts/guest-page.ts',
+  'scripts/operator-page.ts',
   'scripts/builds.ts',
   'scripts/build-modules.ts',
 ]
@@ -251,6 +253,7 @@ async function installOthers(): Promise<void> {
       await bundle(folder, hubEntries)
       cpSync(at('hub/store/sqlite/migrations'), `${folder}/migrations`, { recursive: true })
       writeFileSync(`${folder}/guest.js`, await guestScript())
+      writeFileSync(`${folder}/admin.html`, await operatorPage())
     },
     async start(path, folder) {
       writeFileSync(path, `${runtimeCheck('svc-hub')}\nawait import('./${folder}/svc-hub.js')\n`)

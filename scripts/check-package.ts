@@ -23,7 +23,10 @@ for (const folder of ['.', 'hub', 'x402']) {
       stdio: ['ignore', 'pipe', 'ignore'],
     }),
   ) as [{ files: { path: string }[] }]
-  const pages: Record<string, string[]> = { '.': ['verify.html', 'console.html'], hub: ['guest.js'] }
+  const pages: Record<string, string[]> = {
+    '.': ['verify.html', 'console.html'],
+    hub: ['guest.js', 'admin.html'],
+  }
   for (const page of pages[folder] ?? []) {
     if (packed.files.some(({ path }) => path.endsWith(`/${page}`))) continue
     faults++

@@ -2,7 +2,8 @@
  * The guest gateway: visitors without keys talk to one agent each, and the hub delegates for them under its own key.
  * Attacker: any visitor; whoever sends mail to the hub and is not the handler of that task.
  */
-import { equal, Malformed, toBase64url } from '../../../protocol/encoding/bytes.ts'
+import { sha256 } from '../../../protocol/crypto/engine.node.ts'
+import { equal, Malformed, toBase64url, toHex, utf8 } from '../../../protocol/encoding/bytes.ts'
 import { INTERACTION_ID_BYTES, type MessageBody, messagePayload } from '../../../protocol/mail/message.ts'
 import { decodeOpen, holdsOpen } from '../../../protocol/mail/open-message.ts'
 import { kinds } from '../../../protocol/mail/payload.ts'
@@ -23,6 +24,7 @@ const GUEST_IDLE_MS = 30 * MINUTE_MS
 const SWEEP_EVERY_MS = 5 * MINUTE_MS
 const TOKEN_BYTES = 32
 const ID_BYTES = 16
+const NAME_BYTES = 8
 /** A handler is drawn among so many. */
 const DRAWN_AMONG = 32
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
@@ -32,6 +34,11 @@ const GUEST_SHARE = 0.5
 
 type Handler = { aid: string; name: string; quota: number }
 export type Started = { session: GuestSession; name: string }
+/** A session as its operator sees it: `name` is a hash, since the id opens the conversation; no word of it is shown. */
+export type Visit = Pick<GuestSession, 'handler' | 'state' | 'sent' | 'remaining' | 'seenMs'> & {
+  name: string
+  unread: number
+}
 export type GuestSent = { outcome: 'sent' | 'limitReached' | 'ended'; remaining: number }
 /** `isOver`: nothing that the visitor writes leaves any more. */
 export type GuestHeard = { words: readonly GuestWord[]; isOver: boolean }
@@ -201,6 +208,16 @@ export class Guests {
     if (!isSignedNow(agent, body) || !holdsOpen(agent.log.publicKey, read.open))
       throw new Refusal('signatureInvalid')
     return { word: read.word, body }
+  }
+
+  /** All sessions that are held. */
+  async visits(): Promise<Visit[]> {
+    return (await this.#context.memory.guests.all()).map(
+      ({ id, handler, state, sent, remaining, seenMs, waiting }) => ({
+        name: toHex(sha256(utf8(id)).subarray(0, NAME_BYTES)),
+        ...{ handler, state, sent, remaining, seenMs, unread: waiting.length },
+      }),
+    )
   }
 
   /** Ends what nobody has used for long, and draws nobody any more who is gone; at most `limit` of those. */

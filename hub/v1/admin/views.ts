@@ -1,9 +1,8 @@
 /** What the operator looks at: capabilities, agents at peers, the network, the store, visitors, reviews, cards, acts. */
-import { sha256 } from '../../../protocol/crypto/engine.node.ts'
-import { toBase64url, toHex, utf8 } from '../../../protocol/encoding/bytes.ts'
+import { toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { present } from '../../../protocol/encoding/present.ts'
+import type { Visit } from '../../core/guests/guests.ts'
 import { capsOf } from '../../core/listing.ts'
-import type { GuestSession } from '../../core/ports/guests.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { type AdminParts, type Part, timeOf } from './handler.ts'
 import { limitOf, numberAfter, pageOf, pageWithin } from './paging.ts'
@@ -20,7 +19,6 @@ type Names =
   | 'adminHarvest'
 
 const EVERY_CAP = ['*']
-const ID_BYTES = 8
 
 export function viewHandlers(parts: AdminParts): Part<Names> {
   return { ...ofNetwork(parts), ...ofSessions(parts), ...ofWork(parts) }
@@ -80,29 +78,26 @@ function ofNetwork({
   }
 }
 
-/** The secret of a visitor opens its conversation: only a hash of it is shown, and never a word of what was said. */
-const idOf = ({ id }: GuestSession): string => toHex(sha256(utf8(id)).subarray(0, ID_BYTES))
-
 const states = { open: 'open', endRequested: 'end_requested', ended: 'ended' } as const
 
-const shownSession = (session: GuestSession) => ({
+const shownVisit = (visit: Visit) => ({
   source: 'guest' as const,
-  id: idOf(session),
-  handler: session.handler,
-  state: states[session.state],
-  ...{ sent: session.sent, remaining: session.remaining, unread: session.waiting.length },
-  seen_at: timeOf(session.seenMs),
+  id: visit.name,
+  handler: visit.handler,
+  state: states[visit.state],
+  ...{ sent: visit.sent, remaining: visit.remaining, unread: visit.unread },
+  seen_at: timeOf(visit.seenMs),
 })
 
 function ofSessions({ hub }: AdminParts): Part<'adminSessions' | 'adminSession'> {
-  const { guests } = hub.context.memory
   return {
-    adminSessions: async ({ query }) => pageWithin(await guests.all(), query, shownSession),
+    adminSessions: async ({ query }) => pageWithin(await hub.guests.visits(), query, shownVisit),
     async adminSession({ params: { source, id } }) {
-      const found = source === 'guest' ? (await guests.all()).find(one => idOf(one) === id) : undefined
+      const found =
+        source === 'guest' ? (await hub.guests.visits()).find(({ name }) => name === id) : undefined
       if (found === undefined) throw new Refusal('resourceUnknown')
       const handler = await hub.agents.find(found.handler)
-      return { session: { ...shownSession(found), handler_name: handler?.row.name ?? '' } }
+      return { session: { ...shownVisit(found), handler_name: handler?.row.name ?? '' } }
     },
   }
 }
