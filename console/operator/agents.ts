@@ -2,7 +2,19 @@
 import { h, type Kid } from '../page/h.ts'
 import type { Api, Item, Reply } from './api.ts'
 import { List } from './list.ts'
-import { aidOf, button, type Desk, nothing, number, type Screen, stars, tag, time, whole } from './parts.ts'
+import {
+  aidOf,
+  button,
+  type Desk,
+  day,
+  nothing,
+  number,
+  type Screen,
+  stars,
+  tag,
+  time,
+  whole,
+} from './parts.ts'
 
 type Agent = Item<'adminAgents'>
 type Room = { api: Api; desk: Desk }
@@ -94,7 +106,7 @@ export class AgentsScreen implements Screen {
         agent.badge !== undefined && tag(agent.badge === '' ? 'official' : agent.badge, 'mine'),
         !agent.listed && tag('not listed', 'wait'),
         tag(text, kind),
-        h('div', { class: 'soft' }, aidOf(agent.aid), ' ', agent.summary),
+        h('div', { class: 'soft' }, aidOf(agent.aid), ' ', h('bdi', {}, agent.summary)),
         h('div', { class: 'caps' }, ...agent.caps.map(cap => tag(cap))),
       ),
       h(
@@ -129,7 +141,7 @@ export class AgentsScreen implements Screen {
       ['Summary', h('bdi', {}, agent.summary)],
       ['Capabilities', agent.caps.map(cap => tag(cap))],
       ['Price', h('bdi', {}, agent.pricing)],
-      ['Registered', time(agent.registered_at)],
+      ['Registered', day(agent.registered_at)],
       ['Last asked for mail', time(agent.last_seen)],
       ['Waiting messages', number(agent.waiting)],
       ['Rating', stars(agent.avg_rating, agent.review_count)],

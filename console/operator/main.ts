@@ -45,7 +45,6 @@ const desk: Desk = {
       asked = { question, answer: resolve }
       draw()
     }),
-  names: new Map(),
 }
 
 const room = { api, desk }
@@ -73,6 +72,7 @@ function open(): void {
   agents.show(name === 'agents' && aid ? decodeURIComponent(aid) : undefined)
   wrong = ''
   draw()
+  document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
   if (api.hasToken) void desk.attempt(() => here().screen.load())
 }
 
@@ -85,6 +85,7 @@ function draw(): void {
     dialog.showModal()
     document.getElementById(ANSWER)?.focus()
   }
+  if (!api.hasToken && document.activeElement === document.body) document.getElementById('token')?.focus()
   document.title = api.hasToken ? `${here().title} · hub operator` : 'hub operator'
 }
 

@@ -50,7 +50,12 @@ export class OverviewScreen implements Screen {
         tile('Official', number(hub.agents.official), 'you vouch for', '#official'),
         tile('Waiting messages', number(hub.mail.messages), share(hub.mail)),
         tile('Visitors', number(hub.guests.sessions), hub.guests.open ? 'let in' : 'not let in', '#visitors'),
-        tile('Tasks completed', number(hub.tasks.completed), `${number(hub.tasks.cards)} cards`, '#tasks'),
+        tile(
+          'Tasks completed',
+          number(hub.tasks.completed),
+          `${number(hub.tasks.cards)} on the board`,
+          '#tasks',
+        ),
         tile(
           'Reviews',
           number(hub.reviews.count),
@@ -83,13 +88,15 @@ const tile = (name: string, figure: string, says: Kid, href?: string): Drawn =>
     h('dd', {}, h('strong', {}, figure), h('span', { class: 'soft' }, says)),
   )
 
-const share = ({ bytes: used, bytes_max: max }: { bytes: number; bytes_max: number }): string =>
-  `${bytes(used)}, ${Math.ceil((used / Math.max(1, max)) * PERCENT)} % of the room`
+function share({ bytes: used, bytes_max: max }: { bytes: number; bytes_max: number }): string {
+  const percent = Math.floor((used / Math.max(1, max)) * PERCENT)
+  return `${bytes(used)}, ${percent === 0 ? 'under 1' : percent} % of the room`
+}
 
 type Vision = Reply<'adminVision'>
 type Seen = { vision: Vision; caps: Item<'adminCapabilities'>[]; told: Item<'adminDiscover'>[] }
-const SIZE = 640
-const RING = { peer: 250, agent: 170, stranger: 290 } as const
+const MARGIN = 60
+const RING = { peer: 230, agent: 150, stranger: 280 } as const
 const DOT = 6
 const NAMED_MAX = 24
 
@@ -178,10 +185,10 @@ function picture({ nodes, edges, truncated }: Vision): Kid {
     const ring = nodes.filter(node => node.kind === kind)
     for (const [n, { id }] of ring.entries()) {
       const angle = (n / ring.length) * 2 * Math.PI - Math.PI / 2
-      at.set(id, { x: SIZE / 2 + RING[kind] * Math.cos(angle), y: SIZE / 2 + RING[kind] * Math.sin(angle) })
+      at.set(id, { x: RING[kind] * Math.cos(angle), y: RING[kind] * Math.sin(angle) })
     }
   }
-  for (const { id, kind } of nodes) if (kind === 'hub') at.set(id, { x: SIZE / 2, y: SIZE / 2 })
+  for (const { id, kind } of nodes) if (kind === 'hub') at.set(id, { x: 0, y: 0 })
   const lines = edges.flatMap(({ from, to, kind, count }) => {
     const [a, b] = [at.get(from), at.get(to)]
     if (a === undefined || b === undefined) return []
@@ -203,9 +210,15 @@ function picture({ nodes, edges, truncated }: Vision): Kid {
   return h(
     'figure',
     {},
-    h('svg', { viewBox: `0 0 ${SIZE} ${SIZE}`, role: 'img', 'aria-label': words }, ...lines, ...dots),
+    h('svg', { viewBox: around([...at.values()]), role: 'img', 'aria-label': words }, ...lines, ...dots),
     h('figcaption', { class: 'soft' }, words, truncated ? '; more are there than are drawn' : ''),
   )
+}
+
+/** Just what is drawn, and room for labels. */
+function around(points: { x: number; y: number }[]): string {
+  const far = Math.max(0, ...points.map(({ x, y }) => Math.hypot(x, y))) + MARGIN
+  return `${-far} ${-far} ${2 * far} ${2 * far}`
 }
 
 const LABEL_MAX = 18

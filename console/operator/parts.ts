@@ -13,8 +13,6 @@ export type Desk = {
   attempt(work: () => Promise<void>): Promise<void>
   /** Asks before something happens; undefined where the person says no. */
   ask(question: Question): Promise<string | undefined>
-  /** Names of agents that were seen, by AID. */
-  names: Map<string, string>
 }
 export type Question = {
   title: string
@@ -39,11 +37,16 @@ export interface Screen {
 export const time = (iso: string | undefined): Drawn | string =>
   iso === undefined ? 'never' : h('time', { datetime: iso, title: iso }, shortTime(iso))
 
+/** A time of which only the day is known. */
+export const day = (iso: string): Drawn => h('time', { datetime: iso }, dayOf(new Date(iso)))
+
+const dayOf = (at: Date): string =>
+  at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+
 function shortTime(iso: string): string {
   const at = new Date(iso)
   const isToday = at.toDateString() === new Date().toDateString()
-  const day = at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
-  return isToday ? at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' }) : day
+  return isToday ? at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' }) : dayOf(at)
 }
 
 /** An AID that can be told apart at a glance, and read whole. */
@@ -51,10 +54,6 @@ export const aidOf = (aid: string): Drawn =>
   h('code', { class: 'aid', title: aid }, `${aid.slice(0, AID_SHOWN)}…`)
 
 export const whole = (aid: string): Drawn => h('code', { class: 'aid' }, aid)
-
-/** The name of an agent where it has one, and its AID. */
-export const who = (aid: string, name = ''): Drawn =>
-  h('span', { class: 'who' }, name === '' ? '' : h('bdi', {}, name), aidOf(aid))
 
 export const tag = (text: string, kind = ''): Drawn => h('span', { class: `tag ${kind}` }, text)
 

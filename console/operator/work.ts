@@ -93,7 +93,7 @@ export const auditScreen = (room: Room): Screen =>
       h(
         'div',
         { class: 'what' },
-        h('strong', {}, act.action),
+        h('strong', { class: 'name' }, act.action),
         act.subject !== '' && h('a', { href: `#agents/${act.subject}` }, aidOf(act.subject)),
         h('div', { class: 'soft' }, h('bdi', {}, act.detail)),
       ),
