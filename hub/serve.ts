@@ -320,6 +320,7 @@ function contextOfOrders({
     store,
     agents: hub.agents,
     invites: hub.invites,
+    moderation: hub.moderation,
     now,
     limits: config.limits,
     peers: hub.context.peers,

@@ -17,6 +17,7 @@ import { supplyHeadsInProcess } from '../core/in-process/supply-heads.ts'
 import { Issuance } from '../core/ledger/issuance.ts'
 import type { AdmissionMode } from '../core/membership/admission.ts'
 import { Invites } from '../core/membership/invites.ts'
+import { Moderation } from '../core/moderation/moderation.ts'
 import { systemRandom } from '../core/random.ts'
 import { SupplyChain } from '../core/supply/chain.ts'
 import { type DataDirectory, openDataDirectory, openness, partsOf, refuseUnusable } from '../data-dir.ts'
@@ -134,14 +135,17 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
   const log = makeLog(toStderr, systemNow)
   const memory = { caches: cachesInProcess(), supply: supplyHeadsInProcess(store) }
   const peers = new Peers()
+  const agents = new Agents({
+    ...{ store, identity, blobs, now: systemNow, random: systemRandom },
+    memory,
+  })
+  const endSigner = async () => undefined
   const supply = () => SupplyChain.open({ store, identity, now: systemNow, memory })
   return {
     aid: identity.aid,
     store,
-    agents: new Agents({
-      ...{ store, identity, blobs, now: systemNow, random: systemRandom },
-      memory,
-    }),
+    agents,
+    moderation: new Moderation({ store, now: systemNow, aid: identity.aid, agents, endSigner }),
     invites: new Invites({ store, now: systemNow, random: systemRandom }),
     now: systemNow,
     limits,
@@ -152,7 +156,7 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
     paidDebts: async () => new PaidDebts({ store, identity, now: systemNow }, await supply()),
     audit: given => log.info('order', given),
     changed: () => undefined,
-    endSigner: async () => undefined,
+    endSigner,
   }
 }
 
@@ -174,6 +178,23 @@ export async function agents(
       next = page.next
     }
     return print({ agents: listed, ...present({ refused_lately: first.refused_lately }) })
+  })
+}
+
+/** Lists all that an order lists under a name, page by page. */
+export async function inPages(
+  config: Config,
+  name: string,
+  orderOf: (before: number | undefined) => Order,
+): Promise<number> {
+  return await withHub(config, async carry => {
+    const listed: unknown[] = []
+    for (let before: number | undefined; ; ) {
+      const page = (await carry(orderOf(before))) as Record<string, unknown[]> & { next?: number }
+      listed.push(...(page[name] ?? []))
+      if (page.next === undefined) return print({ [name]: listed })
+      before = page.next
+    }
   })
 }
 

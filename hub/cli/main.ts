@@ -9,7 +9,8 @@ import { AddressRefused, ConfigRefused } from '../config-refused.ts'
 import { EngineFault } from '../store/port.ts'
 import { asCalled, EXIT_CONFIG, EXIT_FAILED, EXIT_USAGE, say } from '../terminal.ts'
 import { type Flags, UsageError } from './commands.ts'
-import { type Command, commands, flagTable, shown, type Terminal } from './table.ts'
+import { flagTable, shown } from './flags.ts'
+import { type Command, commands, type Terminal } from './table.ts'
 
 const standard: Terminal = {
   out: say,

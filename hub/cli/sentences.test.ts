@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { EXIT_CONFIG, EXIT_FAILED, EXIT_USAGE } from '../terminal.ts'
+import { flagTable } from './flags.ts'
 import { main } from './main.ts'
-import { commands, flagTable } from './table.ts'
+import { commands } from './table.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-hub-sentences-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -31,7 +32,18 @@ async function run(argv: string[]): Promise<{ code: number; err: string }> {
 
 const AID = `AQ${'A'.repeat(42)}`
 const none = join(folder, 'none')
-const OF_ONE = ['admit', 'unadmit', 'block', 'unblock', 'remove', 'quota', 'agents show']
+const OF_ONE = [
+  'admit',
+  'unadmit',
+  'block',
+  'unblock',
+  'remove',
+  'quota',
+  'agents show',
+  'archive',
+  'unarchive',
+  'listed',
+]
 
 /** Command lines that go wrong, by their exit code. */
 const mistakes: [code: number, lines: string[]][] = [
@@ -39,6 +51,7 @@ const mistakes: [code: number, lines: string[]][] = [
     EXIT_USAGE,
     [
       ...OF_ONE.map(command => `${command} Axyz`),
+      ...[`archive ls --reason x`, `archive ${AID} --reason ${'x'.repeat(300)}`, `listed ${AID} maybe`],
       ...['admission ajar', 'ranges refuse 192.0.2.0/99', 'ranges allow x', 'ranges drop', 'agents all'],
       ...[`quota ${AID} --bytes 1`, `quota ${AID} --envelopes x`, 'backup', 'backup x --keep 0', 'restore'],
       ...[`grant ${AID} 0 --reason x`, `grant ${AID} 1`, 'grant x 1 --reason x'],
@@ -74,6 +87,7 @@ const mistakes: [code: number, lines: string[]][] = [
       ],
       'restore --from-witness http://127.0.0.1:9',
       ...['redemptions', 'redemptions --since 2026-01-31', 'redemptions --since 2026-01-31T12:00Z'],
+      ...['archive', `archive ${AID} --reason x`, `listed ${AID} no`],
       ...['stats', 'agents', 'admission', 'ranges', 'ranges refuse 192.0.2.0/24', 'rotate', 'doctor'],
       ...[`backup ${join(folder, 'saved')}`, `restore ${none}`, `restore ${none} --check`],
     ],

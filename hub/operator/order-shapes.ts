@@ -13,6 +13,7 @@ import type { Limits } from '../core/limits.ts'
 import type { Invites } from '../core/membership/invites.ts'
 import type { RefusedNewcomers } from '../core/membership/refused-lately.ts'
 import type { EndSigner } from '../core/membership/registry.ts'
+import type { Moderation } from '../core/moderation/moderation.ts'
 import { limitSettings } from '../limits-config.ts'
 import type { PeerList } from '../peers/list.ts'
 import type { Quota, Store } from '../store/port.ts'
@@ -21,6 +22,7 @@ import type { FileLeases } from './leases.ts'
 /** Agents on one page of a listing. */
 export const LISTED_MAX = 500
 export const GRANT_REASON_CHARS_MAX = 200
+export const ARCHIVE_REASON_CHARS_MAX = 256
 const WITNESS_URL_CHARS_MAX = 256
 /** For so long an invitation may stand. */
 export const INVITE_DAYS_MAX = 365
@@ -52,6 +54,15 @@ export const orderShape = z.discriminatedUnion('command', [
   ofAgent('block'),
   ofAgent('unblock'),
   ofAgent('remove'),
+  z.strictObject({
+    command: z.literal('archive'),
+    /** Without it those that are archived are listed. */
+    aid: aidShape.optional(),
+    reason: z.string().max(ARCHIVE_REASON_CHARS_MAX).optional(),
+    before: z.int().min(1).optional(),
+  }),
+  ofAgent('unarchive'),
+  z.strictObject({ command: z.literal('listed'), aid: aidShape, listed: z.boolean().optional() }),
   z.strictObject({
     command: z.literal('ranges'),
     refuse: z.string().max(64).optional(),
@@ -135,6 +146,7 @@ export type OperatorContext = {
   store: Store
   agents: Agents
   invites: Invites
+  moderation: Moderation
   now: () => number
   limits: Limits
   /** Rotates the hub's own key. */

@@ -7,6 +7,7 @@ import { heldSentence } from '../core/supply/held.ts'
 import { booksAgree } from '../store/books.ts'
 import { isFull, type Quota, StoreLocked, StoreRefused } from '../store/port.ts'
 import { admit, agentPage, block, remove, showAgent, unadmit, unblock } from './agent-orders.ts'
+import { archive, listed, unarchive } from './archive-orders.ts'
 import { clockOfHolds, creditTotals, redemptions } from './credit-orders.ts'
 import { invites } from './invite-orders.ts'
 import {
@@ -35,6 +36,9 @@ const carriers: { [C in Order['command']]: Carrier<C> } = {
   block,
   unblock,
   remove,
+  archive,
+  unarchive,
+  listed,
   ranges,
   quota,
   grant,
@@ -86,6 +90,7 @@ const CHANGES: ReadonlySet<Order['command']> = new Set([
   'block',
   'unblock',
   'remove',
+  'unarchive',
   'grant',
   'rotate',
 ])
@@ -94,6 +99,10 @@ function isChange(order: Order): boolean {
   switch (order.command) {
     case 'admission':
       return order.mode !== undefined
+    case 'archive':
+      return order.aid !== undefined
+    case 'listed':
+      return order.listed !== undefined
     case 'quota':
       return order.quota !== undefined || order.reset === true
     case 'ranges':
