@@ -46,7 +46,10 @@ export async function showAgent({ aid }: OrderOf<'agent'>, context: OperatorCont
     ...(await waiting(aid, context)),
     credits: await creditsOf(aid, context),
     limits: quotaMembers(quota, limits),
-    ...present({ refused_lately: lately && refusedMembers(lately) }),
+    ...present({
+      archived: (await store.archived(aid))?.reason,
+      refused_lately: lately && refusedMembers(lately),
+    }),
   }
 }
 
@@ -90,7 +93,8 @@ export async function unblock({ aid }: OrderOf<'unblock'>, context: OperatorCont
 /** Takes an agent off with profile, keys and waiting mail, and admits it no longer. */
 export async function remove({ aid }: OrderOf<'remove'>, context: OperatorContext): Promise<OrderResult> {
   const { admitted, blocked } = await context.store.account(aid)
-  const isHere = isRegistered(await context.agents.find(aid), blocked)
+  const isArchived = (await context.store.archived(aid)) !== undefined
+  const isHere = isArchived || isRegistered(await context.agents.find(aid), blocked)
   if (!isHere && !admitted)
     throw new StoreRefused(`${aid} is neither registered nor admitted here; list who is with: svc-hub agents`)
   await context.store.admit(aid, false)
