@@ -128,7 +128,7 @@ export class AgentsScreen implements Screen {
         'aria-label': `${agent.listed ? 'Hide' : 'List'} ${named}`,
       }),
       button(`Visitors: ${agent.guest_messages}`, () => void this.#quota(agent), {
-        'aria-label': `Messages of a visitor that ${named} takes: ${agent.guest_messages}`,
+        'aria-label': `Visitors: ${agent.guest_messages}, of ${named}`,
       }),
       button('Vouch', () => void this.#vouch(agent), { 'aria-label': `Vouch for ${named}` }),
       button('Archive', () => void this.#archive(agent), { class: 'bad', 'aria-label': `Archive ${named}` }),

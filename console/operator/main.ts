@@ -141,7 +141,7 @@ function whole(): Kid[] {
             'a',
             {
               key: name,
-              href: `#${name}`,
+              href: `${location.pathname}#${name}`,
               title: `Key ${n + 1}`,
               'aria-current': name === at.name ? 'page' : undefined,
             },

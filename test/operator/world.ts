@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import type { TestHub } from '../../hub/testing/hub.ts'
-import { OpenAgent, Wire1Client } from '../../hub/testing/wire1.ts'
+import { type OpenAgent, Wire1Client } from '../../hub/testing/wire1.ts'
 import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 
 const PROGRAM = new URL('../../hub/dist/svc-hub.js', import.meta.url).pathname
