@@ -7,6 +7,7 @@ import { manPage } from './man-page.ts'
 import { mcpDocument } from './mcp-document.ts'
 import { openapiDocument } from './openapi.ts'
 import { operationsDocument } from './operations-document.ts'
+import { operatorDocument } from './operator-document.ts'
 import { architectureDocument } from './rooms-document.ts'
 import { wire3Document } from './wire-3-document.ts'
 
@@ -16,6 +17,7 @@ export function printedDocuments(): Record<string, string> {
     'docs/openapi-wire-3.json': `${JSON.stringify(openapiDocument(), null, 2)}\n`,
     'docs/operations.md': operationsDocument(),
     'docs/limits.md': limitsDocument(),
+    'docs/host/operator-page.md': operatorDocument(),
     'docs/architecture.md': architectureDocument(),
     'docs/mcp.md': mcpDocument(),
     'docs/agents.md': agentsDocument(),

@@ -788,13 +788,13 @@ export const rooms: Record<string, Room> = {
     purpose: 'the inbox in a terminal; the only room that knows Ink and React',
     uses: ['protocol/encoding', 'protocol/control', 'view'],
   },
-  'console/operator': {
-    purpose: "the page of a hub's operator in the browser",
-    uses: ['protocol/contract', 'protocol/wire1', 'console/page'],
-  },
   'console/page': {
     purpose: 'the page of a node in the browser: its five screens, threads and pictures, drawn from the view',
     uses: ['protocol/encoding', 'protocol/control', 'view'],
+  },
+  'console/operator': {
+    purpose: "the page of a hub's operator in the browser",
+    uses: ['protocol/contract', 'protocol/wire1', 'console/page'],
   },
   'cli/reply.ts': { purpose: 'a reply as people read it: times, and commands as they are called', uses: [] },
   'cli/human': {

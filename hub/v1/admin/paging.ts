@@ -1,5 +1,5 @@
 /** Pages of lists: how many items, after which one, and where the next page begins. */
-import { ADMIN_PAGE_DEFAULT } from '../../../protocol/wire1/routes/admin.ts'
+import { ADMIN_PAGE_DEFAULT } from '../../../protocol/wire1/routes/admin-shapes.ts'
 import { Refusal } from '../../core/refusal.ts'
 
 type Asked = { after?: string | undefined; limit?: number | undefined }

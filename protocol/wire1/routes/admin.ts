@@ -5,44 +5,28 @@
 import * as z from 'zod'
 import { route } from '../../contract/route.ts'
 import { aidShape, count, lineShape } from '../../contract/shapes.ts'
+import { body, changes, ofOne, paged, pageQuery, paging, rating, reads, writes } from './admin-shapes.ts'
+import { adminViewRoutes } from './admin-views.ts'
 import { isoTime } from './shapes.ts'
 
 /** Where the surface stands, unless its operator says otherwise. */
 export const ADMIN_BASE = '/admin'
-/** Items of one page of a list. */
-export const ADMIN_PAGE_DEFAULT = 50
-export const ADMIN_PAGE_MAX = 200
 /** Visitors' messages that an agent can be set to take. */
 export const ADMIN_GUESTS_MAX = 100
 /** Senders that an official agent can be kept to. */
 export const ADMIN_SENDERS_MAX = 100
 
-const MIB = 1024 * 1024
 const BADGE_BYTES_MAX = 64
 const REASON_BYTES_MAX = 256
 const PLACE_MAX = 9999
 
-const body = { bodyBytes: MIB }
-const paging = {
-  after: z.string().max(256).optional(),
-  limit: z
-    .string()
-    .regex(/^[0-9]{1,3}$/, { error: `expected a number from 1 to ${ADMIN_PAGE_MAX}` })
-    .transform(Number)
-    .pipe(z.int().min(1).max(ADMIN_PAGE_MAX))
-    .optional(),
-}
-const paged = <S extends z.ZodType>(item: S) =>
-  z.object({ items: z.array(item), next: z.string().optional() })
-const query = z.object(paging)
 const reason = lineShape(REASON_BYTES_MAX).default('')
 const guests = z.int().min(0).max(ADMIN_GUESTS_MAX)
 const place = z.int().min(0).max(PLACE_MAX)
 const aids = z.array(aidShape).max(ADMIN_SENDERS_MAX)
-const rating = z.number().min(0).max(5)
 
 /** Whether an agent with open mail asks for it: `unknown` before the first time. */
-export const livenesses = ['unknown', 'awake', 'quiet', 'abandoned'] as const
+const livenesses = ['unknown', 'awake', 'quiet', 'abandoned'] as const
 
 const official = z.object({
   id: aidShape,
@@ -81,21 +65,6 @@ const agentDetail = agent.extend({
   credits: z.object({ balance: count, held: count }),
   archived: z.object({ at: isoTime, reason: z.string() }).optional(),
 })
-const session = z.object({
-  source: z.literal('guest'),
-  id: z.string(),
-  handler: aidShape,
-  state: z.enum(['open', 'end_requested', 'ended']),
-  sent: count,
-  remaining: count,
-  unread: count,
-  seen_at: isoTime,
-})
-
-const reads = { auth: 'bearer', codes: ['unauthorized', 'limited', 'malformed'] } as const
-const ofOne = { auth: 'bearer', codes: [...reads.codes, 'unknown', 'forbidden'] } as const
-const changes = { ...ofOne, limits: body } as const
-const writes = { auth: 'bearer', codes: [...ofOne.codes, 'failed'], limits: body } as const
 
 /** What stands at the surface without a credential, and the agents of the hub. */
 const agentRoutes = {
@@ -179,7 +148,7 @@ const agentRoutes = {
     ...reads,
     method: 'GET',
     path: '/admin/api/deleted',
-    query,
+    query: pageQuery,
     reply: paged(
       z.object({
         aid: aidShape,
@@ -271,136 +240,8 @@ const officialRoutes = {
   }),
 } as const
 
-/** What can be looked at. */
-const viewRoutes = {
-  adminCapabilities: route({
-    ...reads,
-    method: 'GET',
-    path: '/admin/api/capabilities',
-    query,
-    reply: paged(z.object({ cap: z.string(), agents: count })),
-  }),
-  adminDiscover: route({
-    ...reads,
-    method: 'GET',
-    path: '/admin/api/discover',
-    query: z.object({ ...paging, cap: z.string().max(256).optional() }),
-    reply: paged(
-      z.object({
-        aid: aidShape,
-        name: z.string(),
-        caps: z.array(z.string()),
-        summary: z.string(),
-        home_hub: aidShape,
-      }),
-    ),
-  }),
-  adminVision: route({
-    ...reads,
-    method: 'GET',
-    path: '/admin/api/vision',
-    reply: z.object({
-      nodes: z.array(
-        z.object({ id: z.string(), kind: z.enum(['hub', 'peer', 'agent', 'stranger']), name: z.string() }),
-      ),
-      edges: z.array(
-        z.object({
-          from: z.string(),
-          to: z.string(),
-          kind: z.enum(['home', 'peer', 'review']),
-          count,
-          avg_rating: rating.optional(),
-        }),
-      ),
-      truncated: z.boolean(),
-    }),
-  }),
-  adminStore: route({
-    ...reads,
-    method: 'GET',
-    path: '/admin/api/store',
-    reply: z.object({
-      health: z.object({ full: z.boolean(), locked: z.boolean(), broken: z.boolean() }),
-      room: z.object({ disk_bytes: count, row_bytes: count }).optional(),
-      open: z.object({ mailboxes: count, messages: count, bytes: count, bytes_max: count }),
-      sealed: z.object({ mailboxes: count, envelopes: count, bytes: count }),
-      faults: z.array(z.string()),
-    }),
-  }),
-  adminSessions: route({
-    ...reads,
-    method: 'GET',
-    path: '/admin/api/sessions',
-    query,
-    reply: paged(session),
-  }),
-  adminSession: route({
-    ...ofOne,
-    method: 'GET',
-    path: '/admin/api/sessions/{source}/{id}',
-    reply: z.object({ session: session.extend({ handler_name: z.string() }) }),
-  }),
-  adminReviews: route({
-    ...reads,
-    method: 'GET',
-    path: '/admin/api/reviews',
-    query,
-    reply: paged(
-      z.object({
-        seq: count,
-        interaction_id: z.string(),
-        provider: aidShape,
-        reviewer: aidShape,
-        rating: z.int().min(1).max(5),
-      }),
-    ),
-  }),
-  adminTasks: route({
-    ...reads,
-    method: 'GET',
-    path: '/admin/api/tasks',
-    query: z.object({ ...paging, column: z.string().max(32).optional() }),
-    reply: paged(
-      z.object({
-        id: z.string(),
-        title: z.string(),
-        state: z.string(),
-        column: z.string(),
-        creator_aid: aidShape,
-        assignee_aid: aidShape.optional(),
-        created_at: count,
-        updated_at: count,
-      }),
-    ),
-  }),
-  adminAudit: route({
-    ...reads,
-    method: 'GET',
-    path: '/admin/api/audit',
-    query,
-    reply: paged(
-      z.object({
-        n: count,
-        at: isoTime,
-        who: z.string(),
-        action: z.string(),
-        subject: z.string(),
-        detail: z.string(),
-      }),
-    ),
-  }),
-  adminHarvest: route({
-    ...changes,
-    method: 'POST',
-    path: '/admin/api/harvest',
-    reply: z.object({
-      peers: z.array(z.object({ hub: aidShape, reached: z.boolean() })),
-    }),
-  }),
-} as const
-
 /** Every route of the surface by its name. */
-export const adminRoutes = { ...agentRoutes, ...officialRoutes, ...viewRoutes } as const
+export const adminRoutes = { ...agentRoutes, ...officialRoutes, ...adminViewRoutes } as const
 
 /** The table as a type; its keys are {@link AdminRouteName}. */
 export type AdminRoutes = typeof adminRoutes
