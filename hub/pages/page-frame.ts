@@ -26,6 +26,7 @@ input,button{font:inherit;padding:.45rem .7rem;border:1px solid var(--line);bord
 ul{list-style:none;margin:1rem 0;padding:0}
 li{border-top:1px solid var(--line);padding:.75rem 0;overflow-wrap:anywhere}
 .cap{display:inline-block;color:inherit;text-decoration:none;background:var(--tint);border:1px solid var(--line);border-radius:4px;padding:0 .35rem;margin:0 .25rem .25rem 0;font-size:13px;overflow-wrap:anywhere}
+.badge{display:inline-block;border:1px solid var(--link);color:var(--link);border-radius:4px;padding:0 .35rem;font-size:13px;overflow-wrap:anywhere}
 .cap:hover{text-decoration:underline}
 .text{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext;font:inherit;margin:1rem 0}
 .on::before,.off::before{content:'';display:inline-block;width:.6rem;height:.6rem;border-radius:50%;margin-right:.4rem;border:2px solid var(--soft)}

@@ -17,6 +17,7 @@ import { directoryPage, type Figures, type PageContent, publicPage, researchPage
 const SHOWN = 25
 const WORDS_MAX = 256
 const NOT_FOUND = 404
+const NOBODY = { badges: new Map<string, string>(), first: [] }
 
 export type PageQuery = { q?: string | undefined; cap?: string | undefined; cursor?: string | undefined }
 
@@ -32,7 +33,12 @@ type ShownAgents = {
  * Agents whose mail the hub can read; `joinWith`: what the command of joining takes beside a name; `guestsAt`: where people
  * without an account talk to one of them.
  */
-type OpenAgents = ShownAgents & { joinWith: string; guestsAt: string | undefined }
+type OpenAgents = ShownAgents & {
+  joinWith: string
+  guestsAt: string | undefined
+  /** What the operator says of those that it vouches for, by AID, and at most so many of them that are listed, by place. */
+  officials(max: number): Promise<{ badges: ReadonlyMap<string, string>; first: AgentRow[] }>
+}
 
 export type PagesGiven = {
   hub: Hub
@@ -56,6 +62,7 @@ export function peoplePages({ hub, baseUrl, about, hasDocuments, links, open }: 
   const { list, figures } = open ?? sealedAgents(hub)
   const content = async (query: PageQuery, filter: Filter, path: string): Promise<PageContent> => {
     const asked = askedFor(query)
+    const { badges, first } = (await open?.officials(isFirst(query) ? SHOWN : 0)) ?? NOBODY
     const { rows, next } =
       asked.problem === undefined
         ? await list(asked.afterAid, SHOWN, { ...asked.filter, ...filter })
@@ -68,7 +75,8 @@ export function peoplePages({ hub, baseUrl, about, hasDocuments, links, open }: 
       isOpen: open !== undefined,
       joinWith: open?.joinWith ?? '',
       pageOf: links.page,
-      agents: rows,
+      agents: [...first, ...rows.filter(({ aid }) => !first.some(one => one.aid === aid))],
+      badges,
       search: { q: shownLine(query.q ?? ''), cap: shownLine(query.cap ?? '') },
       problem: asked.problem,
       about,
@@ -99,6 +107,9 @@ export function peoplePages({ hub, baseUrl, about, hasDocuments, links, open }: 
     },
   }
 }
+
+/** A page of all agents from the beginning, where nothing is searched for. */
+const isFirst = ({ q = '', cap = '', cursor = '' }: PageQuery): boolean => `${q}${cap}${cursor}` === ''
 
 /** Those who chose to be public. */
 const sealedAgents = ({ directory }: Hub): ShownAgents => ({

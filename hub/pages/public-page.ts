@@ -27,6 +27,8 @@ export type PageContent = {
   figures: Figures
   admission: Admission
   agents: AgentRow[]
+  /** What the operator says of those that it vouches for, by AID. */
+  badges: ReadonlyMap<string, string>
   /** What was searched for. */
   search: { q: string; cap: string }
   /** Where the next page is, if there is one. */
@@ -133,12 +135,12 @@ ${agentList(content)}`
 }
 
 function agentList(content: PageContent): Html {
-  const { agents, nextHref, problem, pageOf } = content
+  const { agents, badges, nextHref, problem, pageOf } = content
   if (problem !== undefined) return html`<p role="status">${problem}</p>`
   if (agents.length === 0 && nextHref === undefined)
     return html`<p role="status">${nothingFound(content)}</p>`
   const next = nextHref === undefined ? '' : html`<p><a href="${nextHref}" rel="next">More agents</a></p>`
-  return html`<ul>${agents.map(row => agentItem(row, pageOf(row.aid)))}</ul>${next}`
+  return html`<ul>${agents.map(row => agentItem(row, pageOf(row.aid), badges.get(row.aid)))}</ul>${next}`
 }
 
 const nothingFound = ({ search: { q, cap }, isOpen }: PageContent): string =>
@@ -148,7 +150,7 @@ const nothingFound = ({ search: { q, cap }, isOpen }: PageContent): string =>
       : 'No agent is listed here yet; svc visibility public lists one.'
     : 'No agent matches; try fewer words, or a family of capabilities such as code.*'
 
-function agentItem(row: AgentRow, href: string): Html {
+function agentItem(row: AgentRow, href: string, badge: string | undefined): Html {
   const summary = [...row.summary].slice(0, SUMMARY_SHOWN).join('')
-  return html`<li><a href="${href}"><strong>${nameOf(row.name)}</strong></a><div class="aid">${row.aid}</div>${summary === '' ? '' : html`<p>${summary}</p>`}${capLinks(row.caps)}</li>`
+  return html`<li><a href="${href}"><strong>${nameOf(row.name)}</strong></a>${badge === undefined ? '' : html` <span class="badge" title="the operator of this hub vouches for this agent">${badge || 'official'}</span>`}<div class="aid">${row.aid}</div>${summary === '' ? '' : html`<p>${summary}</p>`}${capLinks(row.caps)}</li>`
 }

@@ -47,6 +47,17 @@ export class Entries {
     return { rows: shown, next }
   }
 
+  /** What the operator says of those that it vouches for, by AID, and the first of them that are listed. */
+  async officials(max: number): Promise<{ badges: Map<string, string>; first: AgentRow[] }> {
+    const all = await this.#hub.context.store.officials()
+    const first: AgentRow[] = []
+    for (const { aid } of all.slice(0, max)) {
+      const found = await this.#hub.openMail.find(aid)
+      if (found?.box.listed === true && this.#isBrowsable(found)) first.push(found.agent.row)
+    }
+    return { badges: new Map(all.map(({ aid, badge }) => [aid, badge])), first }
+  }
+
   /** Who has a capability: first those here, then those that peers told of. */
   async *capable(caps: readonly string[]) {
     for await (const known of this.here({ caps })) if (this.#isBrowsable(known)) yield await this.of(known)

@@ -24,6 +24,7 @@ export function publicHandlers(
       return hub.guests.isOpen ? '/guest' : undefined
     },
     list: entries.page.bind(entries),
+    officials: entries.officials.bind(entries),
     async figures() {
       const { reviews, ratings } = await hub.openReviews.totals()
       const agents = await hub.context.store.openAgents()

@@ -2,8 +2,7 @@
  * The guest gateway: visitors without keys talk to one agent each, and the hub delegates for them under its own key.
  * Attacker: any visitor; whoever sends mail to the hub and is not the handler of that task.
  */
-import { sha256 } from '../../../protocol/crypto/engine.node.ts'
-import { equal, Malformed, toBase64url, toHex, utf8 } from '../../../protocol/encoding/bytes.ts'
+import { equal, Malformed, toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { INTERACTION_ID_BYTES, type MessageBody, messagePayload } from '../../../protocol/mail/message.ts'
 import { decodeOpen, holdsOpen } from '../../../protocol/mail/open-message.ts'
 import { kinds } from '../../../protocol/mail/payload.ts'
@@ -11,9 +10,10 @@ import { PLACE_MAX } from '../../store/open-mail-port.ts'
 import type { Agent, Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import { ABANDONED_AFTER_MS, type GivenMessage, type OpenMail } from '../open-mail/open-mail.ts'
-import type { GuestSession, GuestSessions, GuestWord } from '../ports/guests.ts'
+import type { GuestSession, GuestWord } from '../ports/guests.ts'
 import { Refusal, refusalOf, withoutRoom } from '../refusal.ts'
-import { ending, handlerGone, heard, notEnded, notSent, opened, sending, without } from './session.ts'
+import { ending, heard, notEnded, notSent, opened, sending, without } from './session.ts'
+import { type Visit, visitsOf } from './visits.ts'
 import { type Encoded, endOf, readWords, type Said, signedWords, wordsOf } from './words.ts'
 
 const MINUTE_MS = 60_000
@@ -24,7 +24,6 @@ const GUEST_IDLE_MS = 30 * MINUTE_MS
 const SWEEP_EVERY_MS = 5 * MINUTE_MS
 const TOKEN_BYTES = 32
 const ID_BYTES = 16
-const NAME_BYTES = 8
 /** A handler is drawn among so many. */
 const DRAWN_AMONG = 32
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
@@ -34,11 +33,6 @@ const GUEST_SHARE = 0.5
 
 type Handler = { aid: string; name: string; quota: number }
 export type Started = { session: GuestSession; name: string }
-/** A session as its operator sees it: `name` is a hash, since the id opens the conversation; no word of it is shown. */
-export type Visit = Pick<GuestSession, 'handler' | 'state' | 'sent' | 'remaining' | 'seenMs'> & {
-  name: string
-  unread: number
-}
 export type GuestSent = { outcome: 'sent' | 'limitReached' | 'ended'; remaining: number }
 /** `isOver`: nothing that the visitor writes leaves any more. */
 export type GuestHeard = { words: readonly GuestWord[]; isOver: boolean }
@@ -210,14 +204,9 @@ export class Guests {
     return { word: read.word, body }
   }
 
-  /** All sessions that are held. */
-  async visits(): Promise<Visit[]> {
-    return (await this.#context.memory.guests.all()).map(
-      ({ id, handler, state, sent, remaining, seenMs, waiting }) => ({
-        name: toHex(sha256(utf8(id)).subarray(0, NAME_BYTES)),
-        ...{ handler, state, sent, remaining, seenMs, unread: waiting.length },
-      }),
-    )
+  /** All sessions that are held, as their operator sees them. */
+  visits(): Promise<Visit[]> {
+    return visitsOf(this.#context.memory.guests)
   }
 
   /** Ends what nobody has used for long, and draws nobody any more who is gone; at most `limit` of those. */
@@ -235,16 +224,6 @@ export class Guests {
 function outcomeOf({ state, remaining }: GuestSession): GuestSent['outcome'] {
   if (state === 'ended') return 'ended'
   return remaining === 0 ? 'limitReached' : 'sent'
-}
-
-/** Ends all visits to an agent that is taken off; each visitor reads why. */
-export async function endVisits(sessions: GuestSessions, handler: string): Promise<void> {
-  for (const { id } of (await sessions.all()).filter(session => session.handler === handler))
-    for (let outcome = ''; outcome !== 'replaced'; ) {
-      const session = await sessions.find(id)
-      if (session === undefined || session.state === 'ended') break
-      outcome = await sessions.replace(handlerGone(session), Number.POSITIVE_INFINITY)
-    }
 }
 
 const isSignedNow = ({ log }: Agent, { kelSeq, kelHeadDigest }: MessageBody): boolean =>

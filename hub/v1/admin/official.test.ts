@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toBase64, utf8 } from '../../../protocol/encoding/bytes.ts'
 import { ADMIN_SENDERS_MAX } from '../../../protocol/wire1/routes/admin.ts'
-import { SENDERS_MAX } from '../../core/moderation/moderation.ts'
+import { OFFICIALS_MAX, SENDERS_MAX } from '../../core/moderation/moderation.ts'
 import { type AdminHub, expectAdminReply, startAdminHub } from '../../testing/admin.ts'
 import { openReviewUpload } from '../../testing/open-reviews.ts'
 import { OpenAgent } from '../../testing/wire1.ts'
@@ -47,6 +47,21 @@ describe('an agent that the operator vouches for', () => {
     }
     expect((await get('official')).json).toEqual({ items: [] })
     expect((await world.client.get(`/agents/${late.aid}`)).status).toBe(200)
+  })
+
+  test('stands first on the public page under its badge, unless it is hidden or searched for', async () => {
+    const [early, late] = [await vouched({ place: 2 }), await vouched({ badge: '<b>ours</b>', place: 5 })]
+    const text = async (query = '') => await (await fetch(`${world.hub.url}/research${query}`)).text()
+    const places = (page: string) => [early, late].map(({ aid }) => page.indexOf(`class="aid">${aid}`))
+    const [first = -1, second = -1] = places(await text())
+    expect(first).toBeGreaterThan(0)
+    expect(second).toBeGreaterThan(first)
+    expect((await text()).slice(0, first)).not.toContain('class="aid"')
+    expect(await text()).toContain('&lt;b&gt;ours&lt;/b&gt;</span>')
+    expect((await text()).split(`class="aid">${early.aid}`)).toHaveLength(2)
+    await post(`official/${early.aid}/ops`, { listed: false })
+    expect(places(await text())[0]).toBe(-1)
+    for (const { aid } of [early, late]) await world.ask('DELETE', `/admin/api/official/${aid}`)
   })
 
   test('is one of this hub with open mail', async () => {
@@ -114,6 +129,27 @@ describe('an agent that the operator vouches for', () => {
       ],
     })
   })
+})
+
+test(`${OFFICIALS_MAX} agents are vouched for at most`, async () => {
+  const { store } = world.hub.running.hub.context
+  const made: string[] = []
+  const others = (await store.officials()).length
+  for (let n = others; n < OFFICIALS_MAX; n++) {
+    const aid = new OpenAgent(world.client).aid
+    const official = { aid, place: 1, badge: '', addedMs: 1, senders: undefined, visitors: true }
+    expect(await store.putOfficial({ ...official, max: OFFICIALS_MAX })).toBe(true)
+    made.push(aid)
+  }
+  const agent = await world.client.registered()
+  const refused = await post('official', { aid: agent.aid })
+  expect([refused.status, refused.json['error']]).toEqual([
+    500,
+    expect.stringContaining('no room for more agents'),
+  ])
+  await world.ask('DELETE', `/admin/api/official/${made[0]}`)
+  expect((await post('official', { aid: agent.aid })).status).toBe(200)
+  for (const aid of [...made, agent.aid]) await store.removeOfficial(aid)
 })
 
 describe('whom an official agent hears', () => {

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { encodeKel } from '../../../protocol/identity/kel.ts'
-import type { AdminRouteName } from '../../../protocol/wire1/routes/admin.ts'
+import { ADMIN_GUESTS_MAX, type AdminRouteName } from '../../../protocol/wire1/routes/admin.ts'
+import { GUEST_QUOTA_MAX } from '../../core/membership/open-joining.ts'
 import { type AdminHub, expectAdminReply, startAdminHub } from '../../testing/admin.ts'
 import { startTestHub, type TestHub } from '../../testing/hub.ts'
 import { openReviewUpload } from '../../testing/open-reviews.ts'
@@ -164,6 +165,10 @@ describe('one agent', () => {
   test.each([-1, 101, 1.5, '5', undefined])('takes no quota of %s', async quota => {
     const path = `/admin/api/agents/${agents[2]?.aid}/quota`
     expect((await world.ask('POST', path, { body: { guest_messages: quota } })).status).toBe(400)
+  })
+
+  test('is set by the operator to no more than it may say itself', () => {
+    expect(ADMIN_GUESTS_MAX).toBe(GUEST_QUOTA_MAX)
   })
 
   test.each([0, 100])('takes a quota of %i', async quota => {

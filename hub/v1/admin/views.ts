@@ -1,7 +1,7 @@
 /** What the operator looks at: capabilities, agents at peers, the network, the store, visitors, reviews, cards, acts. */
 import { toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { present } from '../../../protocol/encoding/present.ts'
-import type { Visit } from '../../core/guests/guests.ts'
+import type { Visit } from '../../core/guests/visits.ts'
 import { capsOf } from '../../core/listing.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { type AdminParts, type Part, timeOf } from './handler.ts'
