@@ -56,6 +56,11 @@ test('a start says where wire 1 is, and that nothing is sealed there', () => {
   expect(announcement(config, running).some(line => warning.test(line))).toBe(false)
 })
 
+test('a start says where the page of the operator is', () => {
+  const adminUrl = 'http://127.0.0.1:8078/admin'
+  expect(announcement(config, { ...running, adminUrl })).toContain(`page of the operator at ${adminUrl}`)
+})
+
 test('a new hub that was asked to be open says so, and an older one that it stays as it is', () => {
   const open = { ...running, created: true, admission: 'open' as const }
   expect(announcement(config, open, 'open').at(-1)).toBe(

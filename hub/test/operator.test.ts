@@ -247,6 +247,21 @@ describe('the command line', () => {
     expect([wire.code, wire.err]).toEqual([78, expect.stringMatching(/wire 3 or 1/)])
   })
 
+  test('the page of the operator needs a token to start, and nothing is written without one', async () => {
+    const dataDir = join(folder(), 'data')
+    const line = ['serve', '--wire', '1', '--admin-listen', '127.0.0.1:0', '--data-dir', dataDir]
+    const refused = await runHub(line, { env: { ADMIN_TOKEN: '' } })
+    expect([refused.code, refused.stderr]).toEqual([
+      78,
+      expect.stringMatching(/ADMIN_TOKEN is not set.*openssl/),
+    ])
+    expect(existsSync(dataDir)).toBe(false)
+    const orders = await runHub(['init', '--data-dir', dataDir], {
+      env: { SVC_HUB_ADMIN_LISTEN: '127.0.0.1:0' },
+    })
+    expect(orders.code).toBe(0)
+  })
+
   test('backups side by side are named by their time, and only the newest of this hub are kept', async () => {
     const at = ['--data-dir', join(folder(), 'data')]
     await runHub(['init', ...at])

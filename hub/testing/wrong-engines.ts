@@ -416,6 +416,16 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
     breaks: 'writes down what was done',
     changes: store => ({ noteAct: given => store.noteAct({ ...given, max: 1000 }) }),
   },
+  'that sets the visitors of all mailboxes': {
+    rules: 'moderation',
+    breaks: 'sets the visitors of one mailbox',
+    changes: store => ({
+      async setGuestQuota({ number, guestQuota }) {
+        for (let other = 1; other <= number + 1; other++)
+          await store.setGuestQuota({ number: other, guestQuota })
+      },
+    }),
+  },
   'that vouches without end': {
     rules: 'moderation',
     breaks: 'keeps whom the operator vouches for',

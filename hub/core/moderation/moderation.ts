@@ -87,9 +87,8 @@ export class Moderation {
 
   /** So many messages of one visitor its agent takes from now on, until the agent says otherwise. */
   async setGuestQuota(aid: string, guestQuota: number): Promise<void> {
-    const { agent, box } = await this.find(aid)
-    const { pricing, address } = box
-    await this.#parts.store.putOpenProfile({ number: agent.row.number, guestQuota, pricing, address })
+    const { agent } = await this.find(aid)
+    await this.#parts.store.setGuestQuota({ number: agent.row.number, guestQuota })
   }
 
   /** Vouches for an agent, or changes what is said of one; whether it is new. */

@@ -96,6 +96,18 @@ export const moderationRules: readonly Rule[] = [
     expect((await world.store.officials()).map(({ aid }) => aid)).toEqual(['late'])
   }),
 
+  rule('sets the visitors of one mailbox, and leaves all else that its agent says', async world => {
+    const [one, two] = [await openAgent(world, 'one'), await openAgent(world, 'two')]
+    await world.store.setGuestQuota({ number: one.number, guestQuota: 9 })
+    await world.reopen()
+    expect(await world.store.openMailbox(one.number)).toMatchObject({
+      guestQuota: 9,
+      pricing: 'free',
+      listed: true,
+    })
+    expect((await world.store.openMailbox(two.number))?.guestQuota).toBe(5)
+  }),
+
   rule('writes down what was done, the newest first, and lets the oldest go', async world => {
     for (const action of ['a', 'b', 'c', 'd']) await world.store.noteAct({ ...act(action), max: 3 })
     await world.reopen()
