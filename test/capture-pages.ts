@@ -1,7 +1,8 @@
-/** `npm run -s captures`: the pages of a hub and the console of a node at two sizes, light and dark, into docs/pictures; looked at before a commit. */
+/** `npm run -s captures`: the pages of a hub, its operator's page, and the console of a node at two sizes, light and dark, into docs/pictures; looked at before a commit. */
 import { mkdirSync } from 'node:fs'
 import { hubToLookAt, pageSizes, startBrowser } from './browser.ts'
 import { captureConsole } from './console/captures.ts'
+import { captureOperator } from './operator/captures.ts'
 
 const FOLDER = new URL('../docs/pictures/', import.meta.url).pathname
 
@@ -21,3 +22,4 @@ for (const [size, viewport] of Object.entries(pageSizes)) {
 await browser.close()
 await hub.close()
 await captureConsole(FOLDER)
+await captureOperator(FOLDER)

@@ -35,9 +35,6 @@ export interface ModerationStore {
   archivedAgents(query: { before: number | undefined; limit: number }): Promise<ArchivedAgent[]>
   archivedCount(): Promise<number>
 
-  /** How many messages of a visitor a mailbox takes; all else that its agent says stays. */
-  setGuestQuota(given: { number: number; guestQuota: number }): Promise<void>
-
   /** Writes what the operator says of an agent; false where `max` others are written already. */
   putOfficial(given: OfficialAgent & { max: number }): Promise<boolean>
   /** False where there was none. */

@@ -75,6 +75,8 @@ export interface OpenMailStore {
   putOpenProfile(given: OpenProfile & { number: number }): Promise<void>
   /** Whether the operator lets the mailbox be listed. */
   listOpen(given: { number: number; listed: boolean }): Promise<void>
+  /** How many messages of a visitor a mailbox takes; all else that its agent says stays. */
+  setGuestQuota(given: { number: number; guestQuota: number }): Promise<void>
   /** Queues a message once under its id. A result with an interaction counts it as a task that was completed, once. */
   sendOpen(item: OpenSend): Promise<OpenSent>
   /** Whether something was queued under this digest since a time. */

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import type { TestHub } from '../../hub/testing/hub.ts'
+import { openReviewUpload } from '../../hub/testing/open-reviews.ts'
 import { type OpenAgent, Wire1Client } from '../../hub/testing/wire1.ts'
 import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 
@@ -14,7 +15,7 @@ const PROGRAM = new URL('../../hub/dist/svc-hub.js', import.meta.url).pathname
 export const TOKEN = 'the-token-of-this-operator'
 
 /** Words that would move, run or forge something where they were taken for more than text. */
-export const HOSTILE = `<img src=x onerror="document.title='ran'"><script>document.title='ran'</script> \u{1f98a} {{7*7}}`
+export const HOSTILE = `<img src=x onerror="document.title='ran'"><script>document.title='ran'</script> {{7*7}}`
 
 export type OperatorWorld = {
   /** Where the page is. */
@@ -97,7 +98,13 @@ export async function liveAtHub({ client }: OperatorWorld): Promise<OpenAgent[]>
       ...{ to_aid: ada.aid, from_aid: brevier.aid, kind: 'message', interaction_id: 'i' },
       payload: toBase64(utf8(text)),
     })
-  await brevier.poll()
+  for (const agent of agents.slice(1, 4)) await agent.poll()
+  for (const [reviewer, rating] of [
+    [brevier, 5],
+    [agents[2], 4],
+    [brevier, 4],
+  ] as const)
+    if (reviewer !== undefined) await client.post('/reviews', openReviewUpload(reviewer, ada, { rating }))
   await client.post('/tasks/create', { ...ada.sign('task.create'), title: HOSTILE, column: 'ready' })
   return agents
 }

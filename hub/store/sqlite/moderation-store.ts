@@ -37,14 +37,6 @@ export function markArchived(db: Database, aid: string, change: Archiving): void
 export const isArchived = (db: Database, aid: string): boolean =>
   db.one(moderationQueries.archived, aid) !== undefined
 
-export function setGuestQuota(
-  db: Database,
-  { number, guestQuota }: { number: number; guestQuota: number },
-): true {
-  db.run('UPDATE open_mailbox SET guest_quota = ? WHERE number = ?', guestQuota, number)
-  return true
-}
-
 export function putOfficial(db: Database, { max, ...given }: OfficialAgent & { max: number }): boolean {
   const others = db.one<{ n: number }>('SELECT count(*) AS n FROM official WHERE aid <> ?', given.aid)?.n ?? 0
   if (others >= max) return false
@@ -107,9 +99,6 @@ export function moderationOver(reader: Database, writer: WriterClient): Moderati
     archivedAgents: async ({ before = Number.MAX_SAFE_INTEGER, limit }) =>
       reader.all<StoredArchived>(moderationQueries.archivedAgents, before, limit).map(timed),
     archivedCount: async () => reader.one<{ n: number }>('SELECT count(*) AS n FROM archived')?.n ?? 0,
-    async setGuestQuota(given) {
-      await writer.write('setGuestQuota', given)
-    },
     putOfficial: given => writer.write('putOfficial', given),
     removeOfficial: aid => writer.write('removeOfficial', { aid }),
     async official(aid) {

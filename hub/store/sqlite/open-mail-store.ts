@@ -54,6 +54,14 @@ export function listOpen(db: Database, { number, listed }: { number: number; lis
   return true
 }
 
+export function setGuestQuota(
+  db: Database,
+  { number, guestQuota }: { number: number; guestQuota: number },
+): true {
+  db.run('UPDATE open_mailbox SET guest_quota = ? WHERE number = ?', guestQuota, number)
+  return true
+}
+
 export function notePolled(db: Database, { number, nowMs }: { number: number; nowMs: number }): true {
   db.run('UPDATE open_mailbox SET polled_ms = ?, away = 0 WHERE number = ?', nowMs, number)
   return true
@@ -278,6 +286,9 @@ export function openMailOver(
     },
     async listOpen(given) {
       await writer.write('listOpen', given)
+    },
+    async setGuestQuota(given) {
+      await writer.write('setGuestQuota', given)
     },
     sendOpen: item => writer.write('sendOpen', item),
     wasForwarded: async (digest, sinceMs) => wasForwarded(reader, digest, sinceMs),

@@ -9,7 +9,7 @@ import { digestsOf, rereadDigests, undoDigests } from './digests.ts'
 import { addInvite, removeInvite } from './invite-store.ts'
 import { addProofPiece, appendEpoch, post, returnSupply } from './ledger-writes.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
-import { noteAct, putOfficial, removeOfficial, setGuestQuota } from './moderation-store.ts'
+import { noteAct, putOfficial, removeOfficial } from './moderation-store.ts'
 import { putOpenCard, removeOpenCard, retellOpenCard } from './open-card-store.ts'
 import {
   ackOpen,
@@ -19,6 +19,7 @@ import {
   notePolled,
   putOpenProfile,
   sendOpen,
+  setGuestQuota,
   sweepForwarded,
   sweepOpen,
 } from './open-mail-store.ts'

@@ -1,6 +1,7 @@
 /**
  * Who may use the operator's surface (§5.2): whoever shows the token. Attacker: whoever reaches the listener and guesses;
- * a program that asks without a credential costs nothing and is not counted.
+ * a program that asks without a credential costs nothing and is not counted. Whoever runs on this machine may name any
+ * address as a proxy would, so against those the length of the token holds.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { addressBucket } from '../../core/address.ts'
