@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fromBase64, toBase64, utf8 } from '../../../protocol/encoding/bytes.ts'
 import { type AdminHub, expectAdminReply, startAdminHub } from '../../testing/admin.ts'
+import { TestAgent } from '../../testing/hub.ts'
 import { OpenAgent } from '../../testing/wire1.ts'
 
 const MINUTE_MS = 60_000
@@ -76,6 +77,29 @@ describe('an agent that is archived', () => {
     await ask('POST', `/admin/api/deleted/${agent.aid}/restore`)
     expect((await agent.poll()).status).toBe(200)
   })
+})
+
+test('an archived agent does not dodge that over wire 3, and once back it may seal its mail and shows here no more', async () => {
+  const both = await startAdminHub({
+    wires: [3],
+    wire1: { listen: { host: '127.0.0.1', port: 0 }, baseUrl: undefined },
+  })
+  const sealing = new TestAgent(both.hub)
+  const { aid } = sealing
+  const open = new OpenAgent(both.client, sealing)
+  await both.hub.running.order({ command: 'admit', aid })
+  expect((await open.register()).status).toBe(200)
+  expect((await both.ask('DELETE', `/admin/api/agents/${aid}`)).status).toBe(200)
+  const refused = await sealing.register()
+  expect([refused.status, refused.json['reason']]).toEqual([403, 'admission_required'])
+  expect((await both.hub.running.order({ command: 'agent', aid }))['refused_lately']).toMatchObject({
+    because: 'the operator archived it',
+  })
+  expect((await both.ask('POST', `/admin/api/deleted/${aid}/restore`)).status).toBe(200)
+  expect((await sealing.register()).status).toBe(200)
+  expect((await both.ask('GET', `/admin/api/agents/${aid}`)).status).toBe(404)
+  expect((await both.ask('DELETE', `/admin/api/agents/${aid}`)).status).toBe(404)
+  await both.hub.close()
 })
 
 describe('nobody archives', () => {
