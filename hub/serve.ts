@@ -191,7 +191,7 @@ async function serve(
   const { line, shares, listener, url, baseUrl } = first
   const leases = new FileLeases(blobs, context)
   const operatorUrl = watched?.url
-  const addresses = { url, baseUrl, operatorUrl, besideUrl: wire1?.url }
+  const addresses = { url, baseUrl, operatorUrl, besideUrl: wire1?.url, adminUrl: admin?.url }
   const operatorContext = contextOfOrders({ config, log, now, hub, peerList, leases, addresses, clock })
   const operator = await listenForOperator(config.dataDir, operatorContext)
   await noteStart(store, {
@@ -299,7 +299,7 @@ type Served = {
   hub: Hub
   peerList: PeerList
   leases: FileLeases
-  addresses: Pick<RunningState, 'url' | 'baseUrl' | 'operatorUrl' | 'besideUrl'>
+  addresses: Pick<RunningState, 'url' | 'baseUrl' | 'operatorUrl' | 'besideUrl' | 'adminUrl'>
   clock: ClockWatch
 }
 

@@ -88,6 +88,7 @@ export async function checkNetwork(
   if (running?.besideUrl !== undefined)
     findings.push(await checkAnswer('second listener', running.besideUrl, aid))
   findings.push(await checkOperator(config, running, clockBehind))
+  findings.push(...(await checkPage(config, running)))
   return findings
 }
 
@@ -234,5 +235,29 @@ async function checkOperator(
       : wrong(check, found, 'restart the hub; its log says why')
   } catch (error) {
     return unanswered(check, url, error, 'restart the hub')
+  }
+}
+
+/** The page of the operator, where one is configured or open. */
+async function checkPage({ admin }: Config, running: RunningState | undefined): Promise<Finding[]> {
+  const check = 'operator page'
+  const url = running?.adminUrl
+  if (url === undefined) {
+    if (admin === undefined) return []
+    const found = running === undefined ? 'opens with the hub' : 'is configured, but the running hub has none'
+    return [running === undefined ? ok(check, found) : note(check, found, 'restart the hub')]
+  }
+  if (!isLocal(new URL(url).hostname))
+    return [note(check, `${url} can be reached from other machines`, 'set admin_listen to 127.0.0.1:8078')]
+  try {
+    const response = await fetch(`${url}/healthz`, { signal: systemTimers.deadline(FETCH_MS) })
+    await response.body?.cancel()
+    return [
+      response.ok
+        ? ok(check, `answers at ${url}`)
+        : wrong(check, `${url}/healthz answers ${response.status}`, 'restart the hub'),
+    ]
+  } catch (error) {
+    return [unanswered(check, url, error, 'restart the hub')]
   }
 }

@@ -337,6 +337,23 @@ describe('a running hub', () => {
     })
   })
 
+  test('with the page of the operator is asked for it there, and without one that is configured is to be started again', async () => {
+    const page = 'operator page'
+    const hub = await startTestHub({ wires: [1], admin: { tokens: { admin: 'a', monitor: 'a' } } })
+    hubs.push(hub)
+    expect(named(await look(hub.directory), page)).toMatchObject({
+      state: 'ok',
+      found: `answers at ${hub.running.adminUrl}`,
+    })
+    const other = await start()
+    expect((await look(other.directory)).some(({ check }) => check === page)).toBe(false)
+    const admin = { listen: { host: '127.0.0.1', port: 8078 }, base: '/admin' }
+    expect(named(await look(other.directory, { admin }), page)).toMatchObject({
+      state: 'note',
+      found: expect.stringMatching(/the running hub has none/),
+    })
+  })
+
   test('without the operator listener that is configured is to be started again', async () => {
     const hub = await start()
     const findings = await look(hub.directory, { operatorListen: { host: '127.0.0.1', port: 8079 } })

@@ -173,6 +173,8 @@ export type RunningState = {
   url: string
   baseUrl: string
   operatorUrl: string | undefined
+  /** Of the page of the operator, where there is one. */
+  adminUrl?: string | undefined
   /** Of the listener beside the first one, where there is one. */
   besideUrl: string | undefined
   /** Names of settings that stand outside the data directory. */
