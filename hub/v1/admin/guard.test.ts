@@ -152,6 +152,7 @@ describe('the listener serves nothing else', () => {
     for (const [path, status] of [
       ['/ops/hub', 200],
       ['/ops/hub/', 200],
+      ['/ops/hub?from=a&from=b', 200],
       ['/ops/hub/healthz', 200],
       ['/ops/hub/api/overview', 200],
       ['/admin', 404],

@@ -66,6 +66,15 @@ const agentDetail = agent.extend({
   archived: z.object({ at: isoTime, reason: z.string() }).optional(),
 })
 
+/** A browser may add to its address what it likes. */
+const page = {
+  method: 'GET',
+  auth: 'none',
+  produces: 'html',
+  query: z.object({}),
+  codes: ['unknown'],
+} as const
+
 /** What stands at the surface without a credential, and the agents of the hub. */
 const agentRoutes = {
   adminHealthz: route({
@@ -79,8 +88,8 @@ const agentRoutes = {
       built_at: z.string(),
     }),
   }),
-  adminPage: route({ method: 'GET', path: '/admin', auth: 'none', produces: 'html', codes: ['unknown'] }),
-  adminFront: route({ method: 'GET', path: '/admin/', auth: 'none', produces: 'html', codes: ['unknown'] }),
+  adminPage: route({ ...page, path: '/admin' }),
+  adminFront: route({ ...page, path: '/admin/' }),
   adminLogin: route({
     method: 'POST',
     path: '/admin/api/login',
