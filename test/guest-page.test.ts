@@ -2,7 +2,7 @@
 
 /** The page for guests in a real browser, at the built hub, with an agent of wire 1 that answers: all with the keyboard. */
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { AxeResults } from 'axe-core'
@@ -24,6 +24,14 @@ const sizes = { wide: { width: 1280, height: 900 }, phone: { width: 320, height:
 const looks = (Object.keys(sizes) as (keyof typeof sizes)[]).flatMap(size =>
   (['light', 'dark'] as const).map(colorScheme => ({ size, colorScheme })),
 )
+
+/** The backend of a node. */
+const ANSWERER = `
+let prompt = ''
+process.stdin.on('data', chunk => { prompt += chunk }).on('end', () => {
+  console.log('answer to ' + (prompt.match(/ask: \\w+/g) ?? []).at(-1))
+})
+`
 
 /** What the agent of the story says. */
 function answers({ text, files, end }: GuestSaid): HandlerSays {
@@ -58,6 +66,7 @@ describe.skipIf(noBrowser !== undefined)(`the page for guests in a browser${skip
   afterAll(async () => {
     await browser?.close()
     await handler?.stop()
+    await world?.run(programs.svc, ['stop'], world.env('bob'))
     await world?.[Symbol.asyncDispose]()
   })
 
@@ -297,6 +306,52 @@ describe.skipIf(noBrowser !== undefined)(`the page for guests in a browser${skip
     await write(page, 'are you there')
     await page.getByRole('heading', { name: 'This agent has left the hub.' }).waitFor()
     expect(await message(page).inputValue()).toBe('are you there')
+    await context.close()
+  })
+
+  test('leads to the answer of a node by itself, with more files than an agent sends, and to the end that it agrees to', async () => {
+    const script = join(world.root, 'answer.mjs')
+    writeFileSync(script, ANSWERER)
+    const { code } = await world.hub('invite', 'new')
+    const up = await world.run(programs.svc, ['up'], {
+      ...world.env('bob'),
+      SVC_EXEC_COMMAND: `${world.node} ${script}`,
+    })
+    expect([up.code, up.stderr]).toEqual([0, expect.any(String)])
+    const joined = await world.svc(
+      'bob',
+      'hub-register',
+      url,
+      '--wire',
+      '1',
+      '--name',
+      'node',
+      '--token',
+      String(code),
+    )
+    await world.svc(
+      'bob',
+      'autoreply',
+      'set',
+      '--backend',
+      'exec',
+      '--guests',
+      'true',
+      '--poll-interval',
+      '1',
+    )
+    const { page, context } = await open({}, `/guest?aid=${joined['aid']}`)
+    const half = { mimeType: 'text/plain', buffer: Buffer.alloc(3.5 * MIB, 'x') }
+    await page.locator('#attach').setInputFiles([
+      { name: 'a.txt', ...half },
+      { name: 'b.txt', ...half },
+    ])
+    await write(page, 'ask: one')
+    await said(page, 'answer to ask: one')
+    await write(page, 'ask: two')
+    await said(page, 'answer to ask: two')
+    await page.getByRole('button', { name: 'End the conversation' }).press('Enter')
+    await page.getByRole('heading', { name: 'Both sides have ended this conversation.' }).waitFor()
     await context.close()
   })
 

@@ -64,6 +64,17 @@ test('is answered then, without approval, in words that go to and fro, and ends'
   await until('it has ended there too', async () => (await thread(bob, id)).state === 'ended')
 })
 
+test('is answered also behind as much mail of strangers as one poll has', async () => {
+  const payload = Buffer.alloc(5 * 1024 * 1024).toString('base64')
+  const junk = { to_aid: bob.aid, from_aid: 'x', kind: 'message', interaction_id: 'i', payload }
+  await Promise.all(
+    Array.from({ length: 9 }, async () => expect((await client.post('/relay/send', junk)).status).toBe(200)),
+  )
+  const session = await start()
+  await say(session, 'ask: behind')
+  await heard(session, 'the answer', words => words.some(({ body }) => body === 'answer to ask: behind'))
+})
+
 test('so many begin in an hour at most', async () => {
   const { store } = bob.ctx
   const refusedBefore = (await bob.handlers.status(undefined, never)).counts.strangers_refused

@@ -14,6 +14,7 @@ const but = (changes: (held: GuestSessions) => Partial<GuestSessions>) => () => 
     find: id => held.find(id),
     findTask: task => held.findTask(task),
     replace: (session, bytesMax) => held.replace(session, bytesMax),
+    all: () => held.all(),
     endIdle: beforeMs => held.endIdle(beforeMs),
     ...changes(held),
   })
@@ -34,6 +35,7 @@ refuses<GuestSessions>('guests', guestsRules, [
     but(held => ({ replace: session => held.replace(session, Number.MAX_SAFE_INTEGER) })),
     'holds no more words',
   ],
+  ['that shows none', but(() => ({ all: async () => [] })), 'shows all that are open'],
   ['that ends nothing', but(() => ({ endIdle: async () => undefined })), 'ends what nobody has used'],
 ])
 

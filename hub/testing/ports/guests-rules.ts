@@ -78,6 +78,13 @@ export const guestsRules: readonly Rule<GuestSessions>[] = [
     },
   ],
   [
+    'shows all that are open, wherever they were opened',
+    async pair => {
+      const [one, two] = [await added(pair.one, 'one'), await added(pair.other, 'two')]
+      for (const side of [pair.one, pair.other]) expect(await side.all()).toEqual([one, two])
+    },
+  ],
+  [
     'ends what nobody has used for long, makes room for others, and keeps the rest',
     async pair => {
       const words = { owner: 'here', waiting: [word('x')], waitingBytes: 60 }

@@ -207,7 +207,7 @@ describe('the network', () => {
       ...{ hub: peer.aid, fedSeq: 3, max: 9 },
       agents: ['one', 'two', 'three'].map(name => ({
         aid: new OpenAgent(world.client).aid,
-        ...{ name, caps: [`p.${name}`], summary: 'far', kel: new Uint8Array(1), card: '{}' },
+        ...{ name, caps: [`p.${name}`], summary: 'far', kel: new Uint8Array(1), card: '{}', seq: 1 },
       })),
     })
     expect((await paged('adminDiscover', 'discover')).map(({ name }) => name)).toEqual([

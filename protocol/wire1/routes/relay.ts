@@ -11,6 +11,11 @@ export const MAIL_BYTES_MAX = 7 * MIB
 /** Bytes of one payload at most. */
 export const PAYLOAD_BYTES_MAX = 5 * MIB
 
+/** Of one that waits: a hub takes more of its guests than agents send, 20 MiB of files and their message. */
+const WAITING_BYTES_MAX = 22 * MIB
+/** Of an answer to a poll, which has 48 MiB of payloads as base64. */
+const POLL_REPLY_BYTES_MAX = 66 * MIB
+
 /** What a message is said to be. */
 export const kind = z.enum(['delegate', 'result', 'message'])
 /** Which task it is of. */
@@ -54,12 +59,13 @@ export const relayRoutes = {
           from_aid: z.string(),
           kind,
           interaction_id: z.string(),
-          payload: blob64(PAYLOAD_BYTES_MAX),
+          payload: blob64(WAITING_BYTES_MAX),
           created_at: isoTime,
         }),
       ),
     }),
     codes: ['malformed', 'stale_challenge', 'unauthorized'],
+    limits: { replyBytes: POLL_REPLY_BYTES_MAX },
   }),
   relayAck: route({
     method: 'POST',
