@@ -128,11 +128,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
     limits: limitsOf({ ...file.limits, ...limitsFrom(env['SVC_HUB_LIMITS']) }),
   }
   checkGuests(config, guests?.from ?? '')
-  if (config.wire1Federation !== undefined && config.wires[0] !== 1 && config.wire1 === undefined)
-    throw new ConfigRefused(
-      `${federation?.from}: this hub does not serve wire 1`,
-      'set wire1_listen as well, or serve wire 1 alone',
-    )
+  checkFederation(config, federation?.from ?? '')
   checkApart(config, {
     operator: operatorListen?.from ?? '',
     wire1: wire1Listen?.from ?? '',
@@ -357,6 +353,14 @@ function wire1Of(listen: Given | undefined, baseUrl: Given | undefined): Place |
   if (listen !== undefined) return { listen: parseListen(listen), baseUrl: baseUrl && parseBaseUrl(baseUrl) }
   if (baseUrl === undefined) return undefined
   throw new ConfigRefused(`${baseUrl.from}: no listener of wire 1 is configured`, 'set wire1_listen as well')
+}
+
+function checkFederation({ wires: [first], wire1, wire1Federation }: Config, from: string): void {
+  if (wire1Federation === undefined || first === 1 || wire1 !== undefined) return
+  throw new ConfigRefused(
+    `${from}: this hub does not serve wire 1`,
+    'set wire1_listen as well, or serve wire 1 alone',
+  )
 }
 
 /** Guests have no keys, so their messages can't be sealed. */

@@ -55,7 +55,11 @@ export class OpenCarrier implements Carrier {
         return { outcome: 'final', reason: finalRefusals['too_large'] as string, reached: undefined }
       if (isHeld(store, entry.message)) return { outcome: 'held', reached: undefined }
       this.#noteWritten(entry, letter)
-      const { id: rid, viaHub = null, isQuiet } = await this.#mail.send(letter, timers.deadline(SEND_TIMEOUT_MS))
+      const {
+        id: rid,
+        viaHub = null,
+        isQuiet,
+      } = await this.#mail.send(letter, timers.deadline(SEND_TIMEOUT_MS))
       const at = { rid, viaHub, credential: null, expiresAt: null }
       return { outcome: 'at_hub', at, isQuiet, reached: true }
     } catch (error) {
