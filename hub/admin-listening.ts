@@ -1,7 +1,6 @@
 /** The listener of the operator's surface, which serves nothing else; off unless it is configured. */
 import type { Timers } from '../protocol/timers.ts'
 import { bindServer, isLocal } from './bind.ts'
-import type { AdminPlace } from './config.ts'
 import type { Hub } from './core/hub.ts'
 import { ownNames } from './http/own-names.ts'
 import { AS_NAMED } from './http/reply.ts'
@@ -9,6 +8,7 @@ import { PublicServer } from './http/server.ts'
 import { Shares } from './http/shares.ts'
 import { Surplus } from './http/surplus.ts'
 import type { Log } from './log.ts'
+import type { AdminPlace } from './places-config.ts'
 import { type AdminTokens, weaknessOf } from './v1/admin/guard.ts'
 import { adminRows, openAdminLine } from './v1/admin/line.ts'
 

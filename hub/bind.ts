@@ -1,7 +1,7 @@
 /** Binding a listener to its address, and what it is then called. */
 import { createServer, type Server } from 'node:http'
-import type { Listen } from './config.ts'
 import { AddressRefused } from './config-refused.ts'
+import type { Listen } from './places-config.ts'
 
 /** Why an address can't be listened on, by the code of the system. */
 const reasons: Record<string, [found: string, next: string]> = {

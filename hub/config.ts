@@ -16,12 +16,25 @@ import type { Limits } from './core/limits.ts'
 import type { LogWitness } from './core/supply/checkpoints.ts'
 import { givingBack, isOwn, ownerOf } from './files.ts'
 import { limitsOf, limitsShape } from './limits-config.ts'
+import {
+  type AdminPlace,
+  adminOf,
+  checkApart,
+  checkFederation,
+  checkGuests,
+  federationOf,
+  isOn,
+  type Listen,
+  type Place,
+  parseBaseUrl,
+  parseListen,
+  switchText,
+  wire1Of,
+} from './places-config.ts'
 
 export const LISTEN_DEFAULT = '127.0.0.1:8088'
 export const DATA_DIR_DEFAULT = './svc-hub-data'
 export const CONFIG_FILE = 'config.json'
-const PORT_MAX = 65_535
-const ADMIN_BASE_DEFAULT = '/admin'
 
 /** Versions of the wire that a hub can be told to serve; the first where nothing is said. */
 export const WIRES = [3, 1] as const
@@ -46,11 +59,6 @@ const fileShape = z.strictObject({
   limits: limitsShape.optional(),
 })
 
-export type Listen = { host: string; port: number }
-/** Where a listener is, and how others reach it. */
-export type Place = { listen: Listen; baseUrl: string | undefined }
-/** Where the operator's surface of wire 1 is; `base` begins with a slash and does not end with one. */
-export type AdminPlace = { listen: Listen; base: string }
 export type Config = Place & {
   /** The wires of its listener; a request that says nothing is for the first. */
   wires: readonly [Wire, ...Wire[]]
@@ -321,128 +329,4 @@ function parseWire({ text, from }: Given): Wire {
     `${from}: this release serves wire ${WIRES.join(' or ')}, not wire ${text}`,
     'leave the setting out',
   )
-}
-
-/** `host:port`, with an IPv6 host in brackets; port 0 takes a free one. */
-function parseListen({ text, from }: Given): Listen {
-  const parts = /^(?:\[([0-9a-fA-F:]+)\]|([^:\s]*)):([0-9]{1,5})$/.exec(text)
-  const port = Number(parts?.[3])
-  if (parts === null || port > PORT_MAX)
-    throw new ConfigRefused(`${from}: expected host:port, got ${text}`, `use a port from 0 to ${PORT_MAX}`)
-  const host = parts[1] ?? parts[2] ?? ''
-  return { host: host === '' ? '0.0.0.0' : host, port }
-}
-
-function parseBaseUrl({ text, from }: Given): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  // Routes, links and signatures all begin at the root.
-  const isRoot = url?.href === `${url?.origin}/` && !/[?#\s]/.test(text)
-  if (url === undefined || !isRoot || !/^https?:$/.test(url.protocol))
-    throw new ConfigRefused(
-      `${from}: expected a URL of scheme, host and port alone, got ${withoutSecret(text)}`,
-      'write it as https://host or https://host:port',
-    )
-  return url.origin
-}
-
-/** Nothing that could be a password is repeated. */
-const withoutSecret = (text: string): string => text.replace(/\/\/.*@/, '//…@')
-
-/** The listener beside the first one; a URL alone leads nowhere. */
-function wire1Of(listen: Given | undefined, baseUrl: Given | undefined): Place | undefined {
-  if (listen !== undefined) return { listen: parseListen(listen), baseUrl: baseUrl && parseBaseUrl(baseUrl) }
-  if (baseUrl === undefined) return undefined
-  throw new ConfigRefused(`${baseUrl.from}: no listener of wire 1 is configured`, 'set wire1_listen as well')
-}
-
-function checkFederation({ wires: [first], wire1, wire1Federation }: Config, from: string): void {
-  if (wire1Federation === undefined || first === 1 || wire1 !== undefined) return
-  throw new ConfigRefused(
-    `${from}: this hub does not serve wire 1`,
-    'set wire1_listen as well, or serve wire 1 alone',
-  )
-}
-
-/** Guests have no keys, so their messages can't be sealed. */
-function checkGuests({ wires: [first], wire1, guests }: Config, from: string): void {
-  if (guests !== true || first === 1 || wire1 !== undefined) return
-  throw new ConfigRefused(
-    `${from}: guests come over wire 1, which this hub does not serve`,
-    'serve it with --wire 1, or beside wire 3 with --wire1-listen',
-  )
-}
-
-const ON = 'on'
-const OFF = 'off'
-const switchText = (isOn: boolean | undefined): string | undefined =>
-  isOn === undefined ? undefined : isOn ? ON : OFF
-
-function isOn(given: Given | undefined): boolean {
-  if (given === undefined) return false
-  if (given.text === ON || given.text === OFF) return given.text === ON
-  throw new ConfigRefused(`${given.from}: expected ${ON} or ${OFF}, got ${given.text}`, 'correct it')
-}
-
-/** Who is here is told only to hubs to which mail can go. */
-function federationOf(
-  federation: Given | undefined,
-  discovery: Given | undefined,
-): { tells: boolean } | undefined {
-  const tells = isOn(discovery)
-  if (isOn(federation)) return { tells }
-  if (!tells) return undefined
-  throw new ConfigRefused(
-    `${discovery?.from}: no mail of wire 1 crosses to other hubs`,
-    'set wire1_federation as well',
-  )
-}
-
-/** The operator's surface; a base alone leads nowhere. */
-function adminOf(listen: Given | undefined, base: Given | undefined): AdminPlace | undefined {
-  const path = base === undefined ? ADMIN_BASE_DEFAULT : parseBase(base)
-  if (listen !== undefined) return { listen: parseListen(listen), base: path }
-  if (base === undefined) return undefined
-  throw new ConfigRefused(
-    `${base.from}: no surface of the operator is configured`,
-    'set admin_listen as well',
-  )
-}
-
-function parseBase({ text, from }: Given): string {
-  if (/^(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*){1,8}$/.test(text) && text.length <= 128) return text
-  throw new ConfigRefused(
-    `${from}: expected a path that begins with a slash and does not end with one, got ${text}`,
-    `use one such as ${ADMIN_BASE_DEFAULT}`,
-  )
-}
-
-const isSame = (one: Listen, other: Listen): boolean =>
-  one.port !== 0 && one.host === other.host && one.port === other.port
-
-function checkApart(
-  { wires: [first], listen, wire1, operatorListen, admin }: Config,
-  from: { operator: string; wire1: string; admin: string },
-): void {
-  if (wire1 !== undefined && first === 1)
-    throw new ConfigRefused(
-      `${from.wire1}: the first listener speaks wire 1 already`,
-      'leave it out, or serve wire 3 with the first one',
-    )
-  if (wire1 !== undefined && isSame(wire1.listen, listen))
-    throw new ConfigRefused(
-      `${from.wire1}: wire 1 can't share the address of the first listener`,
-      'give it a port of its own',
-    )
-  const others = [listen, ...(wire1 === undefined ? [] : [wire1.listen])]
-  if (operatorListen !== undefined && others.some(one => isSame(one, operatorListen)))
-    throw new ConfigRefused(
-      `${from.operator}: the operator's listener can't share the hub's address`,
-      'give it a port of its own',
-    )
-  const taken = [...others, ...(operatorListen === undefined ? [] : [operatorListen])]
-  if (admin !== undefined && taken.some(one => isSame(one, admin.listen)))
-    throw new ConfigRefused(
-      `${from.admin}: the operator's surface can't share the address of another listener`,
-      'give it a port of its own',
-    )
 }

@@ -1,7 +1,7 @@
 /** One listener of a hub: the lines that it speaks, what its requests share, and where it is. */
 import type { Timers } from '../protocol/timers.ts'
 import { bindServer } from './bind.ts'
-import type { Place, Wire } from './config.ts'
+import type { Wire } from './config.ts'
 import type { About } from './core/about.ts'
 import type { Hub } from './core/hub.ts'
 import type { Line } from './http/line.ts'
@@ -15,6 +15,7 @@ import { openLines } from './lines.ts'
 import type { Log } from './log.ts'
 import type { OperatorListener } from './operator/listener.ts'
 import { DocumentPages } from './pages/documents.ts'
+import type { Place } from './places-config.ts'
 
 export type Listening = {
   line: Line

@@ -211,6 +211,10 @@ export const rooms: Record<string, Room> = {
     purpose: 'the setting that names witnesses of transparency logs',
     uses: ['protocol/encoding', 'protocol/proof', 'hub/core', 'hub/config-refused.ts'],
   },
+  'hub/places-config.ts': {
+    purpose: 'where a hub listens, and what it serves beside sealed mail',
+    uses: ['hub/config-refused.ts'],
+  },
   'hub/config.ts': {
     purpose: 'the configuration: file, environment, flags',
     uses: [
@@ -221,9 +225,13 @@ export const rooms: Record<string, Room> = {
       'hub/limits-config.ts',
       'hub/about-config.ts',
       'hub/checkpoint-config.ts',
+      'hub/places-config.ts',
     ],
   },
-  'hub/bind.ts': { purpose: 'listening on an address', uses: ['hub/config-refused.ts', 'hub/config.ts'] },
+  'hub/bind.ts': {
+    purpose: 'listening on an address',
+    uses: ['hub/config-refused.ts', 'hub/places-config.ts'],
+  },
   'hub/data-dir.ts': {
     purpose: 'the data directory: made, judged, opened under its lock',
     uses: [
@@ -273,6 +281,7 @@ export const rooms: Record<string, Room> = {
       'hub/config-refused.ts',
       'hub/limits-config.ts',
       'hub/config.ts',
+      'hub/places-config.ts',
       'hub/bind.ts',
       'hub/data-dir.ts',
     ],
@@ -288,6 +297,7 @@ export const rooms: Record<string, Room> = {
       'protocol/timers.ts',
       'hub/bind.ts',
       'hub/config.ts',
+      'hub/places-config.ts',
       'hub/core',
       'hub/http',
       'hub/lines.ts',
@@ -303,7 +313,7 @@ export const rooms: Record<string, Room> = {
       'hub/core',
       'hub/http',
       'hub/v1',
-      'hub/config.ts',
+      'hub/places-config.ts',
       'hub/bind.ts',
       'hub/log.ts',
     ],
@@ -345,6 +355,7 @@ export const rooms: Record<string, Room> = {
       'hub/http',
       'hub/pages',
       'hub/config.ts',
+      'hub/places-config.ts',
       'hub/bind.ts',
       'hub/data-dir.ts',
       'hub/peers',

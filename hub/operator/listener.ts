@@ -3,8 +3,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
 import { bindServer } from '../bind.ts'
-import type { Listen } from '../config.ts'
 import { AS_NAMED } from '../http/reply.ts'
+import type { Listen } from '../places-config.ts'
 import { Metrics } from './metrics.ts'
 
 const HEADER_BYTES_MAX = 4 * 1024

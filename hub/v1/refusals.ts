@@ -116,6 +116,9 @@ export class Wire1Refusal extends AnyRefusal<Failure> {
   override name = 'Wire1Refusal'
 }
 
+/** Those that may say what there is too much of. */
+const EXPLAINED: ReadonlySet<RefusalReason> = new Set(['overloaded', 'rateLimited'])
+
 export type ToldRefusal = { code: Failure; facts: Facts & { sentence?: string; hint?: string } }
 
 /** The kind of failure of anything thrown, with its sentence; undefined for a bug. */
@@ -123,7 +126,8 @@ export function refusalTold(thrown: unknown): ToldRefusal | undefined {
   if (thrown instanceof Wire1Refusal) return { code: thrown.code, facts: { sentence: thrown.message } }
   const refusal = refusalOf(thrown)
   if (refusal === undefined) return undefined
-  const [code, sentence] = told[refusal.code]
+  const isExplained = refusal.facts.why !== undefined && EXPLAINED.has(refusal.code)
+  const [code, sentence] = isExplained ? busy : told[refusal.code]
   return { code, facts: { ...refusal.facts, sentence: filled(sentence, refusal.facts), ...hintOf(refusal) } }
 }
 
