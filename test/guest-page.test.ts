@@ -376,11 +376,14 @@ describe.skipIf(noBrowser !== undefined)(`the page for guests in a browser${skip
     'fits a $size window in $colorScheme at each moment, can be read, and axe finds nothing',
     async look => {
       const viewport = sizes[look.size]
-      const { page, context } = await open({
-        viewport,
-        colorScheme: look.colorScheme,
-        hasTouch: look.size === 'phone',
-      })
+      const { page, context } = await open(
+        {
+          viewport,
+          colorScheme: look.colorScheme,
+          hasTouch: look.size === 'phone',
+        },
+        `/guest?aid=${handler.agent.aid}`,
+      )
       const shots = process.env['GUEST_SHOTS']
       const checked = async (moment: string): Promise<void> => {
         const seen = await page.evaluate(measure)
