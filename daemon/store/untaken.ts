@@ -39,6 +39,19 @@ export function tasksWithdrawn(store: Store, peer: string, since: number): numbe
   return row?.n ?? 0
 }
 
+/** Bytes of texts and files that came in such tasks. */
+export function bytesBegun(store: Store, peer: string, since: number): number {
+  const row = store.get<{ n: number }>(
+    `SELECT coalesce(sum(length(m.payload) +
+       (SELECT coalesce(sum(size), 0) FROM message_attachments WHERE message = m.key)), 0) AS n
+     FROM interactions AS i JOIN messages AS m ON m.interaction = i.key
+     WHERE i.peer = ? AND i.side = 'received' AND i.started_at > ? AND m.direction = 'in'`,
+    peer,
+    since,
+  )
+  return row?.n ?? 0
+}
+
 /** Messages of a stranger in tasks that nobody took. */
 export function wordsUntaken(store: Store, peer: string): number {
   const row = store.get<{ n: number }>(

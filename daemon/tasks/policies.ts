@@ -7,7 +7,14 @@ import { count } from '../store/counters.ts'
 import { forgetIncomingFiles } from '../store/messages.ts'
 import type { Store } from '../store/open.ts'
 import type { Interaction } from '../store/threads.ts'
-import { bytesUntaken, tasksBegun, tasksUnderWay, tasksWithdrawn, wordsUntaken } from '../store/untaken.ts'
+import {
+  bytesBegun,
+  bytesUntaken,
+  tasksBegun,
+  tasksUnderWay,
+  tasksWithdrawn,
+  wordsUntaken,
+} from '../store/untaken.ts'
 import { GUEST_TASKS_MAX, GUEST_TASKS_WITHIN_MS, guestsOf } from './guests.ts'
 
 export type Admission = 'open' | 'pending' | 'refused'
@@ -57,10 +64,14 @@ export class Admissions {
 
   /** Nobody approves the task of a visitor: the auto-reply answers it. */
   #admitGuest(from: string, bytes: number): Admission {
-    const { store } = this.#parts
-    const begun = tasksBegun(store, from, this.#now() - GUEST_TASKS_WITHIN_MS)
-    const isFull = begun >= GUEST_TASKS_MAX || !hasRoom(store, from, bytes)
-    return isFull ? this.#refuse() : 'open'
+    const begun = tasksBegun(this.#parts.store, from, this.#now() - GUEST_TASKS_WITHIN_MS)
+    return begun >= GUEST_TASKS_MAX || !this.#hasGuestRoom(from, bytes) ? this.#refuse() : 'open'
+  }
+
+  /** All visitors together fill so much in an hour. */
+  #hasGuestRoom(from: string, bytes: number): boolean {
+    const since = this.#now() - GUEST_TASKS_WITHIN_MS
+    return bytesBegun(this.#parts.store, from, since) + bytes <= UNTAKEN_BYTES_MAX.all
   }
 
   #refuse(): Admission {
@@ -70,7 +81,8 @@ export class Admissions {
 
   /** Whether the other side may add a message of so many bytes; a stranger's tasks that nobody took count together. */
   mayAdd({ peer, side, state, capability }: Interaction, bytes: number): boolean {
-    const { store, contacts, settings } = this.#parts
+    const { store, contacts, settings, hub } = this.#parts
+    if (peer === guestsOf(settings.current, hub)) return this.#hasGuestRoom(peer, bytes)
     const isTaken = side === 'sent' || (state !== 'pending' && capability === null)
     if (isTaken || contacts.isContact(peer)) return true
     return wordsUntaken(store, peer) < settings.current.guest_messages && hasRoom(store, peer, bytes)

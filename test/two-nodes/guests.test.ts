@@ -75,6 +75,15 @@ test('is answered also behind as much mail of strangers as one poll has', async 
   await heard(session, 'the answer', words => words.some(({ body }) => body === 'answer to ask: behind'))
 })
 
+test('may bring 20 MiB of files', async () => {
+  const session = await start()
+  const data = Buffer.alloc(19 * 1024 * 1024, 1).toString('base64')
+  const attachments = [{ name: 'large.bin', mime: 'application/octet-stream', data }]
+  const { status } = await client.post('/guest/send', { session, body: 'ask: large', attachments })
+  expect(status).toBe(200)
+  await heard(session, 'the answer', words => words.some(({ body }) => body === 'answer to ask: large'))
+})
+
 test('so many begin in an hour at most', async () => {
   const { store } = bob.ctx
   const refusedBefore = (await bob.handlers.status(undefined, never)).counts.strangers_refused
