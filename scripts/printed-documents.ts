@@ -9,10 +9,12 @@ import { openapiDocument } from './openapi.ts'
 import { operationsDocument } from './operations-document.ts'
 import { operatorDocument } from './operator-document.ts'
 import { architectureDocument } from './rooms-document.ts'
+import { wire1Document } from './wire-1-document.ts'
 import { wire3Document } from './wire-3-document.ts'
 
 export function printedDocuments(): Record<string, string> {
   return {
+    'docs/wire-1.md': wire1Document(),
     'docs/wire-3.md': wire3Document(),
     'docs/openapi-wire-3.json': `${JSON.stringify(openapiDocument(), null, 2)}\n`,
     'docs/operations.md': operationsDocument(),
