@@ -63,8 +63,10 @@ describe('joining', () => {
     expect(stranger.json['error']).toMatch(/^UNKNOWN_AID/)
   })
 
-  test('a request of a higher wire is refused', async () => {
+  test('a request of a higher wire is refused, a page of another origin is not', async () => {
     await hub.ask('GET /stats', { headers: { 'X-Svc-Wire': '2' } }, 400)
+    const { headers } = await hub.ask('OPTIONS /register', {}, 204)
+    expect(headers.get('Access-Control-Allow-Origin')).toBe('*')
   })
 
   test('a card comes along, and is served byte for byte', async () => {

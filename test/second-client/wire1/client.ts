@@ -32,7 +32,7 @@ export class Client {
     const text = await answer.text()
     if (answer.headers.get(WIRE) !== '1') throw new Error(`${route} names another wire`)
     if (answer.status !== status) throw new Error(`${route} answered ${answer.status}: ${text}`)
-    if (status < 300 || status === 402) this.#walked.add(route)
+    if (method !== 'OPTIONS' && (status < 300 || status === 402)) this.#walked.add(route)
     const json: Record<string, unknown> = /^[[{]/.test(text) ? JSON.parse(text) : {}
     return { status, json, text, headers: answer.headers }
   }
