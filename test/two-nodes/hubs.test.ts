@@ -45,7 +45,7 @@ async function stub(status: number, headers: Record<string, string>, body: strin
 describe('hubs that this node cannot talk to', () => {
   test.each([
     ['426', 426, { 'X-Svc-Wire': '4' }],
-    ['a foreign X-Svc-Wire', 200, { 'X-Svc-Wire': '1' }],
+    ['a foreign X-Svc-Wire', 200, { 'X-Svc-Wire': '9' }],
   ])('%s ends the conversation and says why', async (_what, status, headers) => {
     const node = await lab.start(`stopped-${status}`)
     const hub = await stub(
