@@ -85,7 +85,9 @@ async function listing(
     throw new StoreRefused(
       `${url} is ${log.aid}, and ${openUrl} is ${other.aid}; name two addresses of one hub`,
     )
-  await confirm(log.aid, String(shown), confirmed)
+  const named = [url, openUrl === undefined ? undefined : `--wire1-url ${openUrl}`]
+  const again = named.filter(one => one !== undefined).join(' ')
+  await confirm(log.aid, { url: String(shown), again }, confirmed)
   const kel = toBase64url(encodeKel((log.seq < other.seq ? other : log).events))
   return { command: 'peers', add: { kel, ...present({ url, open_url: openUrl as string | undefined }) } }
 }
@@ -104,13 +106,19 @@ async function openLog(url: string): Promise<VerifiedKel> {
   })
 }
 
-async function confirm(aid: string, url: string, given: string | boolean | undefined): Promise<void> {
+type Asked = { url: string; again: string }
+
+async function confirm(
+  aid: string,
+  { url, again }: Asked,
+  given: string | boolean | undefined,
+): Promise<void> {
   if (given === aid) return
   if (given !== undefined)
     throw new StoreRefused(`the hub at ${url} is ${aid}, not ${given}; ask its operator which one is right`)
   if (!process.stdin.isTTY)
     throw new StoreRefused(
-      `the hub at ${url} says that it is ${aid}; compare that with its operator, then run: svc-hub peers add ${url} --yes ${aid}`,
+      `the hub at ${url} says that it is ${aid}; compare that with its operator, then run: svc-hub peers add ${again} --yes ${aid}`,
     )
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {

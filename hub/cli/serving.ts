@@ -84,7 +84,8 @@ export function announcement(config: Config, running: Announced, asked?: Admissi
   if (created)
     lines.push(
       `this is a new hub: ${config.dataDir} held none, so a new identity was made`,
-      admission === 'open'
+      // over wire 1 the operator lets each agent in
+      admission === 'open' && config.wires[0] !== 1
         ? `admission is open: everybody who reaches this address can register; end that with: ${placed('svc-hub admission closed', config)}`
         : `admission is closed; let an agent register with: ${placed('svc-hub admit <AID>', config)}`,
     )
