@@ -6,8 +6,10 @@ import type { CurrentHub } from '../hubs/current.ts'
 export const GUEST_TASKS_MAX = 100
 export const GUEST_TASKS_WITHIN_MS = 3_600_000
 
-/** The AID of the hub whose visitors this node answers; undefined where it answers none. */
-export function guestsOf(config: Config, { home }: Pick<CurrentHub, 'home'>): string | undefined {
-  const isOn = config.auto_reply?.guests === true
-  return isOn && home?.openMail !== undefined ? home.identity.aid : undefined
-}
+/** The AID of the hub that delegates for visitors; undefined at one that does not. */
+export const guestHub = ({ home }: Pick<CurrentHub, 'home'>): string | undefined =>
+  home?.openMail === undefined ? undefined : home.identity.aid
+
+/** The same where the auto-reply of this node answers them. */
+export const guestsOf = (config: Config, hub: Pick<CurrentHub, 'home'>): string | undefined =>
+  config.auto_reply?.guests === true ? guestHub(hub) : undefined

@@ -15,7 +15,7 @@ import {
   tasksWithdrawn,
   wordsUntaken,
 } from '../store/untaken.ts'
-import { GUEST_TASKS_MAX, GUEST_TASKS_WITHIN_MS, guestsOf } from './guests.ts'
+import { GUEST_TASKS_MAX, GUEST_TASKS_WITHIN_MS, guestHub, guestsOf } from './guests.ts'
 
 export type Admission = 'open' | 'pending' | 'refused'
 
@@ -53,7 +53,7 @@ export class Admissions {
     if (contacts.isBlocked(from) || !config.accept_delegations) return 'refused'
     if (contacts.isContact(from)) return 'open'
     const dayAgo = this.#now() - DAY_MS
-    if (from === guestsOf(config, hub)) return this.#admitGuest(from, bytes)
+    if (from === guestHub(hub)) return this.#admitGuest(from, bytes)
     const isFull =
       tasksUnderWay(store, from, dayAgo) >= config.guest_messages ||
       tasksWithdrawn(store, from, dayAgo) >= config.guest_messages * WITHDRAWN_PER_OPEN ||
@@ -62,10 +62,12 @@ export class Admissions {
     return isFull ? this.#refuse() : 'pending'
   }
 
-  /** Nobody approves the task of a visitor: the auto-reply answers it. */
+  /** Nobody approves the task of a visitor where the auto-reply answers it. All visitors are one agent, their hub. */
   #admitGuest(from: string, bytes: number): Admission {
     const begun = tasksBegun(this.#parts.store, from, this.#now() - GUEST_TASKS_WITHIN_MS)
-    return begun >= GUEST_TASKS_MAX || !this.#hasGuestRoom(from, bytes) ? this.#refuse() : 'open'
+    if (begun >= GUEST_TASKS_MAX || !this.#hasGuestRoom(from, bytes)) return this.#refuse()
+    const { settings, hub } = this.#parts
+    return guestsOf(settings.current, hub) === undefined ? 'pending' : 'open'
   }
 
   /** All visitors together fill so much in an hour. */
@@ -82,7 +84,7 @@ export class Admissions {
   /** Whether the other side may add a message of so many bytes; a stranger's tasks that nobody took count together. */
   mayAdd({ peer, side, state, capability }: Interaction, bytes: number): boolean {
     const { store, contacts, settings, hub } = this.#parts
-    if (peer === guestsOf(settings.current, hub)) return this.#hasGuestRoom(peer, bytes)
+    if (peer === guestHub(hub)) return this.#hasGuestRoom(peer, bytes)
     const isTaken = side === 'sent' || (state !== 'pending' && capability === null)
     if (isTaken || contacts.isContact(peer)) return true
     return wordsUntaken(store, peer) < settings.current.guest_messages && hasRoom(store, peer, bytes)

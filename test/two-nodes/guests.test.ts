@@ -48,6 +48,12 @@ test('a visitor is a stranger, whose task waits for a person, until guests are s
     return items.some(({ state }) => state === 'pending')
   })
   await client.post('/guest/end', { session })
+  // all visitors are one agent, their hub, and each of them is heard
+  for (let visitor = 0; visitor < 8; visitor++) await say(await start(), 'ask: waiting')
+  await until('they wait', async () => {
+    const { items } = await bob.handlers.inbox({ unfinished: true, limit: 50 }, never)
+    return items.filter(({ state }) => state === 'pending').length >= 8
+  })
   const { says } = await bob.handlers.autoReplySet({ guests: true }, never)
   expect(says).toContain('visitors of the hub')
 })
