@@ -53,6 +53,8 @@ export class OwnPrices {
     const { home } = hub
     if (home === undefined)
       return refuseA2a('UnsupportedOperation', 'no hub is there that could take a payment; svc status')
+    if (!home.credits.can.holds)
+      return refuseA2a('UnsupportedOperation', 'the hub holds no credits until work is done; svc status')
     const seconds = (modules.find(capability)?.timeoutMs ?? 0) / 1000
     const starts = modules.startsOf(capability)
     const provider = identity.aid

@@ -70,6 +70,8 @@ function stillRegistered(error: unknown): never {
   )
 }
 
+const ASK_CODE = 'ask the operator for another code, which this makes:\nsvc-hub invite new'
+
 async function joinHub(
   { identity, settings, membership, publishing, noteOf, sayAnew }: HubParts,
   given: Parameters<Handlers['hubRegister']>[0],
@@ -94,6 +96,12 @@ async function joinHub(
   const { hub, reply } = await hubCall(identity, join, registration(given)).catch(error => {
     if (isUnreachable(error)) settings.change({ name, caps, guest_messages, accept_delegations })
     const anew = madeAnew()
+    if (error instanceof OperationRefused && error.code === 'hub_refused' && given.token !== undefined)
+      refuse(
+        'hub_refused',
+        `${error.message}; the code did not let it in: it is wrong, was used, or is over`,
+        ASK_CODE,
+      )
     if (anew === undefined || !(error instanceof OperationRefused)) throw error
     refuse(error.code, `${error.message}; ${anew}`, error.next)
   })

@@ -86,6 +86,12 @@ type WalletParts = {
   redemptions: RedemptionRules
 }
 
+/** A network that was named needs no hub. */
+const unlessGiven = (network: string | undefined) => (error: unknown) => {
+  if (network === undefined) throw error
+  return undefined
+}
+
 export function walletOperations({
   gate,
   asker,
@@ -98,11 +104,14 @@ export function walletOperations({
       const paying = gate.requireMoving()
       const payTo =
         contacts.resolve(given.pay_to) ?? refuse('unknown_peer', `"${given.pay_to}" is not a contact`)
-      const network = given.network ?? networkOf((await hubs.account(given.hub)).identity.aid)
+      const account = await hubs.account(given.hub).catch(unlessGiven(given.network))
+      const own = account && networkOf(account.identity.aid)
+      const network = given.network ?? own ?? ''
       if (hubOfNetwork(network) === undefined)
         refuse('bad_request', 'expected a network: hub: and the AID of the hub')
       const { amount, interaction_id: interaction, timeout_s: seconds, extra } = given
-      return { header: paying.header({ payTo, amount, network, interaction, seconds, extra }) }
+      const textOf = network === own ? account?.credits.textOf : undefined
+      return { header: paying.header({ payTo, amount, network, interaction, seconds, extra, textOf }) }
     },
     async redeem({ hub: url, ...given }) {
       const paying = gate.requireMoving()

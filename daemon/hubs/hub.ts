@@ -9,6 +9,7 @@ import type { Quote } from '../../protocol/proof/quote.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Connections } from './http.ts'
+import type { OpenMail, OpenReviews } from './open-mail.ts'
 import type { Publication } from './publication.ts'
 
 /** What the clients of every wire are made of. */
@@ -181,6 +182,13 @@ export type HoldSaid =
 
 /** Credits of this agent at a hub, and what the hub publishes of them. */
 export interface HubCredits {
+  /**
+   * What the wire of the hub has: `holds` credits until work is done, `names` the transaction of each entry, `proves` what it
+   * owes by a tree.
+   */
+  readonly can: { holds: boolean; names: boolean; proves: boolean }
+  /** An authorization as text, as this hub reads it. */
+  textOf(authorization: Uint8Array): string
   /** The account at this hub, with so many entries at most. */
   account(entriesMax: number, signal: AbortSignal): Promise<HubAccount>
   /** What moved after an entry, as far as the hub still shows it, newest first. */
@@ -237,40 +245,6 @@ export interface SealedMail {
   revoke(capabilityIds: Uint8Array[]): Promise<void>
   /** The next first contact goes under a session of the newest key. */
   dropSession(): void
-}
-
-export type OpenKind = 'delegate' | 'result' | 'message'
-/** `interaction`: the id of a task as text, empty where it belongs to none. */
-export type OpenLetter = {
-  to: string
-  from: string
-  kind: OpenKind
-  interaction: string
-  payload: Uint8Array
-}
-/** `id` is empty where another hub has it, whose AID is `viaHub`. */
-export type TakenLetter = { id: string; viaHub: string | undefined; isQuiet: boolean }
-/** As the hub gives it out; what it says of sender, kind and task is the word of whoever sent it. */
-export type PolledLetter = Omit<OpenLetter, 'to'> & { id: string; createdAtMs: number }
-
-/** A receipt of both sides, a review that its reviewer signed, and the two documents that the receipt binds. */
-export type OpenReviewUpload = {
-  receipt: Uint8Array
-  review: Uint8Array
-  request: Uint8Array
-  deliverable: Uint8Array
-}
-
-export interface OpenReviews {
-  give(upload: OpenReviewUpload): Promise<void>
-}
-
-/** What a hub does for mail that it can read. */
-export interface OpenMail {
-  send(letter: OpenLetter, signal: AbortSignal): Promise<TakenLetter>
-  /** What waits, the oldest first; answered at once. */
-  poll(signal: AbortSignal): Promise<PolledLetter[]>
-  ack(ids: readonly string[]): Promise<void>
 }
 
 /** One hub, one client: signed calls leave one after another with strictly rising times. */

@@ -40,7 +40,17 @@ export async function meetHub(url: string, inputs: HubInputs, asked?: number): P
       refusal ??= error
     }
   }
-  throw (refusal instanceof OtherWire && saidUnsealed(refusal, asked)) || refusal
+  throw (
+    (refusal instanceof OtherWire && (saidUnsealed(refusal, asked) ?? saidOther(refusal, asked))) || refusal
+  )
+}
+
+/** Both speak the wire of the hub, and another one was named. */
+function saidOther({ spoken }: OtherWire, asked: number | undefined): HubStopped | undefined {
+  if (asked === undefined || !wires.some(({ number }) => number === spoken)) return undefined
+  return new HubStopped(
+    `the hub speaks wire ${spoken} at this address, not ${asked}; name that wire, or another address`,
+  )
 }
 
 /** A hub that speaks only what seals nothing, where nobody has named that wire. */

@@ -65,7 +65,7 @@ describe('joining', () => {
     await membership.join(other.url, signal)
     Object.assign(other.identity, { wire: 2 })
     await expect(membership.join(other.url, signal)).rejects.toThrow(
-      'the hub spoke wire version 3 before and now only 2',
+      'this hub spoke wire 3 with this node before, which never goes back to wire 2',
     )
     expect(other.calls.filter(call => call === 'checkAdmission')).toHaveLength(1)
   })

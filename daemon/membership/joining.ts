@@ -42,7 +42,7 @@ export class Joining {
     const seen = highestWire(this.#store, aid)
     if (seen !== undefined && wire < seen)
       throw new HubStopped(
-        `the hub spoke wire version ${seen} before and now only ${wire}; ask its operator why`,
+        `this hub spoke wire ${seen} with this node before, which never goes back to wire ${wire}; use the address at which it speaks wire ${seen}`,
       )
     await admission.check(hub, invite)
     this.#settleAt(hub)

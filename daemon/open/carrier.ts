@@ -17,7 +17,7 @@ import type {
   Undelivered,
 } from '../carrier/carrier.ts'
 import { finalRefusals, isUnreached, reasonOf } from '../hubs/failures.ts'
-import type { OpenLetter, OpenMail } from '../hubs/hub.ts'
+import type { OpenLetter, OpenMail } from '../hubs/open-mail.ts'
 import type { Store } from '../store/open.ts'
 import { isHeld, noteSealing, type OutboxEntry } from '../store/outbox.ts'
 import { ownReason } from '../store/reasons.ts'

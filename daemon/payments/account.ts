@@ -20,6 +20,7 @@ import { receivedPayments } from '../store/open-payments.ts'
 import { acceptLosses, acceptLostEnds, type PaymentRow, paymentById } from '../store/payments.ts'
 import { endShown, type LostHolds, lostFault, orderedAgain, reopenLost } from './lost-holds.ts'
 import { type LostOrder, type LostOrders, unprovenFault } from './lost-orders.ts'
+import { namedEntries } from './nameless.ts'
 import type { Authorized, OwnRecords, Signed } from './own-records.ts'
 import { mayLapse } from './unsettled-holds.ts'
 
@@ -104,8 +105,12 @@ export class AccountComparison {
     // before the hub is asked: what is moved meanwhile is not missed
     const signed = this.#records.signedSince(aid, sinceMs)
     const received = receivedPayments(store, networkOf(aid), nowMs - WINDOW_MS)
-    const { entries, balance } = await readAccount(hub, signal)
+    const account = await readAccount(hub, signal)
+    const { balance } = account
     const authorized = this.#records.authorizedSince(nowMs - WINDOW_MS - SIGNED_BEFORE_MS)
+    const entries = hub.credits.can.names
+      ? account.entries
+      : namedEntries(account.entries, { authorized, received, signed })
     const orders = await this.#lostOrders.at(hub, entries, signal)
     const oldest = entries.length < ENTRIES_MAX ? undefined : entries.at(-1)
     const isShown = shownIn(entries)

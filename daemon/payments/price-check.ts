@@ -62,6 +62,12 @@ const NOT_TAKEN: Readonly<Record<NotTaken, string>> = {
 export const whyNotTaken = (store: Store, hub: string): NotTaken | undefined =>
   alarmOf(store, hub) === undefined ? undefined : 'hub_in_doubt'
 
+/** Work is paid once it is done, which takes a hold. */
+export const notHeldEffect: Effect = buildEffect({
+  status: 'UNAVAILABLE',
+  message: 'this agent takes credits of its hub for vouchers alone: the hub holds none until work is done',
+})
+
 export const notTakenEffect = (why: NotTaken): Effect =>
   buildEffect({ status: 'UNAVAILABLE', message: NOT_TAKEN[why] })
 

@@ -208,7 +208,7 @@ export class PublishedCredits {
     signal: AbortSignal,
   ): Promise<number | undefined> {
     const { epoch } = reader
-    if (epoch === undefined || epoch.seq === 0) return undefined
+    if (epoch === undefined || epoch.seq === 0 || !hub.credits.can.proves) return undefined
     const sum = sumAt(epoch.epoch.ledger_hw)
     const checkSum = (owed: number) => {
       if (owed >= sum) return owed

@@ -2,7 +2,7 @@
  * Payments that stand in no task: headers for plain HTTP, credits given back to the hub, and what became of payments of
  * which nothing was heard.
  */
-import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
+import { toBase64, toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { AUTHORIZATION_LIFE_MAX_MS, Authorization, HOLD_MAX_MS } from '../../protocol/proof/payment.ts'
 import { paymentPayload } from '../../protocol/proof/quote.ts'
@@ -26,6 +26,8 @@ export type HeaderTerms = Pick<Terms, 'payTo' | 'amount' | 'network'> & {
   interaction: string | undefined
   seconds: number | undefined
   extra: Record<string, unknown> | undefined
+  /** An authorization as text, as the hub of the network reads it. */
+  textOf?: ((authorization: Uint8Array) => string) | undefined
 }
 
 type WalletParts = {
@@ -56,7 +58,14 @@ export class Wallet {
 
   /** The value of a `PAYMENT-SIGNATURE` header for requirements that a payee made; settles nothing. */
   header(given: HeaderTerms): string {
-    const { payTo: provider, amount, network, seconds = HEADER_SECONDS, extra = {} } = given
+    const {
+      payTo: provider,
+      amount,
+      network,
+      seconds = HEADER_SECONDS,
+      extra = {},
+      textOf = toBase64url,
+    } = given
     const lifeMs = Math.min(seconds * 1000 + LEEWAY_MS, AUTHORIZATION_LIFE_MAX_MS)
     const holdSeconds = holdSecondsIn(extra)
     return this.#store.transaction(() => {
@@ -69,7 +78,8 @@ export class Wallet {
       })
       this.#records.authorized(given.interaction ?? '', authorization)
       const quote = { provider, what: '', amount, network, holdSeconds: undefined, settleSeconds: seconds }
-      const payload = paymentPayload(quote, Authorization.encode(authorization))
+      const bytes = Authorization.encode(authorization)
+      const payload = { ...paymentPayload(quote, bytes), payload: { authorization: textOf(bytes) } }
       // the payee compares all of them with its own, an empty extra as well
       const accepted = { ...payload.accepted, extra }
       return toBase64(utf8(JSON.stringify({ ...payload, accepted })))

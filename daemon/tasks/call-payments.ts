@@ -5,7 +5,7 @@ import { type Quote, TASK } from '../../protocol/proof/quote.ts'
 import type { CurrentHub } from '../hubs/current.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { PaidAnswer, Payee } from '../payments/payee.ts'
-import { notTakenEffect, offerOf, quoteFor, whyNotTaken } from '../payments/price-check.ts'
+import { notHeldEffect, notTakenEffect, offerOf, quoteFor, whyNotTaken } from '../payments/price-check.ts'
 import type { TakenNetworks } from '../payments/taken-networks.ts'
 import type { Store } from '../store/open.ts'
 import { type PaymentRow, paymentOf } from '../store/payments.ts'
@@ -74,6 +74,7 @@ export class CallPayments {
       return { effect: buildEffect({ status: 'UNAVAILABLE', message }) }
     }
     if (home === undefined) return { quote: undefined }
+    if (!home.credits.can.holds) return { effect: notHeldEffect }
     const provider = identity.aid
     const paid = paymentOf(store, interaction.key)
     const why = paid === undefined ? whyNotTaken(store, home.identity.aid) : undefined

@@ -4,7 +4,7 @@
  * the whole ledger back to what it was.
  */
 import { cidText, contentId, parseCid } from '../../protocol/crypto/hash.ts'
-import { equal, utf8 } from '../../protocol/encoding/bytes.ts'
+import { equal, toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { keyAt, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import {
@@ -170,6 +170,8 @@ export class ScriptedLedger implements HereLedger {
       return this.#meet(operation, signal, work)
     }
     return {
+      can: { holds: true, names: true, proves: true },
+      textOf: toBase64url,
       networks: async () => [this.network, ...this.across.lending.map(networkOf)],
       account: (entriesMax, signal) => call('account', signal, () => this.#account(aid, entriesMax)),
       entriesAfter: (seq, signal) =>

@@ -252,7 +252,7 @@ describe('a hub that spoke a newer wire before', () => {
     node.ctx.store.run('UPDATE wires_seen SET wire = wire + 1 WHERE hub = ?', lab.hub.aid)
     await expect(node.handlers.hubRegister({ url: lab.line.url }, never)).rejects.toMatchObject({
       code: 'hub_incompatible',
-      message: expect.stringContaining('the hub spoke wire version 4 before'),
+      message: expect.stringContaining('this hub spoke wire 4 with this node before'),
     })
   })
 })

@@ -12,7 +12,7 @@ import { contentId } from '../../protocol/crypto/hash.ts'
 import { fromBase64, toBase64 } from '../../protocol/encoding/bytes.ts'
 import { documentBytes } from '../../protocol/proof/documents.ts'
 import { callPurpose, Voucher } from '../../protocol/proof/voucher.ts'
-import { type Lab, never, openLab, until } from './world.ts'
+import { type Lab, never, openLab, texts, until } from './world.ts'
 
 const CAPABILITY = 'blackboard.write'
 const PRICE = 5
@@ -177,16 +177,55 @@ describe('nothing is spent, and nothing of it stands in the chain, for', () => {
   })
 })
 
+describe('a node that buys', () => {
+  let carol: Node
+  beforeAll(async () => {
+    carol = await lab.member('carol')
+    await carol.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
+  })
+
+  test('pays by the header that it makes, and its books agree with those of the hub', async () => {
+    const { header } = await carol.handlers.payHeader({ pay_to: 'bob', amount: PRICE }, never)
+    const path = `/x402/resource/${bob.aid}/${CAPABILITY}`
+    const { status, json } = await client.ask('GET', path, undefined, { 'PAYMENT-SIGNATURE': header })
+    expect([status, json['redeem_at']]).toEqual([200, url])
+    expect(await carol.handlers.reconcile({}, never)).toMatchObject({ agrees: true })
+    expect(await carol.handlers.auditHub({}, never)).toMatchObject({ verified: true })
+  })
+
+  test('audits a hub that proves nothing of what it owes by its chain and its entries', async () => {
+    lab.hub.clock.advance(86_400_000)
+    await lab.hub.running.hub.books.turn()
+    const epochs = async () =>
+      ((await client.get('/x402/issuance')).json['entries'] as { kind: string }[]).filter(({ kind }) =>
+        kind.endsWith('epoch'),
+      )
+    expect((await epochs()).length).toBeGreaterThan(0)
+    for (const node of [carol, bob]) {
+      expect(await node.handlers.auditHub({}, never)).toMatchObject({ verified: true })
+      expect(await node.handlers.reconcile({}, never)).toMatchObject({ agrees: true })
+    }
+  })
+
+  test('is told that a task with a price takes a hub that holds credits', async () => {
+    const asked = { to: 'bob', capability: CAPABILITY, args: note() }
+    const { interaction_id: id } = await carol.handlers.delegate(asked, never)
+    await until('it is answered', async () =>
+      (await texts(carol, id)).some(text => text?.includes('for vouchers alone')),
+    )
+  })
+})
+
 test('another path and another method are refused', async () => {
   expect((await fetch(url.replace('/redeem', '/'))).status).toBe(404)
   expect((await fetch(url)).status).toBe(405)
 })
 
 test('an address that is taken is a warning, and the node runs on', async () => {
-  const dir = join(lab.folder, 'carol')
+  const dir = join(lab.folder, 'dora')
   const voucher_addr = new URL(url).host
   writeConfig(dir, { ...readConfig(dir), voucher_addr, voucher_url: url })
-  const carol = await lab.start('carol')
-  const { warnings } = await carol.handlers.status(undefined, never)
+  const dora = await lab.start('dora')
+  const { warnings } = await dora.handlers.status(undefined, never)
   expect(JSON.stringify(warnings)).toContain('voucher_addr')
 })

@@ -27,6 +27,8 @@ const NO_HOLDS: Settled = {
 }
 
 export class Wire1Credits implements HubCredits {
+  readonly can = { holds: false, names: false, proves: false }
+  readonly textOf = toBase64
   readonly #calls: Wire1Calls
   readonly #inputs: Pick<HubInputs, 'identity'>
 

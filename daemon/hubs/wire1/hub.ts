@@ -17,17 +17,19 @@ import {
   type HubInputs,
   HubStopped,
   type ListedAgent,
-  type OpenLetter,
-  type OpenMail,
-  type OpenReviews,
-  type OpenReviewUpload,
-  type PolledLetter,
   type Profile,
   type RegisterReply,
   type RegisterRequest,
-  type TakenLetter,
 } from '../hub.ts'
 import { mergeHubLog } from '../log.ts'
+import type {
+  OpenLetter,
+  OpenMail,
+  OpenReviews,
+  OpenReviewUpload,
+  PolledLetter,
+  TakenLetter,
+} from '../open-mail.ts'
 import { requireOf, unlessMissing, Wire1Calls } from './calls.ts'
 import { Wire1Credits } from './credits.ts'
 

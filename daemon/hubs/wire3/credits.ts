@@ -32,6 +32,8 @@ const LEDGER_PAGES_MAX = 200
 const REDEEM_SECONDS = 60
 
 export class Wire3Credits implements HubCredits {
+  readonly can = { holds: true, names: true, proves: true }
+  readonly textOf = toBase64url
   readonly #calls: Wire3Calls
   readonly #hub: string
   readonly #inputs: Pick<HubInputs, 'identity' | 'connections'>
