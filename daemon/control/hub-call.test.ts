@@ -18,7 +18,7 @@ test('the command for the operator names this node, whatever the hub says', asyn
     expect(thrown).toMatchObject({
       code: 'hub_refused',
       message: `the hub refused (admission_required): ${OWN} is not registered there, and only the operator can let it in`,
-      next: `the operator of the hub runs: svc-hub admit ${OWN} (or, if it is blocked: svc-hub unblock ${OWN})`,
+      next: `the operator of the hub runs: svc-hub admit ${OWN} (or, if it is blocked: svc-hub unblock ${OWN}; if it is archived: svc-hub unarchive ${OWN})`,
     })
   }
 })

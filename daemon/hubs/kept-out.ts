@@ -19,8 +19,8 @@ export async function isKeptOut(
 }
 
 export const sayKeptOut = (aid: string, url: string): string =>
-  `the hub does not let this identity in any more: its operator has blocked or removed it, or has put the hub back to a backup from before it was let in; ${stepOfOperator(aid)}; after an admit run here: svc hub-register ${url}`
+  `the hub does not let this identity in any more: its operator has blocked, archived or removed it, or has put the hub back to a backup from before it was let in; ${stepOfOperator(aid)}; after an admit run here: svc hub-register ${url}`
 
-/** Both commands, since no hub says which of the two it needs. */
+/** All three commands, since no hub says which of them it needs. */
 export const stepOfOperator = (aid: string): string =>
-  `the operator of the hub runs: svc-hub admit ${aid} (or, if it is blocked: svc-hub unblock ${aid})`
+  `the operator of the hub runs: svc-hub admit ${aid} (or, if it is blocked: svc-hub unblock ${aid}; if it is archived: svc-hub unarchive ${aid})`

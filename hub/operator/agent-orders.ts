@@ -62,6 +62,8 @@ export async function admit({ aid }: OrderOf<'admit'>, context: OperatorContext)
   const stands = await standing(aid, context)
   if (stands['blocked'] === true)
     return { ...stands, next: `it stays blocked; let it in again with: svc-hub unblock ${aid}` }
+  if (stands['archived'] === true)
+    return { ...stands, next: `it stays archived; bring it back with: svc-hub unarchive ${aid}` }
   const isKnown = stands['registered'] === true || context.refused?.of(aid) !== undefined
   return isKnown ? stands : { ...stands, note: NOT_ASKED }
 }
@@ -108,7 +110,11 @@ export async function remove({ aid }: OrderOf<'remove'>, context: OperatorContex
 async function standing(aid: string, { agents, store, changed }: OperatorContext): Promise<OrderResult> {
   changed(aid)
   const { admitted, blocked } = await store.account(aid)
-  return { aid, admitted, blocked, registered: isRegistered(await agents.find(aid), blocked) }
+  const isArchived = (await store.archived(aid)) !== undefined
+  return {
+    ...{ aid, admitted, blocked, registered: isRegistered(await agents.find(aid), blocked) },
+    ...present({ archived: isArchived || undefined }),
+  }
 }
 
 /** One that is blocked stays registered to the operator: it is back once it is unblocked. */

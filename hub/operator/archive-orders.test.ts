@@ -29,6 +29,10 @@ test('an agent is archived with a reason, listed as such, shown so, and brought 
     archived: 'too loud',
   })
   expect((await agent.register()).status).toBe(403)
+  expect(await order({ command: 'admit', aid })).toMatchObject({
+    ...{ admitted: true, registered: false, archived: true },
+    next: `it stays archived; bring it back with: svc-hub unarchive ${aid}`,
+  })
   expect(await order({ command: 'unarchive', aid })).toEqual({ aid, archived: false })
   expect(await order({ command: 'agent', aid })).not.toHaveProperty('archived')
   expect((await agent.poll()).status).toBe(200)
