@@ -55,6 +55,14 @@ test('one that is archived can be removed for good, or stays off while it is blo
   expect((await blocked.register()).status).toBe(200)
 })
 
+test('agents with open mail are counted apart from those with sealed mail', async () => {
+  const before = Number((await order({ command: 'stats' }))['open_agents'])
+  const { aid } = await client.registered()
+  expect(await order({ command: 'stats' })).toMatchObject({ agents: 0, open_agents: before + 1 })
+  await order({ command: 'archive', aid })
+  expect(await order({ command: 'stats' })).toMatchObject({ open_agents: before })
+})
+
 test('listings name an agent or not', async () => {
   const { aid } = await client.registered()
   expect(await order({ command: 'listed', aid })).toEqual({ aid, listed: true })

@@ -1,6 +1,8 @@
 /** Orders carried out over a store: one function for each, and a line in the log for what changed something. */
+
 import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
 import { fromHex } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import { MODE_SETTING } from '../core/membership/admission.ts'
 import { heldSentence } from '../core/supply/held.ts'
@@ -200,5 +202,8 @@ async function stats({ store, now, running }: OperatorContext): Promise<OrderRes
   const hourMs = Math.floor(now() / HOUR_MS) * HOUR_MS
   const { agents, onlineAgents } = await store.counts(hourMs - HOUR_MS)
   const admission = (await store.setting(MODE_SETTING)) ?? 'closed'
-  return { agents, online_nodes: running === undefined ? 0 : onlineAgents, admission, credits }
+  // those whose mail the hub reads are counted apart
+  const open = (await store.openAgents()) || undefined
+  const online = running === undefined ? 0 : onlineAgents
+  return { agents, online_nodes: online, ...present({ open_agents: open }), admission, credits }
 }
