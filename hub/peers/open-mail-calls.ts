@@ -49,6 +49,7 @@ type Asked = {
   signal: AbortSignal
   body?: unknown
   query?: Record<string, string>
+  params?: Record<string, string>
 }
 
 async function callWire1<R extends RouteRow>(row: R, asked: Asked): Promise<ReplyOf<R>> {
@@ -80,6 +81,17 @@ export class OpenMailCalls implements OpenPeerCalls {
       return 'taken'
     } catch (error) {
       if (error instanceof NotThere) return 'unknown'
+      throw error
+    }
+  }
+
+  async keyHistory(peer: Peer, aid: string): Promise<Uint8Array | undefined> {
+    const signal = this.#outside.timers.deadline(CALL_MS_MAX)
+    const asked = { baseUrl: peer.openUrl ?? peer.url, params: { aid }, signal }
+    try {
+      return fromBase64((await callWire1(wire1Routes.agentKel, asked)).kel)
+    } catch (error) {
+      if (isOfPeer(error)) return undefined
       throw error
     }
   }
@@ -141,12 +153,7 @@ export class OpenMailCalls implements OpenPeerCalls {
 
   /** The operator learns what stands between the hubs; a sender only that the other one gave no answer. */
   #told(error: unknown, { path }: RouteRow, peer: Peer): unknown {
-    const isOfPeer =
-      error instanceof ForeignAnswer ||
-      error instanceof Refused ||
-      error instanceof TypeError ||
-      error instanceof DOMException
-    if (!isOfPeer) return error
+    if (!isOfPeer(error)) return error
     const { peers, now, timers, alert } = this.#outside
     const why = error instanceof ForeignAnswer ? error.message : (tlsFault(error) ?? connectionFault(error))
     peers.contact(peer.aid).fault = { ms: now(), why }
@@ -162,6 +169,13 @@ export class OpenMailCalls implements OpenPeerCalls {
 
 /** The recipient is none of that peer's agents. */
 class NotThere extends Error {}
+
+/** The peer, or the way to it, failed. */
+const isOfPeer = (error: unknown): boolean =>
+  error instanceof ForeignAnswer ||
+  error instanceof Refused ||
+  error instanceof TypeError ||
+  error instanceof DOMException
 
 const statusOf = (error: unknown): number | undefined =>
   error instanceof ForeignAnswer || error instanceof Refused ? error.status : undefined

@@ -112,8 +112,10 @@ function histories(hub: Hub, entries: Entries): Part<'agentKel' | 'address' | 'a
       const agent = await agents.find(aid)
       if (agent !== undefined) return { aid, kel: toBase64(agent.row.kel), source: 'local' as const }
       const told = await entries.atPeer(aid)
-      if (told === undefined) throw new Refusal('unknownAgent')
-      return { aid, kel: toBase64(told.kel), source: 'federated' as const }
+      if (told !== undefined) return { aid, kel: toBase64(told.kel), source: 'federated' as const }
+      const shown = await hub.openFederation?.senders.find(aid)
+      if (shown === undefined) throw new Refusal('unknownAgent')
+      return { aid, kel: toBase64(shown), source: 'peer-hub' as const }
     },
     async card({ params: { aid = '' } }) {
       const known = await openMail.find(aid)

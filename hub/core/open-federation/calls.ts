@@ -17,6 +17,8 @@ export type ToldOpenReview = OpenReviewUpload & {
 export interface OpenPeerCalls {
   /** Hands a message on; `unknown`: its recipient is none of that peer's agents. */
   forward(peer: Peer, given: SignedForward): Promise<'taken' | 'unknown'>
+  /** The key history that a peer shows of one, as it came; undefined where it gives none. */
+  keyHistory(peer: Peer, aid: string): Promise<Uint8Array | undefined>
   /** What a peer tells of its agents after a number; given up once `ended` aborts. */
   cards(peer: Peer, after: number, ended: AbortSignal): Promise<FeedPage<ToldOpenCard>>
   /** The same of its reviews. */

@@ -8,6 +8,7 @@ import type { OpenPeerCalls } from './calls.ts'
 import { HandingOn } from './hand-on.ts'
 import { keepForgettingOpen, readOpenPeers } from './read.ts'
 import { ReceivedForwards } from './received.ts'
+import { SenderLogs } from './sender-logs.ts'
 import { ToldCards } from './told-cards.ts'
 
 /** What is needed to federate open mail. `tells`: anybody may read who is here. */
@@ -17,6 +18,7 @@ export type OpenFederation = {
   received: ReceivedForwards
   handingOn: HandingOn
   toldCards: ToldCards
+  senders: SenderLogs
 }
 
 type Around = { agents: Agents; keyLogs: KeyLogs; federation: Federation; openMail: OpenMail }
@@ -27,15 +29,17 @@ export function federateOpenMail(
   parts: OpenFederationParts | undefined,
   { agents, keyLogs, federation, openMail }: Around,
 ) {
-  const received = new ReceivedForwards(context, { openMail, federation })
+  const senders = parts && new SenderLogs(context, parts.calls)
+  const received = new ReceivedForwards(context, { openMail, federation, senders })
   const stopForgetting = keepForgettingOpen(context, parts !== undefined)
-  if (parts === undefined) return { received, openFederation: undefined, stop: async () => stopForgetting() }
+  if (parts === undefined || senders === undefined)
+    return { received, openFederation: undefined, stop: async () => stopForgetting() }
   const { calls, tells } = parts
   const stopReading = readOpenPeers(context, { agents, keyLogs, calls })
   const handingOn = new HandingOn(context, { agents, calls })
   return {
     received,
-    openFederation: { tells, received, handingOn, toldCards: new ToldCards(context, agents) },
+    openFederation: { tells, received, handingOn, toldCards: new ToldCards(context, agents), senders },
     async stop() {
       stopForgetting()
       await stopReading()

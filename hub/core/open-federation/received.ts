@@ -14,6 +14,7 @@ import type { Peer } from '../federation/peers.ts'
 import { CLOCK_WINDOW_MS, DAY_MS } from '../limits.ts'
 import type { OpenMail } from '../open-mail/open-mail.ts'
 import { Refusal } from '../refusal.ts'
+import type { SenderLogs } from './sender-logs.ts'
 
 /** For so long a message that comes again is known. */
 export const REMEMBERED_MS = 7 * DAY_MS
@@ -23,13 +24,21 @@ const REMEMBERED_MAX = 500_000
 /** `payload`: read once the way of the record is judged; throws what its reader throws. */
 export type GivenForward = Forward & { kind: OpenKind; signature: Uint8Array; payload: () => Uint8Array }
 
+type Parts = {
+  openMail: OpenMail
+  federation: Federation
+  senders: Pick<SenderLogs, 'note'> | undefined
+}
+
 export class ReceivedForwards {
   readonly #context: HubContext
   readonly #openMail: OpenMail
   readonly #federation: Federation
+  readonly #senders: Pick<SenderLogs, 'note'> | undefined
 
-  constructor(context: HubContext, { openMail, federation }: { openMail: OpenMail; federation: Federation }) {
+  constructor(context: HubContext, { openMail, federation, senders }: Parts) {
     this.#context = context
+    this.#senders = senders
     this.#openMail = openMail
     this.#federation = federation
   }
@@ -49,6 +58,8 @@ export class ReceivedForwards {
     const once = this.#onceOf(given)
     if (await this.#context.store.wasForwarded(once.digest, once.sinceMs)) return 'repeated'
     const { dest: to, from, kind, interaction } = given
+    // before it can be read
+    this.#senders?.note(from, given.origin)
     const { isRepeat } = await this.#openMail.send({ to, from, kind, interaction, payload }, { once })
     return isRepeat ? 'repeated' : 'queued'
   }
