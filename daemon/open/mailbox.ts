@@ -51,21 +51,20 @@ export class OpenMailbox {
 
   /** Works through one drain of the mailbox: polls until something comes, for as long as was asked, then until nothing is left. */
   async collect({ waitMs, signal }: Collecting, by: Taker): Promise<Collected> {
-    let taken = 0
+    const taken = new Set<string>()
     let letters = await this.#awaited(waitMs, signal)
-    while (letters.length > 0) {
-      const done: string[] = []
+    while (letters.some(({ id }) => !taken.has(id))) {
       for (const letter of letters) {
         await this.#take(letter, by)
-        done.push(letter.id)
+        taken.add(letter.id)
       }
-      taken += done.length
       faultPoint('node.receive.before-ack')
-      await this.#mail.ack(done)
+      await this.#mail.ack(letters.map(({ id }) => id))
       faultPoint('node.receive.after-ack')
+      // a hub that gives again what was acked ends the drain
       letters = await this.#mail.poll(signal)
     }
-    return { taken, held: true }
+    return { taken: taken.size, held: true }
   }
 
   async #awaited(waitMs: number, signal: AbortSignal): Promise<PolledLetter[]> {
@@ -79,12 +78,15 @@ export class OpenMailbox {
     }
   }
 
-  /** This wire gives the same letters until they are acked, so one look is all. */
+  /** This wire gives the same letters until they are acked, so one look is all; a further one waits for as long as was asked. */
   async look(
-    { signal, after }: Collecting & { after?: number | undefined },
+    { waitMs, signal, after }: Collecting & { after?: number | undefined },
     see: (arrived: Arrived) => void,
   ): Promise<Looked> {
-    if (after !== undefined) return { taken: 0, held: true, more: false, after }
+    if (after !== undefined) {
+      await sleep(this.#parts.timers, waitMs, signal)
+      return { taken: 0, held: true, more: false, after }
+    }
     const letters = await this.#mail.poll(signal)
     for (const letter of letters) {
       const read = await this.#read(letter)

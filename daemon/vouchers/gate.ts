@@ -15,6 +15,7 @@ import { callPurpose, Voucher, type VoucherBody } from '../../protocol/proof/vou
 import type { Chain } from '../chain/chain.ts'
 import type { CurrentHub } from '../hubs/current.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import { learnHubKey } from '../hubs/log.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Modules } from '../modules/modules.ts'
 import type { Machine } from '../platform/machine.ts'
@@ -29,6 +30,7 @@ const CLOCK_TOLERANCE_MS = 2 * 60_000
 /** Of one voucher each refusal is recorded once; so many are remembered. */
 const REFUSALS_KEPT = 10_000
 const CALL_ID_BYTES = 16
+const KEY_ASKED_EVERY_MS = 60_000
 
 /** Why nothing was done for a voucher. `malformed` to `forged` come before anything shows that it is one. */
 export type GateCode =
@@ -64,12 +66,14 @@ export class VoucherGate {
   readonly #spent: SpentVouchers
   readonly #told = new Set<string>()
   #running = 0
+  /** When the hub was last asked for its keys, monotonic. */
+  #learnedAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: GateParts, machine: Machine, hubNow: () => number) {
     this.#parts = parts
     this.#machine = machine
     this.#hubNow = hubNow
-    this.#spent = new SpentVouchers(parts.chain)
+    this.#spent = new SpentVouchers(parts.chain, parts.store)
   }
 
   /** Takes a voucher, runs the call and answers its effect; throws {@link GateRefused} with nothing spent. */
@@ -78,7 +82,7 @@ export class VoucherGate {
     const provider = modules.find(capability)
     if (hub.oldCopy !== undefined || hub.unsettled !== undefined || hub.home === undefined)
       throw new GateRefused('closed', 'this agent takes no vouchers now')
-    const body = this.#verified(voucher, hub.home)
+    const body = await this.#verified(voucher, hub.home)
     const document = documentOf(capability, args)
     if (provider === undefined) throw new GateRefused('not_served', `this agent does not serve ${capability}`)
     if (this.#running >= RUNNING_MAX)
@@ -96,14 +100,23 @@ export class VoucherGate {
   }
 
   /** A voucher that the home hub signed, under a key of the log that this node holds of it. */
-  #verified(encoded: string, home: HubClient): VoucherBody {
+  async #verified(encoded: string, home: HubClient): Promise<VoucherBody> {
     const voucher = decoded(encoded)
     const { body } = voucher
+    if (body.hub === home.identity.aid) await this.#learnKey(home, body.hubKelSeq)
     const { log, aid } = home.identity
     const key = body.hub === aid ? keyAt(log, body.hubKelSeq) : undefined
     if (key === undefined || !Voucher.verify(key, voucher))
       throw new GateRefused('forged', `the hub of this agent, ${aid}, did not sign this voucher`)
     return body
+  }
+
+  /** Its operator may have rotated the key; anybody can name a later one, so the hub is asked once a minute. */
+  async #learnKey(home: HubClient, seq: number): Promise<void> {
+    const now = this.#machine.timers.monotonic()
+    if (seq <= home.identity.log.seq || now - this.#learnedAt < KEY_ASKED_EVERY_MS) return
+    this.#learnedAt = now
+    await learnHubKey(home, seq).catch(() => undefined)
   }
 
   /** All that is judged and written of a voucher is one step. */

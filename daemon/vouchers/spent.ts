@@ -5,6 +5,7 @@ import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { VoucherBody } from '../../protocol/proof/voucher.ts'
 import type { Chain } from '../chain/chain.ts'
+import type { Store } from '../store/open.ts'
 
 export const REDEEMED = 'svc.voucher.redeemed'
 /** The newest of them are read at a start; an older one is over by far. */
@@ -12,10 +13,12 @@ export const REPLAYED_MAX = 100_000
 
 export class SpentVouchers {
   readonly #chain: Chain
+  readonly #store: Pick<Store, 'afterCommit'>
   readonly #spent = new Set<string>()
 
-  constructor(chain: Chain) {
+  constructor(chain: Chain, store: Pick<Store, 'afterCommit'>) {
     this.#chain = chain
+    this.#store = store
     for (let before: number | undefined; this.#spent.size < 2 * REPLAYED_MAX; ) {
       const page = chain.read({
         eventType: REDEEMED,
@@ -40,7 +43,8 @@ export class SpentVouchers {
       ...{ payer, capability, amount, network },
     }
     this.#chain.append(REDEEMED, redeemed)
-    this.#note(redeemed)
+    // one whose record could not be kept is good still
+    this.#store.afterCommit(() => this.#note(redeemed))
   }
 
   #note({ voucher_id, auth_id }: Redeemed): void {

@@ -151,6 +151,26 @@ test('a look leaves everything where it is', async () => {
   const seen: Arrived[] = []
   const looked = await node.carrier.look({ waitMs: 0, signal: never }, arrived => void seen.push(arrived))
   expect([looked.taken, seen.length]).toEqual([1, 1])
+  const { after } = looked
+  const started = Date.now()
+  const again = await node.carrier.look({ waitMs: 300, signal: never, after }, () => undefined)
+  expect([again.taken, again.held, Date.now() - started >= 290]).toEqual([0, true, true])
+  expect(await collect()).toMatchObject({ taken: 1 })
+})
+
+test('a hub that gives again what was acked holds no drain up', async () => {
+  await send(mallory)
+  const { openMail } = node.hub
+  const ack = openMail?.ack
+  const acked: (readonly string[])[] = []
+  Object.assign(openMail as object, {
+    async ack(ids: readonly string[]) {
+      acked.push(ids)
+    },
+  })
+  expect(await collect()).toEqual({ taken: 1, held: true })
+  expect(acked).toHaveLength(1)
+  Object.assign(openMail as object, { ack })
   expect(await collect()).toMatchObject({ taken: 1 })
 })
 

@@ -127,6 +127,25 @@ describe('a voucher', () => {
     expect(await show({ voucher, args: note() })).toMatchObject({ status: 403, json: { reason: 'expired' } })
   })
 
+  test('under a key that the hub rotated to is taken as well', async () => {
+    await lab.hub.running.order({ command: 'rotate' })
+    const voucher = await buy(alice)
+    expect(Voucher.decode(fromBase64(voucher)).body.hubKelSeq).toBe(1)
+    expect(await show({ voucher, args: note() })).toMatchObject({ status: 200, json: { status: 'OK' } })
+  })
+
+  test('whose record the disk did not take is good still', async () => {
+    const voucher = await buy(alice)
+    const { chain } = bob.ctx
+    const append = chain.append.bind(chain)
+    chain.append = () => {
+      throw new Error('no room')
+    }
+    expect((await show({ voucher, args: note() })).status).toBe(500)
+    chain.append = append
+    expect(await show({ voucher, args: note() })).toMatchObject({ status: 200, json: { status: 'OK' } })
+  })
+
   test('is spent after a start too', async () => {
     const voucher = await buy(alice)
     await show({ voucher, args: note() })
@@ -139,7 +158,7 @@ describe('a voucher', () => {
       ),
     )
     const { body } = Voucher.decode(fromBase64(voucher))
-    expect(new SpentVouchers(bob.ctx.chain).has(body)).toBe(true)
+    expect(new SpentVouchers(bob.ctx.chain, bob.ctx.store).has(body)).toBe(true)
   })
 })
 

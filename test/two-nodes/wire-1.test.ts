@@ -1,5 +1,5 @@
 /** Two nodes at a hub of wire 1, which reads their mail: from joining to the receipt that both signed. */
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -112,6 +112,17 @@ describe('a task', () => {
     await lab.line.up()
     await until('it came', async () => (await stateOf(bob, id).catch(() => undefined)) !== undefined)
   })
+})
+
+test('a directory that was moved to another place is taken for no second copy', async () => {
+  const gone = await lab.member('gina')
+  await gone.stop()
+  renameSync(join(lab.folder, 'gina'), join(lab.folder, 'gina-2'))
+  const moved = await lab.start('gina-2')
+  await until('it is settled', () => moved.ctx.hub.unsettled === undefined)
+  expect(moved.ctx.hub.oldCopy).toBeUndefined()
+  const id = await delegated(moved, bob, 'from a new place')
+  expect(await stateOf(bob, id)).toBeDefined()
 })
 
 describe('a review', () => {
