@@ -126,6 +126,27 @@ test('the supply chain is read to its head', async () => {
   expect([page.isLast, page.records.length]).toEqual([true, page.headSeq + 1])
 })
 
+test('a hub that speaks another wire for a while is talked to again once somebody looks', async () => {
+  const other = await openNode(hub)
+  const served = other.inputs.connections.signed
+  const isOther = { now: true }
+  Object.assign(other.inputs.connections, {
+    signed: async (request: Parameters<typeof served>[0]) => {
+      const { body, status, headers } = await served(request)
+      const named = new Headers(headers)
+      if (isOther.now) named.set('X-Svc-Wire', '9')
+      return new Response(body, { status, headers: named })
+    },
+  })
+  await expect(other.hub.openMail?.poll(never)).rejects.toThrow('speaks wire version 9')
+  await expect(other.hub.refresh()).rejects.toThrow('speaks wire version 9')
+  isOther.now = false
+  await expect(other.hub.openMail?.poll(never)).rejects.toThrow('speaks wire version 9')
+  await other.hub.refresh(true)
+  expect([other.hub.stopped, await other.hub.openMail?.poll(never)]).toEqual([undefined, []])
+  await other.close()
+})
+
 test('a node that talks to it no longer says why', async () => {
   const other = await openNode(hub)
   other.hub.halt('an old copy')

@@ -19,7 +19,8 @@ import { type ChallengeMembers, signChallenge } from '../../../protocol/wire1/ch
 import { WIRE1, WIRE1_HEADER } from '../../../protocol/wire1/headers.ts'
 import { wire1Routes as routes } from '../../../protocol/wire1/routes.ts'
 import { CLOCKS_APART_MAX_MS, clocksApart } from '../clocks.ts'
-import { HubHalted, type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
+import { Conversation } from '../conversation.ts'
+import { type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
 import { HubDate } from '../hub-date.ts'
 
 const CALL_TIMEOUT_MS = 60_000
@@ -81,18 +82,18 @@ export class Wire1Calls {
   readonly #url: string
   readonly #inputs: HubInputs
   readonly #hubDate = new HubDate()
-  #stopped: string | undefined
-  #isHalted = false
+  readonly #talk: Conversation
   #lastContact: number | undefined
 
   constructor(url: string, inputs: HubInputs) {
     this.#url = url
     this.#inputs = inputs
+    this.#talk = new Conversation(inputs.now)
   }
 
   /** Why the node talks to this hub no longer. */
   get stopped(): string | undefined {
-    return this.#stopped
+    return this.#talk.stopped
   }
 
   get lastContactAtMs(): number | undefined {
@@ -115,25 +116,27 @@ export class Wire1Calls {
 
   /** Ends the conversation with this hub. */
   stop(why: string): never {
-    this.#stopped = why
-    throw new HubStopped(why)
+    return this.#talk.stop(why)
   }
 
   /** Ends it for what this node is. */
   halt(why: string): void {
-    this.#stopped = why
-    this.#isHalted = true
+    this.#talk.halt(why)
   }
 
-  async identify(): Promise<HubIdentity> {
-    this.#ensureTalking()
-    const { connections, timers } = this.#inputs
-    const found = await fetchHubIdentity(
-      this.#url,
-      this.#noting(connections.signed),
-      timers.deadline(CALL_TIMEOUT_MS),
-    )
-    return found
+  /** Asks the hub anew who it is; where it answered in another wire, once an hour or as soon as somebody asks. */
+  async identify(isAsked: boolean): Promise<HubIdentity> {
+    this.#talk.ensureAsked(isAsked)
+    try {
+      const { connections, timers } = this.#inputs
+      const send = this.#noting(connections.signed)
+      const found = await fetchHubIdentity(this.#url, send, timers.deadline(CALL_TIMEOUT_MS))
+      this.#talk.goOn()
+      return found
+    } catch (error) {
+      if (error instanceof OtherWire) this.#talk.stopForWire(error.message)
+      throw error
+    }
   }
 
   /** A call that carries no signature. */
@@ -174,7 +177,7 @@ export class Wire1Calls {
   }
 
   #full<R extends RouteRow>(given: GivenCall<R>, headers: Headed): object {
-    this.#ensureTalking()
+    this.#talk.ensure()
     return {
       signal: this.#inputs.timers.deadline(CALL_TIMEOUT_MS),
       ...given,
@@ -185,16 +188,11 @@ export class Wire1Calls {
     }
   }
 
-  #ensureTalking(): void {
-    if (this.#stopped === undefined) return
-    throw this.#isHalted ? new HubHalted(this.#stopped) : new HubStopped(this.#stopped)
-  }
-
   #observe(response: Response): void {
     try {
       checkWire(response)
     } catch (error) {
-      if (error instanceof OtherWire) this.#stopped = error.message
+      if (error instanceof OtherWire) this.#talk.stopForWire(error.message)
       throw error
     }
     this.#note(response)

@@ -85,8 +85,8 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews {
     return this.#inputs.identity.aid
   }
 
-  async refresh(): Promise<void> {
-    const fresh = await this.#calls.identify()
+  async refresh(isAsked = false): Promise<void> {
+    const fresh = await this.#calls.identify(isAsked)
     const log = mergeHubLog(this.#identity.log, fresh.log)
     if (log === undefined)
       this.#calls.stop('another hub answers at this address, or its key history contradicts itself')

@@ -22,8 +22,9 @@ import { headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import { signRequest } from '../../../protocol/wire3/signed-request.ts'
 import { CLOCKS_APART_MAX_MS, clocksApart, floorAhead } from '../clocks.ts'
+import { Conversation } from '../conversation.ts'
 import { isOwnFailure } from '../failures.ts'
-import { HubHalted, type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
+import { type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
 import { HubDate } from '../hub-date.ts'
 
 const CALL_TIMEOUT_MS = 60_000
@@ -34,8 +35,6 @@ const PUSHED_EVERY_MS = 60_000
 const CLOCK_CORRECTED_MIN_MS = 4 * 60_000
 /** A hub takes no time that is further ahead of its clock. */
 const FLOOR_AHEAD_MAX_MS = 5 * 60_000
-/** A hub of another wire is asked again after so long: it, or this node, may have been updated. */
-const LOOKED_AGAIN_MS = 3_600_000
 
 export type SignedOptions = { headers?: Record<string, string>; send?: Send; heldBesideQueue?: boolean }
 export type GivenCall<R extends RouteRow> = Omit<Call<R>, 'baseUrl' | 'headers' | 'onResponse'>
@@ -79,10 +78,7 @@ export class Wire3Calls {
   #url: string
   #hub: string
   #inputs: HubInputs
-  #stopped: string | undefined
-  #isHalted = false
-  /** When the hub answered in another wire; undefined where it is stopped for another reason, or not at all. */
-  #otherWireAt: number | undefined
+  readonly #talk: Conversation
   #lastContact: number | undefined
   #queue: Promise<unknown> = Promise.resolve()
   #lastTs = 0
@@ -98,11 +94,12 @@ export class Wire3Calls {
     this.#url = url
     this.#hub = hub
     this.#inputs = inputs
+    this.#talk = new Conversation(inputs.now)
   }
 
   /** Why the node talks to this hub no longer. */
   get stopped(): string | undefined {
-    return this.#stopped
+    return this.#talk.stopped
   }
 
   /** A clock that ran ahead and was set back heard nothing later than now. */
@@ -112,39 +109,26 @@ export class Wire3Calls {
 
   /** Ends the conversation with this hub. */
   stop(why: string): never {
-    this.#stopped = why
-    this.#otherWireAt = undefined
-    throw new HubStopped(why)
-  }
-
-  /** Ends it until the hub is found to speak this wire. */
-  #stopForWire(why: string): never {
-    this.#stopped = why
-    this.#otherWireAt = this.#inputs.now()
-    throw new HubStopped(why)
+    return this.#talk.stop(why)
   }
 
   /** Asks the hub anew who it is; where it answered in another wire, once an hour or as soon as somebody asks. */
   async identify(isAsked: boolean): Promise<HubIdentity> {
-    const since = this.#otherWireAt
-    if (since === undefined || (!isAsked && this.#inputs.now() - since < LOOKED_AGAIN_MS))
-      this.ensureTalking()
+    this.#talk.ensureAsked(isAsked)
     try {
       const { connections, timers } = this.#inputs
       const found = await fetchHubIdentity(this.#url, connections.signed, timers.deadline(CALL_TIMEOUT_MS))
-      if (this.#otherWireAt !== undefined) this.#stopped = this.#otherWireAt = undefined
+      this.#talk.goOn()
       return found
     } catch (error) {
-      if (error instanceof OtherWire && !this.#isHalted) this.#stopForWire(error.message)
+      if (error instanceof OtherWire) this.#talk.stopForWire(error.message)
       throw error
     }
   }
 
   /** Ends it for what this node is. */
   halt(why: string): void {
-    this.#stopped = why
-    this.#isHalted = true
-    this.#otherWireAt = undefined
+    this.#talk.halt(why)
   }
 
   /** A call that carries no signature. */
@@ -339,13 +323,12 @@ export class Wire3Calls {
   }
 
   ensureTalking(): void {
-    if (this.#stopped === undefined) return
-    throw this.#isHalted ? new HubHalted(this.#stopped) : new HubStopped(this.#stopped)
+    this.#talk.ensure()
   }
 
   #observe(response: Response): void {
     const why = incompatibility(response)
-    if (why !== undefined) this.#stopForWire(why)
+    if (why !== undefined) this.#talk.stopForWire(why)
     if (response.headers.get(names.wire) === null) return
     const now = this.#inputs.now()
     this.#lastContact = now
