@@ -498,7 +498,15 @@ export const rooms: Record<string, Room> = {
   },
   'daemon/carrier': {
     purpose: 'what brings messages from node to node, as one interface for every wire',
-    uses: ['protocol/identity', 'protocol/mail', 'daemon/store', 'daemon/hubs', 'daemon/peers'],
+    uses: [
+      'protocol/encoding',
+      'protocol/identity',
+      'protocol/mail',
+      'daemon/store',
+      'daemon/identity',
+      'daemon/hubs',
+      'daemon/peers',
+    ],
   },
   'daemon/context.ts': {
     purpose: 'the line: rooms above it may take the context, rooms below never do',

@@ -28,6 +28,8 @@ export interface OpenReviews {
 
 /** What a hub does for mail that it can read. */
 export interface OpenMail {
+  /** Bytes of one payload at most. */
+  readonly letterBytesMax: number
   send(letter: OpenLetter, signal: AbortSignal): Promise<TakenLetter>
   /** What waits, the oldest first; answered at once. */
   poll(signal: AbortSignal): Promise<PolledLetter[]>

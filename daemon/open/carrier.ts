@@ -1,8 +1,6 @@
 /** The carrier of open mail: its hub reads every letter, lets anybody write one, and tells nothing of what became of it. */
 import { Refused } from '../../protocol/contract/client.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
-import { messageDigest } from '../../protocol/mail/message.ts'
-import { decodeOpen } from '../../protocol/mail/open-message.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import type {
@@ -17,7 +15,7 @@ import type {
   Undelivered,
 } from '../carrier/carrier.ts'
 import { finalRefusals, isUnreached, reasonOf } from '../hubs/failures.ts'
-import type { OpenLetter, OpenMail } from '../hubs/open-mail.ts'
+import type { OpenMail } from '../hubs/open-mail.ts'
 import type { Store } from '../store/open.ts'
 import { isHeld, noteSealing, type OutboxEntry } from '../store/outbox.ts'
 import { ownReason } from '../store/reasons.ts'
@@ -26,10 +24,13 @@ import type { Writing } from './letters.ts'
 import type { OpenMailbox } from './mailbox.ts'
 
 const SEND_TIMEOUT_MS = 15 * 60_000
-/** What a hub of the earlier line takes in one letter. */
-export const LETTER_BYTES_MAX = 5 * 1024 * 1024
 const NOT_HERE = 'the recipient is not registered at this hub, or takes sealed mail alone'
 const DOUBTED = 'the hub was away since it took this, and tells nobody what it holds'
+const TOO_LARGE: Delivered = {
+  outcome: 'final',
+  reason: finalRefusals['too_large'] as string,
+  reached: undefined,
+}
 const SEALED_ALONE = 'an open letter carries no capabilities'
 
 type CarrierParts = { store: Store; threads: Threads; writing: Writing; timers: Timers }
@@ -50,11 +51,12 @@ export class OpenCarrier implements Carrier {
     if (threads.message(entry.message).kind === kinds.capabilities)
       return { outcome: 'final', reason: SEALED_ALONE, reached: undefined }
     try {
-      const letter = await writing.letter(entry)
-      if (letter.payload.length > LETTER_BYTES_MAX)
-        return { outcome: 'final', reason: finalRefusals['too_large'] as string, reached: undefined }
+      const { letterBytesMax } = this.#mail
+      if (writing.filesOf(entry) > letterBytesMax) return TOO_LARGE
+      const { letter, digest } = await writing.letter(entry)
+      if (letter.payload.length > letterBytesMax) return TOO_LARGE
       if (isHeld(store, entry.message)) return { outcome: 'held', reached: undefined }
-      this.#noteWritten(entry, letter)
+      this.#noteWritten(entry, digest)
       const {
         id: rid,
         viaHub = null,
@@ -69,13 +71,12 @@ export class OpenCarrier implements Carrier {
   }
 
   /** Somebody may have seen it from here on. */
-  #noteWritten(entry: OutboxEntry, { payload }: OpenLetter): void {
+  #noteWritten(entry: OutboxEntry, digest: Uint8Array): void {
     const { store } = this.#parts
-    const digest = toBase64url(messageDigest(decodeOpen(payload).body))
     store.unflushed(
       () =>
         noteSealing(store, entry.message, {
-          digests: JSON.stringify([digest]),
+          digests: JSON.stringify([toBase64url(digest)]),
           granted: null,
           introduces: null,
         }),

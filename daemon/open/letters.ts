@@ -1,9 +1,8 @@
 /** Messages as open letters: written under the present key of this node, read under that of their sender (objects: wire 1). */
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { concat, fromBase64url, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
-import { present } from '../../protocol/encoding/present.ts'
+import { concat, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { type KeyEvent, keyAt, type VerifiedKel } from '../../protocol/identity/kel.ts'
-import type { MessageBody } from '../../protocol/mail/message.ts'
+import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import {
   decodeOpen,
   encodeOpen,
@@ -14,6 +13,7 @@ import {
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Attachments } from '../attachments/attachments.ts'
 import type { ArrivingFiles } from '../carrier/carrier.ts'
+import { headOf } from '../carrier/head.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { OpenKind, OpenLetter, PolledLetter } from '../hubs/open-mail.ts'
 import type { Identity } from '../identity/identity.ts'
@@ -44,44 +44,29 @@ export class Writing {
     this.#parts = parts
   }
 
-  /** A message of the outbox under the present key; id, number and digest are those of before. */
-  async letter(entry: OutboxEntry): Promise<OpenLetter> {
-    const { identity, threads, attachments } = this.#parts
+  /** Bytes of the files of a message, which are known before any is read. */
+  filesOf(entry: OutboxEntry): number {
+    return this.#parts.threads.attachmentsOf(entry.message).reduce((sum, { size }) => sum + size, 0)
+  }
+
+  /** A message of the outbox under the present key, with its digest; id, number and digest are those of before. */
+  async letter(entry: OutboxEntry): Promise<{ letter: OpenLetter; digest: Uint8Array }> {
+    const { identity, attachments } = this.#parts
+    const body = headOf(this.#parts, entry)
     const contents: Uint8Array[] = []
-    for (const { cid } of threads.attachmentsOf(entry.message)) {
+    for (const { cid } of body.attachments) {
       const pieces: Uint8Array[] = []
       for await (const piece of attachments.read(cidText(cid))()) pieces.push(new Uint8Array(piece))
       contents.push(concat(...pieces))
     }
-    const body = this.#bodyOf(entry)
-    return {
+    const letter = {
       to: entry.peer,
       from: identity.aid,
       kind: relayKindOf(body.kind),
       interaction: body.interactionId === undefined ? '' : toBase64url(body.interactionId),
       payload: encodeOpen(signOpen(identity.seed, body, contents)),
     }
-  }
-
-  #bodyOf(entry: OutboxEntry): MessageBody {
-    const { identity, threads, hubNow } = this.#parts
-    const { messageId, kind, number, payload, interaction } = threads.message(entry.message)
-    const task = interaction === null ? undefined : threads.byKey(interaction)
-    return {
-      v: 1,
-      from: identity.aid,
-      kelSeq: identity.log.seq,
-      to: entry.peer,
-      messageId,
-      tsMs: hubNow(),
-      kind,
-      ...present({ interactionId: task === undefined ? undefined : fromBase64url(task.id) }),
-      number,
-      storedUpTo: task?.heldTo ?? 0,
-      payload,
-      kelHeadDigest: identity.log.headDigest,
-      attachments: threads.attachmentsOf(entry.message),
-    }
+    return { letter, digest: messageDigest(body) }
   }
 }
 

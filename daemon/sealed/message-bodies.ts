@@ -1,11 +1,11 @@
 /** What an envelope carries of a message: its words, what introduces its sender, and capabilities to answer with. */
-import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { decode } from '../../protocol/encoding/cbor.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { list } from '../../protocol/encoding/record.ts'
 import { type GrantedCapability, grantedCapability } from '../../protocol/mail/capability.ts'
 import type { MessageBody } from '../../protocol/mail/message.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
+import { headOf } from '../carrier/head.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { MailboxKeys } from '../identity/mailbox-keys.ts'
 import type { DeliveryCapabilities } from '../peers/capabilities.ts'
@@ -95,27 +95,12 @@ export class MessageBodies {
 
   #bodyOf(entry: OutboxEntry, given: { granted: GrantedCapability[]; introduces: boolean }): MessageBody {
     const { identity, threads, introductions } = this.#parts
-    const message = threads.message(entry.message)
-    const interaction = message.interaction === null ? undefined : threads.byKey(message.interaction)
-    const { log } = identity
-    const introduces =
-      given.introduces || message.kind === kinds.delegate || message.kind === kinds.capabilities
+    const head = headOf({ identity, threads, hubNow: this.#hubNow }, entry)
+    const introduces = given.introduces || head.kind === kinds.delegate || head.kind === kinds.capabilities
     return {
-      v: 1,
-      from: identity.aid,
-      kelSeq: log.seq,
-      to: entry.peer,
-      messageId: message.messageId,
-      tsMs: this.#hubNow(),
-      kind: message.kind,
-      ...present({ interactionId: interaction === undefined ? undefined : fromBase64url(interaction.id) }),
-      number: message.number,
-      storedUpTo: interaction?.heldTo ?? 0,
-      payload: message.payload,
+      ...head,
       ...present({ capabilities: given.granted.length === 0 ? undefined : given.granted }),
-      kelHeadDigest: log.headDigest,
       handleSecret: entry.handleSecret,
-      attachments: threads.attachmentsOf(entry.message),
       ...(introduces ? introductions.own() : {}),
     }
   }

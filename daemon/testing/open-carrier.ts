@@ -1,9 +1,8 @@
 /** A carrier that seals nothing, for tests of what stands above carriers: a counter over which words go as they are. */
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { fromBase64url } from '../../protocol/encoding/bytes.ts'
-import { present } from '../../protocol/encoding/present.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import type { Arrived, Carrier, Carriers, Fate, Taker } from '../carrier/carrier.ts'
+import { headOf } from '../carrier/head.ts'
 import type { Ground } from '../context.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { OutboxEntry } from '../store/outbox.ts'
@@ -56,30 +55,9 @@ class OpenCarrier implements Carrier {
       for await (const piece of attachments.read(cidText(cid))()) pieces.push(new Uint8Array(piece))
       files.set(cidText(cid), pieces)
     }
-    const rid = await this.#counter.leave(this.#bodyOf(entry), files)
+    const rid = await this.#counter.leave(headOf(this.#ctx, entry), files)
     const at = { rid, viaHub: null, credential: null, expiresAt: null }
     return { outcome: 'at_hub', at, isQuiet: false, reached: true }
-  }
-
-  #bodyOf(entry: OutboxEntry): MessageBody {
-    const { identity, threads, hubNow } = this.#ctx
-    const { messageId, kind, number, payload, interaction } = threads.message(entry.message)
-    const task = interaction === null ? undefined : threads.byKey(interaction)
-    return {
-      v: 1,
-      from: identity.aid,
-      kelSeq: identity.log.seq,
-      to: entry.peer,
-      messageId,
-      tsMs: hubNow(),
-      kind,
-      ...present({ interactionId: task === undefined ? undefined : fromBase64url(task.id) }),
-      number,
-      storedUpTo: task?.heldTo ?? 0,
-      payload,
-      kelHeadDigest: identity.log.headDigest,
-      attachments: threads.attachmentsOf(entry.message),
-    }
   }
 
   async fatesOf(entries: readonly OutboxEntry[]): Promise<Fate[]> {

@@ -8,6 +8,7 @@ import { PRICING_EXTENSION } from '../../../protocol/identity/card-offers.ts'
 import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import { decodeShared } from '../../../protocol/proof/open-review.ts'
 import { WIRE1 } from '../../../protocol/wire1/headers.ts'
+import { PAYLOAD_BYTES_MAX } from '../../../protocol/wire1/routes/relay.ts'
 import { wire1Routes as routes } from '../../../protocol/wire1/routes.ts'
 import {
   type CardBinding,
@@ -40,6 +41,7 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews {
   readonly mail = undefined
   readonly openMail: OpenMail = this
   readonly openReviews: OpenReviews = this
+  readonly letterBytesMax = PAYLOAD_BYTES_MAX
   readonly probationUntilMs = undefined
   readonly cardBinding: CardBinding = {
     path: routes.relaySend.path,
