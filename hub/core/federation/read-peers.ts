@@ -5,12 +5,11 @@ import type { KeyLogs } from '../membership/key-logs.ts'
 import type { PeerCalls } from './calls.ts'
 import { CardCheck } from './card-check.ts'
 import type { Federation } from './federation.ts'
+import { keepForgetting } from './forgetting.ts'
 import { PeerFeed } from './peer-feed.ts'
 import { PeerLogs } from './peer-logs.ts'
 import type { Peer } from './peers.ts'
 import { ReviewCheck } from './review-check.ts'
-
-const FORGET_EVERY_MS = 10_000
 
 const isSealed = ({ isOpenOnly }: Peer): boolean => isOpenOnly !== true
 
@@ -28,7 +27,7 @@ export function readPeers(
   context: HubContext,
   { agents, keyLogs, federation, calls }: ReadingParts,
 ): PeerReading {
-  const { store } = context
+  const { store, peers } = context
   const logs = new PeerLogs(agents, keyLogs)
   const reviewCheck = new ReviewCheck(context, { logs, federation })
   const cardCheck = new CardCheck(logs)
@@ -54,7 +53,13 @@ export function readPeers(
   })
   reviews.start()
   cards.start()
-  const stopForgetting = keepForgetting(context)
+  // nobody would hear that a hub which is listed no more withdraws whom it told of
+  const stopForgetting = keepForgetting(context, {
+    duty: 'peer cards',
+    hubs: () => store.peersWithCards(),
+    keeps: hub => peers.find(hub) !== undefined,
+    forget: hub => store.forgetPeerCards(hub),
+  })
   return {
     async now() {
       await Promise.all([reviews.readNow(), cards.readNow()])
@@ -64,21 +69,4 @@ export function readPeers(
       await Promise.all([reviews.stop(), cards.stop()])
     },
   }
-}
-
-/** Whom a hub told of that is listed no more counts as told no more: nobody would hear that it withdraws them. */
-function keepForgetting({ store, peers, memory, timers, alert }: HubContext): () => void {
-  const forget = async (): Promise<void> => {
-    try {
-      await memory.leader.lead('peer cards', async () => {
-        for (const hub of await store.peersWithCards())
-          if (peers.find(hub) === undefined) await store.forgetPeerCards(hub)
-      })
-    } catch (error) {
-      alert('cards of a former peer could not be forgotten', { error: String(error) })
-    }
-  }
-  const timer = timers.every(FORGET_EVERY_MS, () => void forget())
-  timer.unref()
-  return () => timers.clear(timer)
 }

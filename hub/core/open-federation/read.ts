@@ -1,6 +1,7 @@
 /** What a hub reads in the background of peers that take open mail: their agents, and the reviews that were given there. */
 import type { Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
+import { keepForgetting } from '../federation/forgetting.ts'
 import { PeerFeed } from '../federation/peer-feed.ts'
 import { PeerLogs } from '../federation/peer-logs.ts'
 import type { Peer } from '../federation/peers.ts'
@@ -10,7 +11,6 @@ import type { OpenPeerCalls } from './calls.ts'
 import { OpenCardCheck } from './card-check.ts'
 import { OpenReviewCheck } from './review-check.ts'
 
-const FORGET_EVERY_MS = 10_000
 /** A peer is read from the start again after so long, and later where it has many agents. */
 const PASS_MS_MIN = 15 * 60_000
 const PASS_MS_PER_AGENT = 100
@@ -61,21 +61,12 @@ export function readOpenPeers(
 }
 
 /** Agents of whom nobody hears any more are forgotten: of former peers, or of all where none is read; returns how to end. */
-export function keepForgettingOpen(
-  { store, peers, memory, timers, alert }: HubContext,
-  isRead: boolean,
-): () => void {
-  const forget = async (): Promise<void> => {
-    try {
-      await memory.leader.lead('open peer cards', async () => {
-        for (const hub of await store.hubsOfOpenAgents())
-          if (!isRead || peers.find(hub)?.openUrl === undefined) await store.forgetOpenAgents(hub)
-      })
-    } catch (error) {
-      alert('cards of a former peer could not be forgotten', { error: String(error) })
-    }
-  }
-  const timer = timers.every(FORGET_EVERY_MS, () => void forget())
-  timer.unref()
-  return () => timers.clear(timer)
+export function keepForgettingOpen(context: HubContext, isRead: boolean): () => void {
+  const { store, peers } = context
+  return keepForgetting(context, {
+    duty: 'open peer cards',
+    hubs: () => store.hubsOfOpenAgents(),
+    keeps: hub => isRead && peers.find(hub)?.openUrl !== undefined,
+    forget: hub => store.forgetOpenAgents(hub),
+  })
 }
