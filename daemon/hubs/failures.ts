@@ -68,6 +68,16 @@ export const isOwnFailure = (error: unknown): boolean =>
   OF_THIS_MACHINE.test(systemCode(error) ?? '') ||
   (causeCode(error) === undefined && MISTAKES.some(kind => error instanceof kind))
 
+/** The reply, or undefined where the hub has no such thing. */
+export async function unlessMissing<T>(reply: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reply
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return undefined
+    throw error
+  }
+}
+
 /** What says all there is to say, whatever caused it. */
 const SAID_WHOLE = [Refused, HubStopped, NoHub, NodeStopping]
 

@@ -213,16 +213,6 @@ export class Wire1Calls {
   }
 }
 
-/** The reply, or undefined where the hub has no such thing. */
-export async function unlessMissing<T>(reply: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reply
-  } catch (error) {
-    if (error instanceof Refused && error.status === 404) return undefined
-    throw error
-  }
-}
-
 /** A reply that names another agent than the one that was asked about. */
 export function requireOf(aid: string, told: string): void {
   if (told !== aid) throw new ForeignAnswer(200, 'the hub told something of another agent')

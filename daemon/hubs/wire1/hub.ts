@@ -10,6 +10,7 @@ import { decodeShared } from '../../../protocol/proof/open-review.ts'
 import { WIRE1 } from '../../../protocol/wire1/headers.ts'
 import { PAYLOAD_BYTES_MAX } from '../../../protocol/wire1/routes/relay.ts'
 import { wire1Routes as routes } from '../../../protocol/wire1/routes.ts'
+import { unlessMissing } from '../failures.ts'
 import {
   type CardBinding,
   type HubClient,
@@ -31,7 +32,7 @@ import type {
   PolledLetter,
   TakenLetter,
 } from '../open-mail.ts'
-import { requireOf, unlessMissing, Wire1Calls } from './calls.ts'
+import { requireOf, Wire1Calls } from './calls.ts'
 import { Wire1Credits } from './credits.ts'
 
 const UNSEALED = 'a hub of wire 1 holds no keys for sealed mail'

@@ -16,6 +16,7 @@ import {
 import { decodeKelLazily } from '../../../protocol/identity/kel-lazy.ts'
 import { ENVELOPE_TYPE, headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
+import { unlessMissing } from '../failures.ts'
 import {
   type AckItem,
   type BucketReply,
@@ -338,16 +339,6 @@ async function gathered(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const held: Uint8Array[] = []
   for await (const part of parts) held.push(part)
   return concat(...held)
-}
-
-/** The reply, or undefined where the hub has no such thing. */
-async function unlessMissing<T>(reply: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reply
-  } catch (error) {
-    if (error instanceof Refused && error.status === 404) return undefined
-    throw error
-  }
 }
 
 function profileMembers(profile: Profile | undefined): Partial<Profile> {
