@@ -1,5 +1,5 @@
 /** Two nodes at a hub of wire 1, which reads their mail: from joining to the receipt that both signed. */
-import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -21,6 +21,12 @@ const say = (node: Node, interaction_id: string, text: string) =>
   node.handlers.message({ interaction_id, text }, never)
 const files = async (node: Node, id: string) =>
   (await thread(node, id).catch(() => undefined))?.turns.flatMap(({ attachments }) => attachments) ?? []
+/** A letter that is too large is told by the sizes alone, so nothing reads what is gone. */
+function removeStored(node: Node, bytes: number): void {
+  const { folder } = node.ctx.attachments
+  for (const name of readdirSync(folder))
+    if (statSync(join(folder, name)).size === bytes) rmSync(join(folder, name))
+}
 const status = (node: Node) => node.handlers.status(undefined, never)
 
 describe('joining', () => {
@@ -86,6 +92,24 @@ describe('a task', () => {
     const out = join(lab.folder, 'out')
     await bob.handlers.pull({ interaction_id: id, out }, never)
     expect(readFileSync(join(out, 'report.txt'), 'utf8')).toBe('lines\n'.repeat(50_000))
+  })
+
+  test('goes on where a file is larger than the hub takes, and its sender is told', async () => {
+    const id = await delegated(alice, bob, 'read what comes')
+    const file = join(mkdtempSync(join(tmpdir(), 'svc-open-')), 'large.bin')
+    const bytes = 5 * 1024 * 1024 + 1
+    writeFileSync(file, Buffer.alloc(bytes))
+    await lab.line.down()
+    const given = { interaction_id: id, text: 'all of this', attach: [file] }
+    await alice.handlers.message(given, never)
+    removeStored(alice, bytes)
+    await lab.line.up()
+    const delivery = async () => (await thread(alice, id)).turns.at(-1)?.delivery
+    await until('it has failed', async () => (await delivery())?.state === 'failed')
+    expect(await delivery()).toMatchObject({ reason: 'larger than the hub takes; send less at once' })
+    await until('bob reads the words', async () => (await texts(bob, id)).includes('all of this'))
+    expect(await files(bob, id)).toEqual([])
+    await finished(alice, bob, id)
   })
 
   test('is delivered, as its sender knows, once an answer says what was stored', async () => {
