@@ -1,10 +1,6 @@
 /** The page of a hub's operator as one file: HTML with its stylesheet and its module inside, each allowed by its hash. */
-import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { ADMIN_BASE, adminRoutes } from '../protocol/wire1/routes/admin.ts'
-
-const folder = new URL('../console/operator/', import.meta.url)
+import { pageBundle } from './page-bundle.ts'
 
 /** Method and path behind the base of each route. */
 const routes = Object.fromEntries(
@@ -15,22 +11,9 @@ const routes = Object.fromEntries(
 )
 
 export async function operatorPage(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL('main.ts', folder))],
-    bundle: true,
-    write: false,
-    format: 'esm',
-    platform: 'browser',
-    target: 'es2023',
-    charset: 'utf8',
-    minify: true,
-    legalComments: 'none',
-    logLevel: 'warning',
-    define: { SVC_ADMIN_ROUTES: JSON.stringify(routes) },
-  })
-  const code = outputFiles[0]?.text ?? ''
-  const style = readFileSync(new URL('operator.css', folder), 'utf8')
-  if (/<\/(?:script|style)/i.test(code + style)) throw new Error('the page would end its own script')
+  const define = { SVC_ADMIN_ROUTES: JSON.stringify(routes) }
+  const code = await pageBundle('operator/main.ts', { format: 'esm', define })
+  const style = await pageBundle('operator/operator.css')
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">

@@ -2,31 +2,15 @@
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { pageBundle } from './page-bundle.ts'
 
 const folder = new URL('../console/verify/', import.meta.url)
 const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8')
 const hash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-async function script(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL('main.ts', folder))],
-    bundle: true,
-    write: false,
-    format: 'iife',
-    platform: 'browser',
-    target: 'es2022',
-    charset: 'utf8',
-    minify: true,
-    legalComments: 'none',
-    logLevel: 'warning',
-  })
-  return outputFiles[0]?.text ?? ''
-}
-
 export async function verifyPage(version: string): Promise<string> {
-  const [code, style] = [await script(), read('page.css')]
+  const code = await pageBundle('verify/main.ts', { format: 'iife', target: 'es2022' })
+  const style = read('page.css')
   const policy = [
     "default-src 'none'",
     `script-src ${hash(code)}`,
