@@ -23,4 +23,4 @@ export const sayKeptOut = (aid: string, url: string): string =>
 
 /** All three commands, since no hub says which of them it needs. */
 export const stepOfOperator = (aid: string): string =>
-  `the operator of the hub runs: svc-hub admit ${aid} (or, if it is blocked: svc-hub unblock ${aid}; if it is archived: svc-hub unarchive ${aid})`
+  `the operator of the hub runs: svc-hub admit ${aid} (or svc-hub unblock ${aid} where it is blocked, or svc-hub unarchive ${aid} where it is archived)`
