@@ -11,7 +11,8 @@ import { announceDaemon, runtimeDirectories } from '../../daemon/home/home.ts'
 import { markMoved } from '../../daemon/home/moved.ts'
 import { type Node, startNode } from '../../daemon/node.ts'
 import { processIo } from '../io.ts'
-import { connect, findTarget, patience, unreachable } from './control.ts'
+import { connect, explain, findTarget, patience, UnreachableNode, unreachable } from './control.ts'
+import { NoAnswer } from './loopback.ts'
 
 const open: (Server | Node)[] = []
 afterEach(async () => {
@@ -196,6 +197,15 @@ test('a home with an identity never reaches the node of another home, not even o
   rmSync(join(dirs.mine, 'identity.kel'))
   markMoved(dirs.mine, { atMs: 0, archive: '/x.tar' })
   await expect(status()).rejects.toThrow(/was exported/)
+})
+
+test('silence of a node that is announced is told as a hanging one, else as none', async () => {
+  const { io, node } = await running()
+  const silent = new NoAnswer('no answer within 5 s')
+  const target = findTarget(io, { id: undefined })
+  expect(explain(io, target, silent).message).toMatch(/runs \(pid \d+\) but does not answer/)
+  await node.stop()
+  expect(explain(io, findTarget(io, { id: undefined }), silent)).toBeInstanceOf(UnreachableNode)
 })
 
 test('an answer may take as long as the call asked to wait, and a while', () => {

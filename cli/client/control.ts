@@ -252,7 +252,8 @@ export function explain(io: Io, target: Target, error: unknown): Error {
   const code = systemCode(error)
   if (code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ENOENT')
     return unreachable(io, target, '', error)
-  if (error instanceof NoAnswer && target.entry !== undefined) return new HungNode(target.entry)
+  if (error instanceof NoAnswer)
+    return target.entry === undefined ? unreachable(io, target, '', error) : new HungNode(target.entry)
   return new CommandFailed(messageOf(error), 'svc status', 1, error)
 }
 

@@ -18,7 +18,7 @@ test('the command for the operator names this node, whatever the hub says', asyn
     expect(thrown).toMatchObject({
       code: 'hub_refused',
       message: `the hub refused (admission_required): ${OWN} is not registered there, and only the operator can let it in`,
-      next: `the operator of the hub runs: svc-hub admit ${OWN} (or, if it is blocked: svc-hub unblock ${OWN}; if it is archived: svc-hub unarchive ${OWN})`,
+      next: `the operator of the hub runs: svc-hub admit ${OWN} (or svc-hub unblock ${OWN} where it is blocked, or svc-hub unarchive ${OWN} where it is archived)`,
     })
   }
 })
@@ -40,7 +40,7 @@ test('what goes on only once it is asked for again names the command that asked'
   for (const [error, next] of steps) expect(await failedWith(error, again)).toMatchObject({ next })
   expect(await failedWith(refusal('admission_required', 'x'), again)).toMatchObject({
     next: expect.stringMatching(
-      /^the operator .* if it is blocked: .*\)\nthen here:\nsvc hub-register https:\S+$/,
+      /^the operator .* where it is archived\)\nthen here:\nsvc hub-register https:\S+$/,
     ),
   })
 })
