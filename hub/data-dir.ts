@@ -27,7 +27,7 @@ import { type AdmissionMode, MODE_SETTING } from './core/membership/admission.ts
 import { LOCK_FILE, lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
 import { givingBack, isOwn, makeFolder, ownerOf } from './files.ts'
-import type { Blobs } from './store/blob-port.ts'
+import { type BlobPlace, type Blobs, blobPlaces } from './store/blob-port.ts'
 import { BlobFolder } from './store/blobs/folder.ts'
 import type { Migrated } from './store/engine-port.ts'
 import {
@@ -49,7 +49,12 @@ const CREATING_MARKER = 'creating'
 /** Without these a hub cannot go on; what another hub would be made of. */
 const { rows: ROWS_FILE, beside: BESIDE_ROWS } = engine.files
 const NEEDED = [IDENTITY_FILE, ROWS_FILE]
-const TRACES = [...NEEDED, NEXT_FILE, ...BESIDE_ROWS, 'blobs']
+const TRACES = [
+  ...NEEDED,
+  NEXT_FILE,
+  ...BESIDE_ROWS,
+  ...Object.values(blobPlaces).map(({ folder }) => folder),
+]
 const SECRET_BYTES = 32
 const UNWRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ENOENT'])
 
@@ -59,6 +64,7 @@ export type DataDirectory = {
   created: boolean
   store: Store
   blobs: Blobs
+  openBlobs: Blobs
   secret: Uint8Array
   close(): Promise<void>
 }
@@ -114,7 +120,9 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     const watched = [join(directory, LOCK_FILE)]
     const opened = await engine.open({ ...options, needsHeld, release: RELEASE, watched })
     store = opened
-    const blobs = new BlobFolder(directory, error => void opened.fail(error))
+    const blobsAt = (place: BlobPlace) => new BlobFolder(directory, place, error => void opened.fail(error))
+    const blobs = blobsAt(blobPlaces.envelopes)
+    const openBlobs = blobsAt(blobPlaces.letters)
     const secret = await ensureSecret(opened, random)
     if ((await opened.setting(MODE_SETTING)) === undefined)
       await opened.putSetting(MODE_SETTING, options.admission ?? 'closed')
@@ -123,7 +131,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       await opened.close()
       lock.release()
     }
-    return { identity, created, store: opened, blobs, secret, close }
+    return { identity, created, store: opened, blobs, openBlobs, secret, close }
   } catch (error) {
     await store?.close()
     lock.release()
@@ -206,8 +214,11 @@ const ACCESS: Record<string, number> = {
   ...Object.fromEntries([ROWS_FILE, ...BESIDE_ROWS].map(name => [name, constants.R_OK | constants.W_OK])),
   [IDENTITY_FILE]: constants.R_OK,
   [NEXT_FILE]: constants.R_OK,
-  blobs: constants.R_OK | constants.W_OK | constants.X_OK,
-  tmp: constants.R_OK | constants.W_OK | constants.X_OK,
+  ...Object.fromEntries(
+    Object.values(blobPlaces)
+      .flatMap(({ folder, temporary }) => [folder, temporary])
+      .map(name => [name, constants.R_OK | constants.W_OK | constants.X_OK]),
+  ),
 }
 
 /** A file that this user can't work with, such as one that a command run as root left, and what mends it. */

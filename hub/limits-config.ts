@@ -107,6 +107,12 @@ export const limitSettings: Record<string, Setting> = {
   ),
   session_minutes: setting('sessionLifeMs', 1, 24 * 60, 'minutes a session lasts', MINUTE_MS),
   bytes_in_flight: setting('bytesInFlightMax', 100 * MIB, 64 * GIB, 'bytes of envelopes on their way in'),
+  open_mail_bytes_in_flight: setting(
+    'openMailBytesInFlightMax',
+    MIB,
+    64 * GIB,
+    'bytes of mail on its way in that the hub can read',
+  ),
   json_bytes_in_flight: setting(
     'jsonBytesInFlightMax',
     8 * MIB,

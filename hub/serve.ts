@@ -167,13 +167,13 @@ async function serve(
   { config, log, standardEngine, unit, admin: given, guestScript = builtGuestScript() }: ServeOptions,
   { now, timers, random, watched, site }: Surroundings,
 ): Promise<RunningHub> {
-  const { identity, store, blobs } = data
+  const { identity, store, blobs, openBlobs } = data
   const verifier = verifierOf(config, log, standardEngine)
   const lastMs = await lastStoredMs(store)
   const memory = memoryInProcess({ store, random, nowMs: now(), lastMs })
   const outside = { now, timers, random, alert: log.warn }
   const { peers, peerList } = readPeerList(config.dataDir)
-  const kept = { identity, store, blobs, secret: data.secret }
+  const kept = { identity, store, blobs, openBlobs, secret: data.secret }
   const context = { ...kept, ...outside, memory, peers, verifier, limits: config.limits }
   const openPeers = config.wire1Federation && {
     ...{ calls: new OpenMailCalls(context), tells: config.wire1Federation.tells },
@@ -190,7 +190,7 @@ async function serve(
   const listeners = wire1 === undefined ? [first] : [first, wire1]
   const admin = await openAdmin(config, given, { hub, log, listeners })
   const { line, shares, listener, url, baseUrl } = first
-  const leases = new FileLeases(blobs, context)
+  const leases = new FileLeases([blobs, openBlobs], context)
   const operatorUrl = watched?.url
   const addresses = { url, baseUrl, operatorUrl, besideUrl: wire1?.url, adminUrl: admin?.url }
   const operatorContext = contextOfOrders({ config, log, now, hub, peerList, leases, addresses, clock })

@@ -12,7 +12,12 @@ export type OpenLetter = {
 /** `id` is empty where another hub has it, whose AID is `viaHub`. */
 export type TakenLetter = { id: string; viaHub: string | undefined; isQuiet: boolean }
 /** As the hub gives it out; what it says of sender, kind and task is the word of whoever sent it. */
-export type PolledLetter = Omit<OpenLetter, 'to'> & { id: string; createdAtMs: number }
+export type PolledLetter = Omit<OpenLetter, 'to' | 'payload'> & {
+  id: string
+  createdAtMs: number
+  /** Undefined where it is longer than this node reads. */
+  payload: Uint8Array | undefined
+}
 
 /** A receipt of both sides, a review that its reviewer signed, and the two documents that the receipt binds. */
 export type OpenReviewUpload = {

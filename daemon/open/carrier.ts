@@ -26,11 +26,12 @@ import type { OpenMailbox } from './mailbox.ts'
 const SEND_TIMEOUT_MS = 15 * 60_000
 const NOT_HERE = 'the recipient is not registered at this hub, or takes sealed mail alone'
 const DOUBTED = 'the hub was away since it took this, and tells nobody what it holds'
-const TOO_LARGE: Delivered = {
+const MIB = 1024 * 1024
+const tooLarge = (bytesMax: number): Delivered => ({
   outcome: 'final',
-  reason: finalRefusals['too_large'] as string,
+  reason: `a message has ${bytesMax / MIB} MiB with its files at most at this hub; send less at once`,
   reached: undefined,
-}
+})
 const SEALED_ALONE = 'an open letter carries no capabilities'
 
 type CarrierParts = { store: Store; threads: Threads; writing: Writing; timers: Timers }
@@ -52,9 +53,9 @@ export class OpenCarrier implements Carrier {
       return { outcome: 'final', reason: SEALED_ALONE, reached: undefined }
     try {
       const { letterBytesMax } = this.#mail
-      if (writing.filesOf(entry) > letterBytesMax) return TOO_LARGE
+      if (writing.filesOf(entry) > letterBytesMax) return tooLarge(letterBytesMax)
       const { letter, digest } = await writing.letter(entry)
-      if (letter.payload.length > letterBytesMax) return TOO_LARGE
+      if (letter.payload.length > letterBytesMax) return tooLarge(letterBytesMax)
       if (isHeld(store, entry.message)) return { outcome: 'held', reached: undefined }
       this.#noteWritten(entry, digest)
       const {

@@ -90,6 +90,7 @@ export class Reading {
 
   /** Throws `Malformed` for what is no letter to this node, and what the hub fails at where it is asked for a log. */
   async read(letter: PolledLetter, hub: HubClient): Promise<ReadLetter> {
+    if (letter.payload === undefined) throw new Malformed('the letter is longer than this node reads')
     const open = decodeOpen(letter.payload)
     const { body } = open
     const interaction = body.interactionId === undefined ? '' : toBase64url(body.interactionId)

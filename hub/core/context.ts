@@ -13,7 +13,10 @@ export type Alert = (event: string, facts: Record<string, unknown>) => void
 export type HubContext = {
   identity: HubIdentity
   store: Store
+  /** Sealed envelopes in files. */
   blobs: Blobs
+  /** Letters in files that the hub can read. */
+  openBlobs: Blobs
   memory: Memory
   limits: Limits
   verifier: Verifier

@@ -135,6 +135,7 @@ export async function composeHub(
     openMail: open.openMail,
   })
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
+  await context.openBlobs.collect(context.now(), names => context.store.unusedOpenFiles(names))
   const stopSweeping = keepSweeping([mailboxes, open.openMail, open.guests, around.received], context)
   const reading = readPeers(context, { agents, keyLogs, federation, calls })
   const publication = new Publication(context.store, () => liabilitySecret(context))

@@ -64,6 +64,8 @@ export type Limits = {
   sessionLifeMs: number
   /** Envelopes on their way in, of which one address and one recipient have half. */
   bytesInFlightMax: number
+  /** Letters that the hub can read, on their way in; one address has half of it, or one of the largest. */
+  openMailBytesInFlightMax: number
   /** Bodies of all other routes on their way in, of which one address has an eighth. */
   jsonBytesInFlightMax: number
   heldPollsMax: number
@@ -119,6 +121,7 @@ export const defaultLimits: Limits = {
   sessionsPerAgentMax: 4,
   sessionLifeMs: HOUR_MS,
   bytesInFlightMax: 256 * MIB,
+  openMailBytesInFlightMax: 2 * GIB,
   jsonBytesInFlightMax: 64 * MIB,
   heldPollsMax: 4096,
   pollWaitSecondsMax: 55,

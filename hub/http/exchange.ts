@@ -35,6 +35,8 @@ export class Exchange<K extends Kinds = Kinds> {
   /** What the request says of its signer, whether it is true or not. */
   signed: K['signed'] | undefined
   signer: K['signer'] | undefined
+  /** The long member of the body, where its row has one. */
+  lifted: unknown
   /** What the body holds while it comes in. */
   room: BodyRoom | undefined
 

@@ -4,7 +4,7 @@
  * is a hook: versions, headers, who signed, and the words of its refusals.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { RouteRow } from '../../protocol/contract/route.ts'
+import { BODY_BYTES_DEFAULT, type RouteRow } from '../../protocol/contract/route.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import { addressBucket, clientAddress, isProxy } from '../core/address.ts'
 import type { HubContext } from '../core/context.ts'
@@ -14,6 +14,7 @@ import { BodyCut, BodySource, declaredLength, readBody } from './body.ts'
 import { decodeBody, decodeQuery } from './decode.ts'
 import { Exchange, type Kinds, type Rows } from './exchange.ts'
 import { hasManyHosts, mayBeJson, mediaType, preferredWait } from './headers.ts'
+import { type Lifts, readLifted } from './lifted.ts'
 import type { Line, LineOptions, Unparsed } from './line.ts'
 import { finishUnread, rawJson, sendJson, sendReply, whenClosed } from './reply.ts'
 import { Router } from './router.ts'
@@ -39,6 +40,8 @@ export type Incoming = {
   params: Record<string, string>
   query: unknown
   body: unknown
+  /** The long member of the body; undefined where it had none. */
+  lifted: unknown
   headers: IncomingHttpHeaders
   /** The client's address as far as it can be known. */
   address: string
@@ -97,6 +100,8 @@ export interface Hooks<K extends Kinds> {
 type Parts<K extends Kinds> = Pick<LineOptions, 'nameFault'> & {
   hooks: Hooks<K>
   shares: Shares
+  /** Keeps long members of bodies, on lines that have some. */
+  lifts?: Lifts<unknown>
   context: Pick<HubContext, 'limits' | 'now' | 'timers' | 'random'>
 }
 
@@ -179,6 +184,7 @@ export function openLine<K extends Kinds>(parts: Parts<K>, onError: LineOptions[
         return { route, code: refuse(exchange, thrown) }
       } finally {
         exchange.room?.release()
+        if (exchange.lifted !== undefined) await parts.lifts?.drop(exchange.lifted)
       }
     },
     answerUnparsed(fault) {
@@ -295,11 +301,22 @@ function readSigner<K extends Kinds>(exchange: Exchange<K>, { hooks }: Parts<K>)
   exchange.signed = signersOf(exchange.row, hooks)?.read(exchange)
 }
 
-async function receiveBody<K extends Kinds>(exchange: Exchange<K>, { shares }: Parts<K>): Promise<void> {
-  const { request, limits } = exchange.row
+async function receiveBody<K extends Kinds>(
+  exchange: Exchange<K>,
+  { shares, lifts }: Parts<K>,
+): Promise<void> {
+  const { request, limits, streams } = exchange.row
   if (request === undefined || exchange.room === undefined) return
   const source = new BodySource(exchange.response, shares.watch, exchange.room)
-  exchange.bytes = await readBody(exchange.request, limits.bodyBytes, source)
+  if (streams === undefined || lifts === undefined) {
+    exchange.bytes = await readBody(exchange.request, limits.bodyBytes, source)
+    return
+  }
+  const besideBytesMax = limits['besideBytes'] ?? BODY_BYTES_DEFAULT
+  const given = { member: streams, bytesMax: limits.bodyBytes, besideBytesMax }
+  const { bytes, lifted } = await readLifted(source, given, lifts)
+  exchange.bytes = bytes
+  exchange.lifted = lifted
 }
 
 function readJson<K extends Kinds>(exchange: Exchange<K>, { hooks }: Parts<K>): void {
@@ -325,11 +342,12 @@ async function carryOut<K extends Kinds>(
   exchange: Exchange<K>,
   { hooks, shares, context }: Parts<K>,
 ): Promise<void> {
-  const { name, params, row, query, body, address, signer, request, response } = exchange
+  const { name, params, row, query, body, lifted, address, signer, request, response } = exchange
   const incoming: Incoming = {
     params,
     query,
     body,
+    lifted,
     headers: request.headers,
     address,
     signer,

@@ -14,20 +14,24 @@ type Table = Readonly<Record<string, RouteRow>>
 
 export class Shares {
   readonly watch: RateWatch
-  /** Bodies on their way in: envelopes, and JSON, which never waits for envelopes, nor for people without keys. */
-  readonly pools: { readonly envelopes: BodyPool; readonly json: BodyPool; readonly apart: BodyPool }
+  /** Bodies on their way in: JSON never waits for envelopes, for letters, nor for people without keys. */
+  readonly pools: Readonly<Record<'envelopes' | 'letters' | 'json' | 'apart', BodyPool>>
   readonly buckets: Buckets
   /** Refusals of addresses whose bucket is empty. */
   readonly refusals: Buckets
 
   /**
-   * An address has half of the room for envelopes, but always one of the largest; an eighth of JSON, and of what is apart,
+   * An address has half of the room for envelopes, and for letters, but always one of the largest; an eighth of JSON, and of what is apart,
    * but always its largest body.
    */
   constructor(limits: Limits, tables: readonly Table[], { rates, timers }: { rates: Rates; timers: Timers }) {
-    const { bytesInFlightMax, jsonBytesInFlightMax, envelopeBytesMax } = limits
+    const { bytesInFlightMax, openMailBytesInFlightMax, jsonBytesInFlightMax, envelopeBytesMax } = limits
     const rows = tables.flatMap(table => Object.values(table))
-    const json = rows.filter(({ raw }) => raw === undefined)
+    const json = rows.filter(({ raw, streams }) => raw === undefined && streams === undefined)
+    const longest = Math.max(
+      0,
+      ...rows.map(({ streams, limits }) => (streams === undefined ? 0 : limits.bodyBytes)),
+    )
     const shareOf = (isApart: boolean): number =>
       Math.max(
         jsonBytesInFlightMax / JSON_SHARES,
@@ -39,21 +43,25 @@ export class Shares {
     this.refusals = rates.of('refusals', QUICK_REFUSALS)
     this.pools = {
       envelopes: new BodyPool(bytesInFlightMax, Math.max(bytesInFlightMax / 2, envelopeBytesMax), timers),
+      letters: new BodyPool(
+        openMailBytesInFlightMax,
+        Math.max(openMailBytesInFlightMax / 2, longest),
+        timers,
+      ),
       json: new BodyPool(jsonBytesInFlightMax, shareOf(false), timers),
       apart: new BodyPool(Math.max(jsonBytesInFlightMax, apartShare), apartShare, timers),
     }
   }
 
   /** The room for bodies of a row. */
-  poolOf({ raw, apart }: RouteRow): BodyPool {
-    const { envelopes, json } = this.pools
-    if (raw !== undefined) return envelopes
-    return apart === true ? this.pools.apart : json
+  poolOf({ raw, streams, apart }: RouteRow): BodyPool {
+    if (raw !== undefined) return this.pools.envelopes
+    if (streams !== undefined) return this.pools.letters
+    return apart === true ? this.pools.apart : this.pools.json
   }
 
   get bytesInFlight(): number {
-    const { envelopes, json, apart } = this.pools
-    return envelopes.held + json.held + apart.held
+    return Object.values(this.pools).reduce((sum, { held }) => sum + held, 0)
   }
 
   close(): void {

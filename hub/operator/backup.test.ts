@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { toBase64, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { systemTimers } from '../../protocol/timers.ts'
 import { signRequest } from '../../protocol/wire3/signed-request.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
@@ -34,6 +34,7 @@ import {
 } from '../testing/hub.ts'
 import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
 import { ask, payment } from '../testing/payments.ts'
+import { Wire1Client } from '../testing/wire1.ts'
 import { writeBackup } from './backup.ts'
 import { checkClock } from './doctor-machine.ts'
 import { FileLeases } from './leases.ts'
@@ -118,6 +119,25 @@ function savedEmpty(): string {
 }
 
 describe('a backup', () => {
+  test('has the files of letters that the hub can read, and is faulty without one', async () => {
+    const open = await startTestHub({ wires: [1] })
+    hubs.push(open)
+    const client = new Wire1Client(open)
+    const { aid } = await client.registered()
+    const payload = toBase64(random(LARGE_BYTES))
+    const letter = { to_aid: aid, from_aid: 'whoever', kind: 'message', payload }
+    expect((await client.post('/relay/send', letter)).status).toBe(200)
+    const saved = join(folder(), 'open')
+    const { files } = await save(open, saved)
+    const [file] = files.filter(({ path }) => path.startsWith('open-blobs/'))
+    expect(file?.bytes).toBe(LARGE_BYTES)
+    const directory = join(folder(), 'new')
+    await restoreTo(saved, directory)
+    expect(statSync(join(directory, file?.path ?? '')).size).toBe(LARGE_BYTES)
+    rmSync(join(saved, file?.path ?? ''))
+    expect((await backupFaults(saved)).faults).not.toEqual([])
+  })
+
   test('of a running hub is whole, private to its user, and restores to the same hub with the same mail', async () => {
     const { faults, manifest } = await backupFaults(target)
     expect(faults).toEqual([])
@@ -139,7 +159,7 @@ describe('a backup', () => {
     const hub = await startHub()
     const agent = await registeredAgent(hub)
     for (let i = 0; i < 3; i++) await send(hub, agent, LARGE_BYTES)
-    const leases = new FileLeases(hub.running.hub.context.blobs, hub.running.hub.context)
+    const leases = new FileLeases([hub.running.hub.context.blobs], hub.running.hub.context)
     const lease = await leases.take()
     const writing = save(hub, join(folder(), 'saved'))
     const { messages } = await agent.poll()

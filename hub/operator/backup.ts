@@ -114,18 +114,17 @@ async function fill(draft: string, options: BackupOptions): Promise<Manifest> {
   return manifest
 }
 
-async function copyBlobs(directory: string, draft: string, names: string[]): Promise<FileEntry[]> {
+async function copyBlobs(directory: string, draft: string, paths: string[]): Promise<FileEntry[]> {
   const saved: FileEntry[] = []
   const folders = new Set<string>()
-  for (const name of names) {
-    const folder = join('blobs', name.slice(0, 2))
-    const path = join(folder, name)
+  for (const path of paths) {
+    const folder = dirname(path)
     await mkdir(join(draft, folder), { recursive: true, mode: 0o700 })
-    folders.add(folder)
+    for (const made of [dirname(folder), folder]) folders.add(made)
     const copied = await copyFile(join(directory, path), join(draft, path)).catch(unlessGone)
     if (copied !== undefined) saved.push({ path, ...copied })
   }
-  for (const folder of folders.size === 0 ? [] : ['blobs', ...folders]) await syncFolder(join(draft, folder))
+  for (const folder of folders) await syncFolder(join(draft, folder))
   return saved
 }
 

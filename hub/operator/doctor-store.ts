@@ -1,6 +1,6 @@
 /** The doctor on the store: its schema, its integrity, and whether rows and the files they name agree. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
@@ -8,6 +8,7 @@ import { systemNow } from '../../protocol/timers.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { heldFinding } from '../core/supply/held.ts'
 import { engine } from '../engine.ts'
+import { blobPlaces } from '../store/blob-port.ts'
 import { type Inspection, newerBuild } from '../store/engine-port.ts'
 import { type LastStart, lastStartOf } from './last-start.ts'
 import { standstill } from './witness-orders.ts'
@@ -71,24 +72,30 @@ function checkSchema({ schema, newestSchema, release }: Inspection): Finding {
 
 function checkBlobs(directory: string, { blobs }: Inspection): Finding[] {
   const named = new Set(blobs)
-  const present = new Map<string, string>()
-  const folder = join(directory, 'blobs')
-  for (const entry of existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [])
-    if (entry.isFile()) present.set(entry.name, join(entry.parentPath, entry.name))
-  const lost = blobs.filter(name => !present.has(name)).length
-  const orphans = [...present].filter(([name, path]) => !named.has(name) && isOld(path)).length
+  const present = new Set(Object.values(blobPlaces).flatMap(({ folder }) => filesIn(directory, folder)))
+  const lost = blobs.filter(path => !present.has(path)).length
+  const orphans = [...present].filter(path => !named.has(path) && isOld(join(directory, path))).length
   return [
     lost === 0
       ? ok('envelopes', `${blobs.length} envelopes in files, all present`)
       : wrong(
           'envelopes',
           `the files of ${lost} waiting envelopes are missing, so these cannot be delivered`,
-          `copy the files from a backup into ${folder}; otherwise the envelopes expire`,
+          `copy the files from a backup into ${directory}; otherwise the envelopes expire`,
         ),
     orphans === 0
       ? ok('files', 'every file belongs to an envelope')
       : note('files', `${orphans} files belong to no envelope`, 'the next start removes them'),
   ]
+}
+
+/** Paths of the files of a folder and of those in it, as seen from the data directory. */
+function filesIn(directory: string, folder: string): string[] {
+  const path = join(directory, folder)
+  if (!existsSync(path)) return []
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => relative(directory, join(entry.parentPath, entry.name)))
 }
 
 function isOld(path: string): boolean {

@@ -9,11 +9,11 @@ const NAME_BYTES = 16
 type Outside = { timers: Timers; random: (count: number) => Uint8Array }
 
 export class FileLeases {
-  readonly #blobs: Pick<Blobs, 'hold'>
+  readonly #blobs: readonly Pick<Blobs, 'hold'>[]
   readonly #outside: Outside
   readonly #held = new Map<string, { end: () => Promise<void>; timer: Timer }>()
 
-  constructor(blobs: Pick<Blobs, 'hold'>, outside: Outside) {
+  constructor(blobs: readonly Pick<Blobs, 'hold'>[], outside: Outside) {
     this.#blobs = blobs
     this.#outside = outside
   }
@@ -24,7 +24,10 @@ export class FileLeases {
 
   /** Keeps every file until the lease is ended or runs out. */
   async take(): Promise<string> {
-    const end = await this.#blobs.hold()
+    const ends = await Promise.all(this.#blobs.map(blobs => blobs.hold()))
+    const end = async (): Promise<void> => {
+      for (const one of ends) await one()
+    }
     const { timers, random } = this.#outside
     const name = toHex(random(NAME_BYTES))
     const timer = timers.after(LEASE_MS, () => void this.end(name))

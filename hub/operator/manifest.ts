@@ -19,7 +19,7 @@ export const DATABASE_COPY = 'hub.db'
 export const SMALL_FILES = ['identity.kel', 'identity.next', 'config.json', 'federation.json'] as const
 const FORMAT = 'svc-hub-backup/1'
 const PATH =
-  /^(hub\.db|identity\.kel|identity\.next|config\.json|federation\.json|blobs\/([0-9a-f]{2})\/\2[0-9a-f]{30})$/
+  /^(hub\.db|identity\.kel|identity\.next|config\.json|federation\.json|(?:open-)?blobs\/([0-9a-f]{2})\/\2[0-9a-f]{30})$/
 const DIGEST = /^[0-9a-f]{64}$/
 const NAME_CHARS_MAX = 4096
 const NAMES_MAX = 64

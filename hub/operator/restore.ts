@@ -14,6 +14,7 @@ import { RESTORE_MARKER, refuseRoot } from '../data-dir.ts'
 import { LOCK_FILE, lockDirectory } from '../directory-lock.ts'
 import { engine } from '../engine.ts'
 import { makeFolder, syncFolder } from '../files.ts'
+import { blobPlaces } from '../store/blob-port.ts'
 import { type Inspection, newerBuild } from '../store/engine-port.ts'
 import { isFull, StoreRefused } from '../store/port.ts'
 import {
@@ -66,7 +67,7 @@ async function contentFaults(folder: string, manifest: Manifest, listed: Set<str
   if (inspected === undefined) return [...faults, `${DATABASE_COPY} can not be read`]
   if (inspected.schema !== manifest.schema) faults.push('the schema differs from the one that was saved')
   faults.push(...inspected.faults.map(fault => `${DATABASE_COPY}: ${fault}`))
-  const lost = inspected.blobs.filter(name => !listed.has(`blobs/${name.slice(0, 2)}/${name}`)).length
+  const lost = inspected.blobs.filter(path => !listed.has(path)).length
   if (lost !== manifest.missing) faults.push(`${lost - manifest.missing} envelopes lack their files`)
   return faults
 }
@@ -128,8 +129,8 @@ export function floorOf({ made_ms: madeMs }: Manifest, nowMs: number): number {
   return Math.max(madeMs, nowMs)
 }
 
-const BLOBS = 'blobs'
-const OF_RESTORE: readonly string[] = [...SMALL_FILES, BLOBS]
+const BLOBS = Object.values(blobPlaces).map(({ folder }) => folder)
+const OF_RESTORE: readonly string[] = [...SMALL_FILES, ...BLOBS]
 /** What a restore itself puts into a directory; files of the engine stand beside its database under longer names. */
 const isOfRestore = (name: string): boolean => OF_RESTORE.includes(name) || name.startsWith(DATABASE_COPY)
 

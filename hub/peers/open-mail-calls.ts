@@ -48,6 +48,7 @@ type Asked = {
   baseUrl: string
   signal: AbortSignal
   body?: unknown
+  streamed?: AsyncIterable<Uint8Array>
   query?: Record<string, string>
   params?: Record<string, string>
 }
@@ -69,15 +70,13 @@ export class OpenMailCalls implements OpenPeerCalls {
   async forward(peer: Peer, { forward, payload, signature }: SignedForward): Promise<'taken' | 'unknown'> {
     const body = {
       ...{ v: forward.v, origin_hub_aid: forward.origin, dest_aid: forward.dest, from_aid: forward.from },
-      ...{ kind: forward.kind, interaction_id: forward.interaction, payload: toBase64(payload) },
+      ...{ kind: forward.kind, interaction_id: forward.interaction },
       ...{ payload_cid: forward.payloadCid, hop: forward.hop, seen_hubs: forward.seenHubs },
       ...{ ts: forward.ts, key_state_seq: forward.kelSeq, sig: toBase64(signature) },
     }
-    const signal = this.#outside.timers.deadline(
-      CALL_MS_MAX + Math.ceil(payload.length / FORWARD_BYTES_PER_MS),
-    )
+    const signal = this.#outside.timers.deadline(CALL_MS_MAX + Math.ceil(payload.size / FORWARD_BYTES_PER_MS))
     try {
-      await this.#ask(routes.fedForward, peer, { body, signal })
+      await this.#ask(routes.fedForward, peer, { body, streamed: payload.read(), signal })
       return 'taken'
     } catch (error) {
       if (error instanceof NotThere) return 'unknown'

@@ -1,7 +1,20 @@
 /**
- * What the hub asks of the place where large envelopes lie: each under a random name, kept before any row names it and
+ * What the hub asks of the places where large mail lies: each under a random name, kept before any row names it and
  * removed only after that row is gone.
  */
+
+/** Folders of a data directory: where blobs of a kind lie, and where each is written first. */
+export type BlobPlace = { readonly folder: string; readonly temporary: string }
+/** Sealed envelopes, and letters that the hub can read. */
+export const blobPlaces = {
+  envelopes: { folder: 'blobs', temporary: 'tmp' },
+  letters: { folder: 'open-blobs', temporary: 'open-tmp' },
+} as const satisfies Record<string, BlobPlace>
+
+const GROUP_CHARACTERS = 2
+/** The path of a blob in a data directory. */
+export const blobPath = ({ folder }: BlobPlace, name: string): string =>
+  `${folder}/${name.slice(0, GROUP_CHARACTERS)}/${name}`
 
 /** A blob that is being written: either `commit` or `abort` ends it. */
 export type BlobWriter = {

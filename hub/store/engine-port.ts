@@ -44,7 +44,7 @@ export type Inspection = {
   release: string
   /** What the engine finds wrong, and books that do not agree; empty where the check was not asked for. */
   faults: string[]
-  /** Names of the blobs that waiting envelopes have. */
+  /** Paths of the blobs that waiting mail has, in the data directory. */
   blobs: string[]
   settings: ReadonlyMap<string, string>
 }

@@ -51,6 +51,7 @@ export type OpenSend = {
 export type OpenOnce = { origin: string; digest: Uint8Array; sinceMs: number; max: number }
 export type OpenSent = { outcome: 'queued' | 'repeated' | 'mailboxFull' | 'hubFull' | 'noMailbox' }
 
+/** One that waits; its payload is the content of its row, unless a blob holds it. */
 export type OpenMessage = {
   id: string
   from: string
@@ -58,7 +59,6 @@ export type OpenMessage = {
   interaction: string
   createdMs: number
   size: number
-  content: Uint8Array | undefined
   file: string | undefined
 }
 
@@ -85,6 +85,10 @@ export interface OpenMailStore {
   sweepForwarded(given: { beforeMs: number; limit: number }): Promise<{ more: boolean }>
   /** What waits, the oldest first, at most `bytesMax` unless the first is larger. */
   pollOpen(query: { mailbox: number; limit: number; bytesMax: number }): Promise<OpenMessage[]>
+  /** The payloads of messages of this mailbox that no blob holds, by id; what is gone is left out. */
+  openContents(query: { mailbox: number; ids: readonly string[] }): Promise<ReadonlyMap<string, Uint8Array>>
+  /** Bytes of all open mail. */
+  openBytes(): Promise<number>
   /** Removes messages of this mailbox; `files` are the blobs that nothing names any more. */
   ackOpen(given: { mailbox: number; ids: readonly string[] }): Promise<{ acked: number; files: string[] }>
   /**

@@ -388,6 +388,7 @@ const elsewhere = {
   bodyBytesPerSecondMin:
     'a body that comes more slowly than the minimum rate is cut, and nothing of it stays',
   bodyGraceMs: 'a body that comes more slowly than the minimum rate is cut, and nothing of it stays',
+  openMailBytesInFlightMax: 'letters on their way in have room of their own, of which an address has half',
 } satisfies Partial<Record<keyof Limits, string>>
 
 // A limit without a test does not compile.

@@ -39,12 +39,13 @@ async function openCoreIn(
     onBroken: () => undefined,
   })
   const verifier = new Verifier(100)
-  const { identity, store, blobs, secret } = data
+  const { identity, store, blobs, openBlobs, secret } = data
   return {
     context: {
       identity,
       store,
       blobs,
+      openBlobs,
       peers: new Peers(),
       memory: memoryInProcess({ store, random, nowMs: now(), lastMs: await lastStoredMs(store) }),
       secret,

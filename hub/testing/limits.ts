@@ -5,6 +5,7 @@ import type { Code } from '../../protocol/wire3/codes.ts'
 import { DAY_MS, HOUR_MS, type Limits } from '../core/limits.ts'
 import { callRoute, type Reply, random, registeredAgent, TestAgent, type TestHub } from './hub.ts'
 import { type EnvelopeOptions, sealedForStranger, sealedUnderCapability, sendEnvelope } from './mail.ts'
+import { payloadOf } from './payload.ts'
 import { reviewUpload } from './reviews.ts'
 
 const MIB = 1024 * 1024
@@ -112,7 +113,7 @@ const limitsOfMailboxes = {
     const send = (bytes: number) =>
       openMail.send({
         ...{ to: aid, from: 'x', kind: 'message' as const, interaction: 'i' },
-        payload: new Uint8Array(bytes),
+        payload: payloadOf(new Uint8Array(bytes)),
       })
     set(hub, { openMailBytesMax: 1000 })
     await send(600)

@@ -88,7 +88,7 @@ describe('a record of a peer', () => {
     expect(await refused({ v: 1 })).toEqual([400, 'MALFORMED'])
     expect(await refused({ v: 'one' })).toEqual([400, 'MALFORMED'])
     expect(await refused({ ...record('x'), payload: '!' })).toEqual([400, 'MALFORMED'])
-    expect(await refused({ ...record('x', { hop: 4 }), payload: '!' })).toEqual([400, 'HOP_EXCEEDED'])
+    expect(await refused({ ...record('x', { hop: 4 }), payload: 'eA==' })).toEqual([400, 'HOP_EXCEEDED'])
     const { payload: _, ...without } = record('x')
     expect(await refused(without)).toEqual([400, 'MALFORMED'])
     expect(await refused({ ...record('x'), kind: 'other' })).toEqual([400, 'MALFORMED'])

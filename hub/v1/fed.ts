@@ -7,6 +7,7 @@ import { forwardHead, forwardRecord } from '../../protocol/wire1/routes/fed.ts'
 import type { Hub } from '../core/hub.ts'
 import type { OpenFederation } from '../core/open-federation/open-federation.ts'
 import type { GivenForward } from '../core/open-federation/received.ts'
+import type { Payload } from '../core/open-mail/letter-files.ts'
 import { Refusal } from '../core/refusal.ts'
 import { jsonText, textReply } from '../http/reply.ts'
 import type { Part } from './handler.ts'
@@ -34,8 +35,8 @@ export function checkFederated({ openFederation }: Hub, name: string): void {
 
 export function fedHandlers(hub: Hub): Part<Names> {
   return {
-    async fedForward({ body }) {
-      const outcome = await on(hub).received.take(givenOf(body))
+    async fedForward({ body, lifted }) {
+      const outcome = await on(hub).received.take(givenOf(body, lifted))
       if (outcome === 'repeated') return { status: 'DUPLICATE' as const }
       return textReply('application/json', jsonText({ status: 'queued' }), {}, ACCEPTED)
     },
@@ -60,7 +61,7 @@ function on({ openFederation }: Hub): OpenFederation {
 }
 
 /** Its version is judged before its members: another one may have others. */
-function givenOf(body: { v: number }): GivenForward {
+function givenOf(body: { v: number }, lifted: Payload): GivenForward {
   if (body.v !== FORWARD_VERSION)
     throw new Wire1Refusal(
       'too_new',
@@ -72,7 +73,10 @@ function givenOf(body: { v: number }): GivenForward {
     ...{ kind: head.kind, interaction: head.interaction_id, payloadCid: head.payload_cid },
     ...{ hop: head.hop, seenHubs: head.seen_hubs, ts: head.ts, kelSeq: head.key_state_seq },
     signature: fromBase64(head.sig),
-    payload: () => fromBase64(readAs(forwardRecord, body).payload),
+    payload() {
+      readAs(forwardRecord, body)
+      return lifted
+    },
   }
 }
 

@@ -7,9 +7,11 @@ import { encodeKel, keyAt } from '../../protocol/identity/kel.ts'
 import { forwardText } from '../../protocol/mail/forward.ts'
 import { TestTimers } from '../../protocol/testing/timers.ts'
 import { HandingOn } from '../core/open-federation/hand-on.ts'
+import { LetterFiles } from '../core/open-mail/letter-files.ts'
 import { OpenMailCalls } from '../peers/open-mail-calls.ts'
 import { startTestHub, type TestHub } from '../testing/hub.ts'
 import { federate, listOpenPeer, MadeUpHub } from '../testing/open-peers.ts'
+import { payloadOf } from '../testing/payload.ts'
 import { expectReply, OpenAgent, Wire1Client } from '../testing/wire1.ts'
 
 const MIB = 1024 * 1024
@@ -170,13 +172,16 @@ describe('a peer that hangs', () => {
     const { context, agents } = hub.running.hub
     const timers = new TestTimers(0)
     const calls = new OpenMailCalls({ ...context, timers })
-    const handingOn = new HandingOn({ ...context, timers }, { agents, calls })
+    const handingOn = new HandingOn(
+      { ...context, timers },
+      { agents, files: new LetterFiles(context), calls },
+    )
     const given = {
       to: stranger.aid,
       from: '',
       kind: 'message',
       interaction: '',
-      payload: utf8('x'),
+      payload: payloadOf(utf8('x')),
     } as const
     const sent = handingOn.send(given, '127.0.0.1')
     await tells(other, new OpenAgent(client))
@@ -205,18 +210,21 @@ describe('what is on its way', () => {
     const { context, agents } = hub.running.hub
     const timers = new TestTimers(0)
     const calls = new OpenMailCalls({ ...context, timers })
-    const handingOn = new HandingOn({ ...context, timers }, { agents, calls })
+    const handingOn = new HandingOn(
+      { ...context, timers },
+      { agents, files: new LetterFiles(context), calls },
+    )
     const send = async (bytes: number) => {
       const given = { to: known.aid, from: '', kind: 'message', interaction: '' } as const
-      return await handingOn.send({ ...given, payload: new Uint8Array(bytes) }, '127.0.0.1').then(
+      return await handingOn.send({ ...given, payload: payloadOf(new Uint8Array(bytes)) }, '127.0.0.1').then(
         () => 'sent',
         (error: { code: string }) => error.code,
       )
     }
-    const underway = [send(8 * MIB), send(8 * MIB), send(8 * MIB)]
+    const underway = [send(32 * MIB), send(32 * MIB), send(32 * MIB)]
     await until([3])
     expect(await send(1)).toBe('overloaded')
-    await timers.pass(60_000)
+    await timers.pass(120_000)
     expect(await Promise.all(underway)).toEqual(Array(3).fill('homeUnreachable'))
     hanging.answer = (_request, _body, response) => {
       response.statusCode = 202
@@ -289,7 +297,7 @@ describe('strangers', () => {
         from: '',
         kind: 'message',
         interaction: '',
-        payload: utf8(`${n}`),
+        payload: payloadOf(utf8(`${n}`)),
       } as const
       return await handingOn?.send(given, address).then(
         () => 'sent',

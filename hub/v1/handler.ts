@@ -4,6 +4,7 @@ import type { QueryOf, ReplyOf, RequestOf } from '../../protocol/contract/route.
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { Wire1RouteName, Wire1Routes } from '../../protocol/wire1/routes.ts'
 import type { Agent } from '../core/agents.ts'
+import type { Payload } from '../core/open-mail/letter-files.ts'
 import type { Streamed } from '../http/reply.ts'
 
 type SignerOf<R> = R extends { auth: 'signed' }
@@ -17,6 +18,8 @@ export type Incoming<N extends Wire1RouteName> = {
   headers: IncomingHttpHeaders
   query: QueryOf<Wire1Routes[N]>
   body: RequestOf<Wire1Routes[N]>
+  /** The payload of the body; its own member is empty. */
+  lifted: Wire1Routes[N] extends { streams: string } ? Payload : undefined
   /** The client's address as far as it can be known. */
   address: string
   /** The signer, on signed routes whose challenge is judged under the log held here. */

@@ -12,6 +12,7 @@ import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { header } from '../http/headers.ts'
+import type { Lifts } from '../http/lifted.ts'
 import type { LineKind, LineOptions } from '../http/line.ts'
 import { type Hooks, openLine } from '../http/pipeline.ts'
 import { wrongAddress } from '../pages/people.ts'
@@ -46,7 +47,10 @@ export const wire1: LineKind = {
   open(options, shares) {
     const { hub, nameFault, onError } = options
     const line = openLine<Wire1>(
-      { hooks: hooksOf(options), shares, context: hub.context, nameFault },
+      {
+        ...{ hooks: hooksOf(options), shares, context: hub.context, nameFault },
+        lifts: hub.openMail.files as Lifts<unknown>,
+      },
       onError,
     )
     return {

@@ -12,9 +12,10 @@ import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { SessionUse } from '../core/sessions.ts'
 import { header } from '../http/headers.ts'
+import { MailAnswers, writeMail } from '../http/letters.ts'
 import { Streamed } from '../http/reply.ts'
 import type { Incoming, Part } from './handler.ts'
-import { PollAnswers, writePollAnswer } from './poll-answer.ts'
+import { printedEnvelopes } from './poll-answer.ts'
 
 const SID_BYTES = 16
 const MAC_BYTES = 32
@@ -24,7 +25,7 @@ const DECIMAL = /^(0|[1-9][0-9]{0,15})$/
 type Names = 'relaySession' | 'relaySend' | 'relayPoll' | 'relayAck' | 'relayStatus' | 'mailboxRevoke'
 
 export function relayHandlers(hub: Hub): Part<Names> {
-  const answers = new PollAnswers()
+  const answers = new MailAnswers()
   return {
     async relaySession({ signer, body }) {
       const { sid, expMs, enc, ciphertext } = await hub.sessions.open(signer.row.aid, fromBase64url(body.epk))
@@ -107,7 +108,7 @@ function readSession(given: IncomingHttpHeaders): SessionUse {
   return { sid, tsMs: Number(ts), mac }
 }
 
-async function poll(hub: Hub, answers: PollAnswers, incoming: Incoming<'relayPoll'>): Promise<Streamed> {
+async function poll(hub: Hub, answers: MailAnswers, incoming: Incoming<'relayPoll'>): Promise<Streamed> {
   const { signer, body, waitSeconds, onGone } = incoming
   const limit = Math.min(body.limit ?? POLL_LIMIT_DEFAULT, POLL_LIMIT_MAX)
   const asked = { afterId: body.after_id ?? 0, limit, waitSeconds, onGone }
@@ -122,7 +123,7 @@ async function poll(hub: Hub, answers: PollAnswers, incoming: Incoming<'relayPol
   }
   return new Streamed(named, response =>
     answers.write(signer.row.number, response, () =>
-      writePollAnswer(response, envelopes, { more, notice }, sources),
+      writeMail(response, envelopes, printedEnvelopes({ more, notice }), sources),
     ),
   )
 }

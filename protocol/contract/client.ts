@@ -6,6 +6,13 @@
 import { fromUtf8, Malformed, utf8 } from '../encoding/bytes.ts'
 import { Failure, Refusal } from '../encoding/errors.ts'
 import { parseJson } from '../encoding/json.ts'
+import {
+  jsonWithText,
+  type Lifting,
+  liftTexts,
+  type TextTaker,
+  TooMuchBeside,
+} from '../encoding/lifted-text.ts'
 import { present } from '../encoding/present.ts'
 import { fillPath, type ReplyOf, type RequestOf, type RouteRow } from './route.ts'
 
@@ -61,12 +68,18 @@ export type Call<R extends RouteRow> = {
   query?: Record<string, string>
   headers?: Record<string, string>
   signal?: AbortSignal
+  /** The bytes of the member that its row streams, which `body` lacks. */
+  streamed?: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
   /** Sees every answer before it is read, for headers such as the wire version. */
   onResponse?: (response: Response) => void
   /** Reads a refusal; usual is one that names its `reason`. */
   readRefusal?: ReadRefusal
 } & (R extends { request: unknown }
-  ? { body: RequestOf<R> }
+  ? {
+      body: R extends { streams: infer M extends string }
+        ? Omit<RequestOf<R>, M> & { [N in M]?: string }
+        : RequestOf<R>
+    }
   : { body?: Uint8Array | AsyncIterable<Uint8Array> })
 
 /** Path with query of a call, as it is sent and as it is signed. */
@@ -88,8 +101,18 @@ export function callBody(row: RouteRow, body: unknown): Uint8Array {
 /** Calls a route. Throws {@link Refused}, {@link ForeignAnswer}, or whatever `send` throws when there is no answer. */
 export async function call<R extends RouteRow>(row: R, send: Send, given: Call<R>): Promise<ReplyOf<R>> {
   const response = await responseOf(row, send, given)
-  const json = parseReply(response, await readReply(response, row.limits['replyBytes'] ?? REPLY_BYTES_MAX))
-  if (!response.ok) throw refusalOf(response, json, given.readRefusal)
+  const bytes = await readReply(response, row.limits['replyBytes'] ?? REPLY_BYTES_MAX)
+  return readAnswer(row, response, bytes, given.readRefusal)
+}
+
+function readAnswer<R extends RouteRow>(
+  row: R,
+  response: Response,
+  bytes: Uint8Array,
+  readRefusal: ReadRefusal | undefined,
+): ReplyOf<R> {
+  const json = parseReply(response, bytes)
+  if (!response.ok) throw refusalOf(response, json, readRefusal)
   const reply = row.reply?.safeParse(json)
   if (reply === undefined) return undefined as ReplyOf<R>
   if (!reply.success)
@@ -99,6 +122,37 @@ export async function call<R extends RouteRow>(row: R, send: Send, given: Call<R
       typeOf(response),
     )
   return reply.data as ReplyOf<R>
+}
+
+/**
+ * The same where the reply has long texts, which are handed to takers while it comes and are empty in it. `replyBytes` of
+ * the row bounds all else.
+ */
+export async function callLifting<R extends RouteRow>(
+  row: R,
+  send: Send,
+  given: Call<R>,
+  { open, ...of }: Pick<Lifting, 'member' | 'depth'> & { open: () => TextTaker },
+): Promise<ReplyOf<R>> {
+  const response = await responseOf(row, send, given)
+  const restBytesMax = row.limits['replyBytes'] ?? REPLY_BYTES_MAX
+  const bytes = await lifted(response, { ...of, restBytesMax }, open)
+  return readAnswer(row, response, bytes, given.readRefusal)
+}
+
+async function lifted(response: Response, lifting: Lifting, open: () => TextTaker): Promise<Uint8Array> {
+  try {
+    return await liftTexts(piecesOf(response), lifting, open)
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    const said =
+      error instanceof TooMuchBeside ? 'the reply is too large' : `the reply is malformed: ${error.message}`
+    throw new ForeignAnswer(response.status, said)
+  }
+}
+
+async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
+  for await (const piece of body ?? []) yield piece
 }
 
 /** The same for a route that answers with text. */
@@ -114,7 +168,7 @@ async function responseOf<R extends RouteRow>(row: R, send: Send, given: Call<R>
     method: row.method,
     url: given.baseUrl.replace(/\/$/, '') + callPath(row, given),
     headers: { ...contentType(row), ...given.headers },
-    ...present({ body: row.method === 'GET' ? undefined : streamOrBytes(row, given.body) }),
+    ...present({ body: row.method === 'GET' ? undefined : bodyOf(row, given) }),
     ...present({ signal: given.signal }),
   })
   given.onResponse?.(response)
@@ -125,7 +179,12 @@ function contentType(row: RouteRow): Record<string, string> {
   return row.request === undefined ? {} : { 'Content-Type': 'application/json' }
 }
 
-function streamOrBytes(row: RouteRow, body: unknown): Uint8Array | AsyncIterable<Uint8Array> {
+function bodyOf(
+  row: RouteRow,
+  { body, streamed }: Pick<Call<RouteRow>, 'streamed'> & { body?: unknown },
+): Uint8Array | AsyncIterable<Uint8Array> {
+  if (row.streams !== undefined && streamed !== undefined)
+    return jsonWithText(body as Record<string, unknown>, row.streams, streamed)
   return row.raw !== undefined && !(body instanceof Uint8Array)
     ? (body as AsyncIterable<Uint8Array>)
     : callBody(row, body)

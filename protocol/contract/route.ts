@@ -41,6 +41,8 @@ export type RouteRow = {
   readonly removed?: { readonly [member: string]: string }
   /** The body is raw bytes of this content type, not JSON. */
   readonly raw?: string
+  /** A member of the request whose base64 may be long: it is taken out while the body comes. */
+  readonly streams?: string
   /** Its bodies come from people without keys, and have room of their own on their way in. */
   readonly apart?: true
   /** The answer may be held back for as long as the client wishes (`Prefer: wait`). */
@@ -54,7 +56,7 @@ export type RouteRow = {
   /** Codes beyond the common ones that this route answers. */
   readonly codes: readonly string[]
   /**
-   * `bodyBytes`, `items` of its one list, `values`: JSON values and names in a body, `weight`: requests it counts as,
+   * `bodyBytes`, `besideBytes` of it without what is streamed, `items` of its one list, `values`: JSON values and names in a body, `weight`: requests it counts as,
    * `replyBytes` that a client reads.
    */
   readonly limits: { readonly bodyBytes: number; readonly [name: string]: number }

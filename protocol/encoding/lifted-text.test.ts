@@ -16,7 +16,7 @@ async function lifted(json: string | Uint8Array, length = 7, given: Partial<type
   const texts: { bytes: Uint8Array; ended: boolean }[] = []
   const bytes = typeof json === 'string' ? utf8(json) : json
   const rest = await liftTexts(inPieces(bytes, length), { ...lifting, ...given }, () => {
-    const text = { bytes: new Uint8Array(0), ended: false }
+    const text: { bytes: Uint8Array; ended: boolean } = { bytes: new Uint8Array(0), ended: false }
     texts.push(text)
     return {
       take(more) {
@@ -89,8 +89,8 @@ describe('a long text', () => {
     for (const text of ['e', 'eA', 'eA=', 'eB==', 'eA==eA==', 'e A=', 'eA-_', 'eA==A', '=', 'é==='])
       for (const length of [1, 1000])
         await expect(lifted(`{"payload":"${text}"}`, length)).rejects.toThrow(/base64/)
-    for (const escape of ['\\x', '\\u12g4'])
-      await expect(lifted(`{"payload":"${escape}"}`)).rejects.toThrow(/escape/)
+    for (const none of ['\\x', '\\u12g4'])
+      await expect(lifted(`{"payload":"${none}"}`)).rejects.toThrow(/escape/)
   })
 
   it('leaves no room for much beside it', async () => {

@@ -31,6 +31,9 @@ const UNICODE_ESCAPE_LENGTH = 5
 /** A name is not looked at beyond this: each of its characters may be an escape. */
 const NAME_BYTES_PER_CHARACTER = 6
 
+/** So much is written at once. */
+const PIECE_BYTES = 192 * 1024
+
 type Place = 'outside' | 'string' | 'escape' | 'lifted' | 'liftedEscape'
 
 /** Follows JSON piece by piece; judges no more of it than it needs to find its texts. */
@@ -77,14 +80,15 @@ class Scanner {
   /** Where the first character of a text stands that is taken out, or the end of the piece. */
   #skip(bytes: Uint8Array, from: number): number {
     for (let at = from; at < bytes.length; at++) {
-      this.#step(bytes[at] as number)
+      const byte = bytes[at] as number
+      if (this.#place === 'outside') this.#stepOutside(byte)
+      else this.#stepInside(byte)
       if (this.#place === 'lifted') return at + 1
     }
     return bytes.length
   }
 
-  #step(byte: number): void {
-    if (this.#place === 'outside') return this.#stepOutside(byte)
+  #stepInside(byte: number): void {
     if (this.#place === 'string' && byte === QUOTE) {
       this.#place = 'outside'
       return
@@ -138,7 +142,7 @@ class Scanner {
       this.#place = 'lifted'
       yield JSON.parse(`"\\${this.#escape}"`) as string
     } else if (!this.#escape.startsWith('u') || this.#escape.length >= UNICODE_ESCAPE_LENGTH)
-      throw new Malformed('JSON has a string with an escape that is none')
+      throw new Malformed('a string of the JSON has an unknown escape')
     return from + 1
   }
 }
@@ -217,11 +221,12 @@ export async function* jsonWithText(
   const before = JSON.stringify(others).slice(0, -1)
   yield utf8(`${before}${before === '{' ? '' : ','}${JSON.stringify(member)}:"`)
   let held: Uint8Array = new Uint8Array(0)
-  for await (const piece of bytes) {
-    const all = held.length === 0 ? piece : concat(held, piece)
-    const whole = all.length - (all.length % 3)
-    if (whole > 0) yield utf8(toBase64(all.subarray(0, whole)))
-    held = all.slice(whole)
-  }
+  for await (const given of bytes)
+    for (let at = 0; at < given.length; at += PIECE_BYTES) {
+      const all = concat(held, given.subarray(at, at + PIECE_BYTES))
+      const whole = all.length - (all.length % 3)
+      if (whole > 0) yield utf8(toBase64(all.subarray(0, whole)))
+      held = all.subarray(whole)
+    }
   yield utf8(`${toBase64(held)}"}`)
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Arrived, Taker } from '../../daemon/carrier/carrier.ts'
 import { random, startTestHub, type TestHub } from '../../hub/testing/hub.ts'
 import { OpenAgent, Wire1Client } from '../../hub/testing/wire1.ts'
+import { contentId } from '../../protocol/crypto/hash.ts'
 import { toBase64, toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { MessageBody } from '../../protocol/mail/message.ts'
 import { encodeOpen, signOpen } from '../../protocol/mail/open-message.ts'
@@ -11,6 +12,7 @@ import { never, type OpenNode, openNode } from './node.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
+const MIB = 1024 * 1024
 
 let hub: TestHub
 let client: Wire1Client
@@ -111,6 +113,23 @@ test('one of somebody whom the hub does not know is refused', async () => {
   await collect()
   expect(taken).toEqual([])
   expect(counted('sender_unknown')).toBeGreaterThan(0)
+})
+
+test('one that is longer than a node reads is refused, and holds up nothing behind it', async () => {
+  const before = counted('malformed')
+  await send(mallory, { payload: new Uint8Array(41 * MIB) })
+  await send(mallory)
+  expect(await collect()).toMatchObject({ taken: 2 })
+  expect([taken.length, counted('malformed')]).toEqual([1, before + 1])
+})
+
+test('one with files of 39 MiB is read as a whole', async () => {
+  const content = new Uint8Array(39 * MIB).fill(7)
+  const file = { name: 'large', mediaType: 'text/plain', size: content.length, cid: contentId(content) }
+  const body = bodyOf(mallory, { attachments: [file] })
+  await send(mallory, { body, payload: encodeOpen(signOpen(mallory.seed, body, [content])) })
+  expect(await collect()).toMatchObject({ taken: 1 })
+  expect(taken[0]?.body.attachments).toEqual([file])
 })
 
 test.each([

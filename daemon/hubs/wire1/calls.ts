@@ -6,6 +6,7 @@ import {
   type Call,
   call,
   callBody,
+  callLifting,
   callText,
   ForeignAnswer,
   type ReadRefusal,
@@ -14,6 +15,7 @@ import {
 } from '../../../protocol/contract/client.ts'
 import type { ReplyOf, RequestOf, RouteRow } from '../../../protocol/contract/route.ts'
 import { fromBase64 } from '../../../protocol/encoding/bytes.ts'
+import type { TextTaker } from '../../../protocol/encoding/lifted-text.ts'
 import { decodeKel, verifyKel } from '../../../protocol/identity/kel.ts'
 import { type ChallengeMembers, signChallenge } from '../../../protocol/wire1/challenge.ts'
 import { WIRE1, WIRE1_HEADER } from '../../../protocol/wire1/headers.ts'
@@ -34,6 +36,11 @@ export type GivenCall<R extends RouteRow> = Omit<
 >
 /** What a signed request says beside its challenge. */
 export type Unsigned<R extends RouteRow> = Omit<RequestOf<R>, keyof ChallengeMembers>
+
+type SignedCall<R extends RouteRow> = Omit<GivenCall<R>, 'body'> & { body: Unsigned<R> }
+type Poll = typeof routes.relayPoll
+/** Where payloads stand in the answer to a poll. */
+const PAYLOADS = { member: 'payload', depth: 3 }
 
 /** The code under which this node knows a refusal, by its status: wire 1 names none. */
 const codeOf: Readonly<Record<number, string>> = {
@@ -149,14 +156,31 @@ export class Wire1Calls {
     return await callText(row, this.#inputs.connections.signed, this.#full(given, {}) as Call<R>)
   }
 
-  /** A call under a challenge; once more where the first one told that the clocks are apart. */
-  async signed<R extends RouteRow>(
+  /** A call under a challenge. */
+  signed<R extends RouteRow>(row: R, { body, ...given }: SignedCall<R>): Promise<ReplyOf<R>> {
+    return this.#signing(row, body, signed =>
+      this.plain(row, { ...given, body: signed } as unknown as GivenCall<R>),
+    )
+  }
+
+  /** A poll, whose payloads are handed to takers in their order. */
+  polled({ body, ...given }: SignedCall<Poll>, open: () => TextTaker): Promise<ReplyOf<Poll>> {
+    const row = routes.relayPoll
+    const { signed: send } = this.#inputs.connections
+    return this.#signing(row, body, signed => {
+      const full = this.#full({ ...given, body: signed } as unknown as GivenCall<Poll>, {})
+      return callLifting(row, send, full as Call<Poll>, { ...PAYLOADS, open })
+    })
+  }
+
+  /** Once more where the first call told that the clocks are apart. */
+  async #signing<R extends RouteRow>(
     row: R,
-    { body, ...given }: Omit<GivenCall<R>, 'body'> & { body: Unsigned<R> },
+    body: Unsigned<R>,
+    ask: (signed: RequestOf<R>) => Promise<ReplyOf<R>>,
   ): Promise<ReplyOf<R>> {
     this.#inputs.publication.check(body, () => callBody(row, body))
-    const attempt = () =>
-      this.plain(row, { ...given, body: this.#challenged(row, body) } as unknown as GivenCall<R>)
+    const attempt = () => ask(this.#challenged(row, body))
     const before = this.timeMs - this.#inputs.now()
     try {
       return await attempt()

@@ -8,7 +8,6 @@ import { PRICING_EXTENSION } from '../../../protocol/identity/card-offers.ts'
 import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import { decodeShared } from '../../../protocol/proof/open-review.ts'
 import { WIRE1 } from '../../../protocol/wire1/headers.ts'
-import { PAYLOAD_BYTES_MAX } from '../../../protocol/wire1/routes/relay.ts'
 import { wire1Routes as routes } from '../../../protocol/wire1/routes.ts'
 import { unlessMissing } from '../failures.ts'
 import {
@@ -34,6 +33,7 @@ import type {
 } from '../open-mail.ts'
 import { requireOf, Wire1Calls } from './calls.ts'
 import { Wire1Credits } from './credits.ts'
+import { LETTER_BYTES_MAX, Payloads } from './payloads.ts'
 
 const UNSEALED = 'a hub of wire 1 holds no keys for sealed mail'
 
@@ -42,7 +42,7 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews {
   readonly mail = undefined
   readonly openMail: OpenMail = this
   readonly openReviews: OpenReviews = this
-  readonly letterBytesMax = PAYLOAD_BYTES_MAX
+  readonly letterBytesMax = LETTER_BYTES_MAX
   readonly probationUntilMs = undefined
   readonly cardBinding: CardBinding = {
     path: routes.relaySend.path,
@@ -222,22 +222,19 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews {
 
   async send(letter: OpenLetter, signal: AbortSignal): Promise<TakenLetter> {
     const { to, from, kind, interaction, payload } = letter
-    const body = {
-      ...{ to_aid: to, from_aid: from, kind },
-      ...{ interaction_id: interaction, payload: toBase64(payload) },
-    }
-    const reply = await this.#calls.plain(routes.relaySend, { body, signal })
+    const body = { to_aid: to, from_aid: from, kind, interaction_id: interaction }
+    const reply = await this.#calls.plain(routes.relaySend, { body, streamed: [payload], signal })
     return reply.status === 'forwarded'
       ? { id: '', viaHub: reply.via_hub, isQuiet: false }
       : { id: reply.id, viaHub: undefined, isQuiet: reply.recipient_quiet === true }
   }
 
   async poll(signal: AbortSignal): Promise<PolledLetter[]> {
-    const { messages } = await this.#calls.signed(routes.relayPoll, { body: { limit: 0 }, signal })
-    return messages.map(({ id, from_aid, kind, interaction_id, payload, created_at }) => ({
-      ...{ id, kind, from: from_aid, interaction: interaction_id },
-      payload: fromBase64(payload),
-      createdAtMs: Date.parse(created_at),
+    const payloads = new Payloads()
+    const reply = await this.#calls.polled({ body: { limit: 0 }, signal }, () => payloads.open())
+    return payloads.with(reply.messages).map(({ payload, message }) => ({
+      ...{ id: message.id, kind: message.kind, from: message.from_aid, interaction: message.interaction_id },
+      ...{ payload, createdAtMs: Date.parse(message.created_at) },
     }))
   }
 

@@ -27,6 +27,8 @@ const ID_BYTES = 16
 /** A handler is drawn among so many. */
 const DRAWN_AMONG = 32
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
+/** Bytes of one message to a visitor, whose files nobody shows. */
+const WORDS_BYTES_MAX = 5 * 1024 * 1024
 const HEARD_MAX = 10_000
 /** Of each room for open mail, what visitors may fill. */
 const GUEST_SHARE = 0.5
@@ -131,7 +133,7 @@ export class Guests {
       from: this.#context.identity.aid,
       kind: encoded.kind === kinds.delegate ? ('delegate' as const) : ('message' as const),
       interaction: session.task,
-      payload: signedWords(this.#context, session, number, encoded),
+      payload: await this.#parts.openMail.files.keep(signedWords(this.#context, session, number, encoded)),
       ofVisitor: true as const,
     }
     await this.#parts.openMail.send(given, { share })
@@ -178,7 +180,8 @@ export class Guests {
 
   /** Takes mail for the hub itself: words of a handler in a task that the hub delegated to it. */
   async receive({ from, interaction, payload }: GivenMessage): Promise<string> {
-    const { word, body } = await this.#judged(from, interaction, payload)
+    const bytes = await this.#parts.openMail.files.whole(payload, WORDS_BYTES_MAX)
+    const { word, body } = await this.#judged(from, interaction, bytes)
     const { memory, random } = this.#context
     for (let outcome = ''; outcome !== 'replaced'; ) {
       const session = await memory.guests.findTask(interaction)

@@ -4,7 +4,12 @@ import type { FeedPage } from '../federation/calls.ts'
 import type { Peer } from '../federation/peers.ts'
 import type { OpenReviewUpload } from '../open-reviews/evidence.ts'
 
-export type SignedForward = { forward: Forward; payload: Uint8Array; signature: Uint8Array }
+/** `read` gives the bytes of the payload in pieces, as often as it is asked. */
+export type SignedForward = {
+  forward: Forward
+  payload: { size: number; read: () => AsyncIterable<Uint8Array> }
+  signature: Uint8Array
+}
 
 /** A card as a peer tells it: nothing of it is verified. `home`: the hub at which the agent registered. */
 export type ToldOpenCard = { fedSeq: number; card: string; kel: Uint8Array; home: string }

@@ -2,14 +2,15 @@
  * Open mail to agents of peers. Those that told of the recipient are asked first, one after another; the others only where
  * none told of it. Attacker: anybody, since nobody signs a send, so that one request may cost no more than it brings.
  */
-import { cidText, contentId } from '../../../protocol/crypto/hash.ts'
+import { cidText, contentIdOfDigest } from '../../../protocol/crypto/hash.ts'
 import { FORWARD_VERSION, type Forward, signForward } from '../../../protocol/mail/forward.ts'
 import { addressBucket, isProxy } from '../address.ts'
 import type { Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import type { Peer } from '../federation/peers.ts'
+import type { LetterFiles, Payload } from '../open-mail/letter-files.ts'
 import type { GivenMessage } from '../open-mail/open-mail.ts'
-import type { Buckets, Rate } from '../ports/rates.ts'
+import type { Buckets, Rate, RateName } from '../ports/rates.ts'
 import { Refusal, withoutRoom } from '../refusal.ts'
 import type { OpenPeerCalls, SignedForward } from './calls.ts'
 
@@ -18,42 +19,55 @@ const MIB = 1024 * KIB
 /** So much of a payload counts as much as a request. */
 const BYTES_OF_A_REQUEST = 64 * KIB
 /** To one peer, whose agent the recipient is, and where nobody told of it. */
-const FOR_TOLD: Rate = { perSecond: 50, burst: 1000 }
+const FOR_TOLD: Rate = { perSecond: 50, burst: 2000 }
 const FOR_UNTOLD: Rate = { perSecond: 5, burst: 200 }
 /** Of one address, whoever its recipients are. */
 const OF_ADDRESS: Rate = { perSecond: 5, burst: 200 }
 /** Under way to one peer at a time. */
 const CALLS_MAX = 16
-const BYTES_MAX = 64 * MIB
-/** Under way to all of them: whoever sends holds room for requests meanwhile. */
-const BYTES_MAX_OF_ALL = 24 * MIB
+const BYTES_MAX = 96 * MIB
+/** Under way to all of them. */
+const BYTES_MAX_OF_ALL = 96 * MIB
+/** Bytes of one payload at most: what a hub takes of another, less the members beside it, as base64. */
+const PAYLOAD_BYTES_MAX = 74 * MIB
 /** One that gave no answer is asked again after so long. */
 const AWAY_MS = 10_000
 /** Nobody is asked any more when a request has lasted so long. */
 const TURNS_MS_MAX = 45_000
 
 type Underway = { calls: number; bytes: number; awayUntilMs: number }
+/** What is larger than a bucket takes all of it. */
+type Metered = { buckets: Buckets; burst: number }
 type Outcome = 'taken' | 'unknown' | 'failed'
 
 export class HandingOn {
   readonly #context: HubContext
   readonly #agents: Agents
+  readonly #files: LetterFiles
   readonly #calls: OpenPeerCalls
-  readonly #told: Buckets
-  readonly #untold: Buckets
-  readonly #addresses: Buckets
+  readonly #told: Metered
+  readonly #untold: Metered
+  readonly #addresses: Metered
   readonly #underway = new Map<string, Underway>()
   /** Of payloads that are being handed on. */
   #bytes = 0
 
-  constructor(context: HubContext, { agents, calls }: { agents: Agents; calls: OpenPeerCalls }) {
+  constructor(
+    context: HubContext,
+    { agents, files, calls }: { agents: Agents; files: LetterFiles; calls: OpenPeerCalls },
+  ) {
     this.#context = context
     this.#agents = agents
+    this.#files = files
     this.#calls = calls
     const { rates } = context.memory
-    this.#told = rates.of('mail handed on', FOR_TOLD)
-    this.#untold = rates.of('searches at peers', FOR_UNTOLD)
-    this.#addresses = rates.of('mail handed on of an address', OF_ADDRESS)
+    const metered = (name: RateName, rate: Rate): Metered => ({
+      buckets: rates.of(name, rate),
+      burst: rate.burst,
+    })
+    this.#told = metered('mail handed on', FOR_TOLD)
+    this.#untold = metered('searches at peers', FOR_UNTOLD)
+    this.#addresses = metered('mail handed on of an address', OF_ADDRESS)
   }
 
   /** Hands on what is for nobody here; tells to which hub. */
@@ -67,7 +81,9 @@ export class HandingOn {
     await this.#count(this.#addresses, isProxy(address) ? undefined : addressBucket(address), given)
     const told = tellers.flatMap(aid => asked.filter(peer => peer.aid === aid))
     const others = asked.filter(({ aid }) => !tellers.includes(aid))
-    const size = given.payload.length
+    const { size } = given.payload
+    if (size > PAYLOAD_BYTES_MAX)
+      throw new Refusal('tooLarge', { limitBytes: PAYLOAD_BYTES_MAX, part: 'payload' })
     if (this.#bytes > 0 && this.#bytes + size > BYTES_MAX_OF_ALL)
       throw withoutRoom('more mail on its way to other hubs')
     this.#bytes += size
@@ -91,7 +107,7 @@ export class HandingOn {
   async #inTurn(
     peers: readonly Peer[],
     signed: SignedForward,
-    { rates, untilMs }: { rates: Buckets; untilMs: number },
+    { rates, untilMs }: { rates: Metered; untilMs: number },
   ): Promise<string | undefined> {
     let hasFailed = false
     for (const peer of peers) {
@@ -104,8 +120,8 @@ export class HandingOn {
     return undefined
   }
 
-  async #ask(peer: Peer, signed: SignedForward, rates: Buckets): Promise<Outcome> {
-    const size = signed.payload.length
+  async #ask(peer: Peer, signed: SignedForward, rates: Metered): Promise<Outcome> {
+    const { size } = signed.payload
     const underway = this.#underwayTo(peer.aid)
     const { timers } = this.#context
     const isBusy = underway.calls >= CALLS_MAX || underway.bytes + size > BYTES_MAX
@@ -131,10 +147,14 @@ export class HandingOn {
     return held
   }
 
-  async #count(rates: Buckets, key: string | undefined, { payload }: { payload: Uint8Array }): Promise<void> {
+  async #count(
+    { buckets, burst }: Metered,
+    key: string | undefined,
+    { payload }: { payload: Pick<Payload, 'size'> },
+  ): Promise<void> {
     if (key === undefined) return
-    const weight = 1 + Math.ceil(payload.length / BYTES_OF_A_REQUEST)
-    const retryAfterMs = await rates.take(key, this.#context.now(), weight)
+    const weight = Math.min(1 + Math.ceil(payload.size / BYTES_OF_A_REQUEST), burst)
+    const retryAfterMs = await buckets.take(key, this.#context.now(), weight)
     if (retryAfterMs > 0)
       throw new Refusal('rateLimited', { why: 'too much mail is handed on to other hubs', retryAfterMs })
   }
@@ -144,9 +164,12 @@ export class HandingOn {
     const { identity, now } = this.#context
     const forward: Forward = {
       ...{ v: FORWARD_VERSION, origin: identity.aid, dest: to, from, kind, interaction },
-      payloadCid: cidText(contentId(payload)),
+      payloadCid: cidText(contentIdOfDigest(payload.digest)),
       ...{ hop: 1, seenHubs: [identity.aid], ts: now(), kelSeq: identity.seq },
     }
-    return { forward, payload, signature: signForward(identity.seed, forward) }
+    return {
+      ...{ forward, signature: signForward(identity.seed, forward) },
+      payload: { size: payload.size, read: () => this.#files.read(payload) },
+    }
   }
 }

@@ -36,7 +36,7 @@ export function federateOpenMail(
     return { received, openFederation: undefined, stop: async () => stopForgetting() }
   const { calls, tells } = parts
   const stopReading = readOpenPeers(context, { agents, keyLogs, calls })
-  const handingOn = new HandingOn(context, { agents, calls })
+  const handingOn = new HandingOn(context, { agents, files: openMail.files, calls })
   return {
     received,
     openFederation: { tells, received, handingOn, toldCards: new ToldCards(context, agents), senders },

@@ -3,7 +3,7 @@
  * is queued once. Attacker: whoever says to be a peer; a peer that repeats, or sends in a circle.
  */
 import { sha256 } from '../../../protocol/crypto/engine.node.ts'
-import { cidText, contentId } from '../../../protocol/crypto/hash.ts'
+import { cidText, contentIdOfDigest } from '../../../protocol/crypto/hash.ts'
 import { utf8 } from '../../../protocol/encoding/bytes.ts'
 import { keyAt } from '../../../protocol/identity/kel.ts'
 import { type Forward, forwardText, HOPS_MAX } from '../../../protocol/mail/forward.ts'
@@ -12,6 +12,7 @@ import type { HubContext } from '../context.ts'
 import type { Federation } from '../federation/federation.ts'
 import type { Peer } from '../federation/peers.ts'
 import { CLOCK_WINDOW_MS, DAY_MS } from '../limits.ts'
+import type { Payload } from '../open-mail/letter-files.ts'
 import type { OpenMail } from '../open-mail/open-mail.ts'
 import { Refusal } from '../refusal.ts'
 import type { SenderLogs } from './sender-logs.ts'
@@ -22,7 +23,7 @@ export const REMEMBERED_MS = 7 * DAY_MS
 const REMEMBERED_MAX = 500_000
 
 /** `payload`: read once the way of the record is judged; throws what its reader throws. */
-export type GivenForward = Forward & { kind: OpenKind; signature: Uint8Array; payload: () => Uint8Array }
+export type GivenForward = Forward & { kind: OpenKind; signature: Uint8Array; payload: () => Payload }
 
 type Parts = {
   openMail: OpenMail
@@ -49,7 +50,7 @@ export class ReceivedForwards {
     if (listed === undefined) throw new Refusal('notPeer')
     this.#checkWay(given)
     const payload = given.payload()
-    if (cidText(contentId(payload)) !== given.payloadCid)
+    if (cidText(contentIdOfDigest(payload.digest)) !== given.payloadCid)
       throw new Refusal('requestMalformed', { why: 'payload_cid is not that of the payload' })
     const peer = await this.#federation.under(listed, given.kelSeq)
     await this.#checkSigned(given, peer)

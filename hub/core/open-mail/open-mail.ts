@@ -8,6 +8,7 @@ import type { Agent, Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import { DAY_MS, QUIET_AFTER_MS } from '../limits.ts'
 import { Refusal, withoutRoom } from '../refusal.ts'
+import { LetterFiles, type Payload } from './letter-files.ts'
 
 /** Bytes of payloads in one answer, unless the first alone is larger. */
 const POLL_BYTES_MAX = 48 * 1024 * 1024
@@ -27,22 +28,23 @@ export type GivenMessage = {
   from: string
   kind: OpenKind
   interaction: string
-  payload: Uint8Array
+  payload: Payload
   /** The hub itself writes it, for a visitor. */
   ofVisitor?: true
 }
-export type GotMessage = Omit<OpenMessage, 'content' | 'file' | 'size'> & { payload: Uint8Array }
-
 /** `once`: nothing is queued for a repeat of it; `share`: of each room, from 0 to 1. */
 export type SendOptions = { once?: OpenOnce | undefined; share?: number | undefined }
 
 export class OpenMail {
   readonly #context: HubContext
   readonly #agents: Agents
+  /** Payloads of letters, on their way in and in files. */
+  readonly files: LetterFiles
 
   constructor(context: HubContext, agents: Agents) {
     this.#context = context
     this.#agents = agents
+    this.files = new LetterFiles(context)
   }
 
   /** The agent of an AID whose mail is open and that is registered here now, with its mailbox. */
@@ -66,13 +68,24 @@ export class OpenMail {
   }
 
   /**
-   * Queues a message for an agent here; refuses a recipient that is not. `once`: nothing is queued for a repeat; `share`: how
+   * Queues a message for an agent here, or lets its payload go; refuses a recipient that is not. `once`: nothing is queued for a repeat; `share`: how
    * much of each room it may fill. Of one that the operator keeps to named senders only that is held against a message which
    * it says itself: nobody signs it.
    */
   async send(
+    given: GivenMessage,
+    options: SendOptions = {},
+  ): Promise<{ id: string; quiet: boolean; isRepeat: boolean }> {
+    try {
+      return await this.#queue(given, options)
+    } finally {
+      await this.files.drop(given.payload)
+    }
+  }
+
+  async #queue(
     { to, payload, ofVisitor, ...given }: GivenMessage,
-    { once, share = 1 }: SendOptions = {},
+    { once, share = 1 }: SendOptions,
   ): Promise<{ id: string; quiet: boolean; isRepeat: boolean }> {
     const found = await this.find(to)
     if (found === undefined) throw new Refusal('recipientUnknown')
@@ -83,9 +96,8 @@ export class OpenMail {
     const id = toBase64url(random(ID_BYTES))
     const { outcome } = await store.sendOpen({
       ...given,
-      ...{ mailbox: found.box.number, id, nowMs: now(), size: payload.length },
-      content: payload,
-      ...{ file: undefined, once },
+      ...{ mailbox: found.box.number, id, nowMs: now(), once },
+      ...{ size: payload.size, content: payload.content, file: payload.file },
       limits: {
         messagesMax: Math.ceil(limits.mailboxEnvelopesMax * share),
         bytesMax: limits.mailboxBytesMax * share,
@@ -104,7 +116,7 @@ export class OpenMail {
   }
 
   /** What waits for an agent, the oldest first. That it asked is noted; failing to note it fails nothing. */
-  async poll({ row }: Agent, limit = 0): Promise<GotMessage[]> {
+  async poll({ row }: Agent, limit = 0): Promise<OpenMessage[]> {
     const { store } = this.#context
     const messages = await store.pollOpen({
       mailbox: row.number,
@@ -112,10 +124,12 @@ export class OpenMail {
       bytesMax: POLL_BYTES_MAX,
     })
     await this.#notePolled(row.number)
-    return messages.map(({ content = NO_BYTES, file: _, size: __, ...message }) => ({
-      ...message,
-      payload: content,
-    }))
+    return messages
+  }
+
+  /** By id, payloads of messages that wait and lie in no file. */
+  contents({ row }: Agent, ids: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
+    return this.#context.store.openContents({ mailbox: row.number, ids })
   }
 
   /** Written once a minute at most. */
@@ -130,14 +144,17 @@ export class OpenMail {
   /** Removes what an agent has; tells how much of it was there. */
   async ack({ row }: Agent, ids: readonly string[]): Promise<number> {
     if (ids.length === 0) return 0
-    return (await this.#context.store.ackOpen({ mailbox: row.number, ids })).acked
+    const { store, openBlobs } = this.#context
+    const { acked, files } = await store.ackOpen({ mailbox: row.number, ids })
+    await openBlobs.remove(files)
+    return acked
   }
 
   /** Deletes the mail of agents that left long ago, at most `limit` messages; whether there is more. */
   async sweep(limit: number): Promise<boolean> {
-    const { store, now } = this.#context
-    return (await store.sweepOpen({ leftBeforeMs: now() - LEFT_MAIL_MS, limit })).more
+    const { store, openBlobs, now } = this.#context
+    const { files, more } = await store.sweepOpen({ leftBeforeMs: now() - LEFT_MAIL_MS, limit })
+    await openBlobs.remove(files)
+    return more
   }
 }
-
-const NO_BYTES = new Uint8Array(0)

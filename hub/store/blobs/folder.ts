@@ -1,25 +1,33 @@
 /**
- * Large envelopes as files of one folder. A blob is written to a temporary file, checked, forced to the disk, renamed and its folder
+ * Large mail of one kind as files of one folder. A blob is written to a temporary file, checked, forced to the disk, renamed and its folder
  * forced too, before any row names it; it is removed only after the row is gone. Names are random, so equal contents
  * show no equality.
  */
 import { mkdirSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { systemCode } from '../../../protocol/encoding/errors.ts'
 import { faultPoint } from '../../faults.ts'
 import { syncFolder, writeAll } from '../../files.ts'
-import type { BlobReader, Blobs, BlobWriter } from '../blob-port.ts'
+import {
+  type BlobPlace,
+  type BlobReader,
+  type Blobs,
+  type BlobWriter,
+  blobPath,
+  blobPlaces,
+} from '../blob-port.ts'
 import { StoreBroken, StoreFull } from '../port.ts'
 
 const NAME = /^[0-9a-f]{32}$/
-const FOLDER_CHARACTERS = 2
 /** A file that no row names is left alone for so long, because its row may be on its way. */
 const ORPHAN_AGE_MS = 3_600_000
 /** How many bytes may be written past the last time they were forced out. */
 const FLUSH_EVERY_BYTES = 8 * 1024 * 1024
 
 export class BlobFolder implements Blobs {
+  readonly #directory: string
+  readonly #place: BlobPlace
   readonly #folder: string
   readonly #temporary: string
   /** While somebody copies the store, files whose rows go meanwhile stay. */
@@ -29,10 +37,16 @@ export class BlobFolder implements Blobs {
   readonly #onBroken: (error: StoreBroken) => void
 
   /** `onBroken` is told when the disk has failed; nothing may be written from then on. */
-  constructor(directory: string, onBroken: (error: StoreBroken) => void = () => undefined) {
+  constructor(
+    directory: string,
+    place: BlobPlace = blobPlaces.envelopes,
+    onBroken: (error: StoreBroken) => void = () => undefined,
+  ) {
     this.#onBroken = onBroken
-    this.#folder = join(directory, 'blobs')
-    this.#temporary = join(directory, 'tmp')
+    this.#directory = directory
+    this.#place = place
+    this.#folder = join(directory, place.folder)
+    this.#temporary = join(directory, place.temporary)
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     mkdirSync(this.#temporary, { recursive: true, mode: 0o700 })
   }
@@ -58,7 +72,7 @@ export class BlobFolder implements Blobs {
         await file.close()
         faultPoint('hub.blob.before-rename')
         const folder = await this.#ensureFolder(name)
-        await this.#typed(() => rename(temporary, join(folder, name)))
+        await this.#typed(() => rename(temporary, this.#pathOf(name)))
         await this.#typed(() => syncFolder(folder))
         faultPoint('hub.blob.after-rename')
       },
@@ -70,20 +84,20 @@ export class BlobFolder implements Blobs {
   }
 
   async #ensureFolder(name: string): Promise<string> {
-    const folder = this.#folderOf(name)
+    const folder = dirname(this.#pathOf(name))
     const made = await this.#typed(() => mkdir(folder, { recursive: true, mode: 0o700 }))
     if (made !== undefined) await this.#typed(() => syncFolder(this.#folder))
     return folder
   }
 
-  #folderOf(name: string): string {
+  #pathOf(name: string): string {
     if (!NAME.test(name)) throw new Error(`blob name ${name} is not one of ours`)
-    return join(this.#folder, name.slice(0, FOLDER_CHARACTERS))
+    return join(this.#directory, blobPath(this.#place, name))
   }
 
   async open(name: string): Promise<BlobReader | undefined> {
     try {
-      return reader(await open(join(this.#folderOf(name), name), 'r'))
+      return reader(await open(this.#pathOf(name), 'r'))
     } catch (error) {
       if (systemCode(error) === 'ENOENT') return undefined
       throw error
@@ -96,7 +110,7 @@ export class BlobFolder implements Blobs {
       return await action()
     } catch (error) {
       const code = systemCode(error)
-      if (code === 'ENOSPC' || code === 'EDQUOT') throw new StoreFull('no room on the disk for an envelope')
+      if (code === 'ENOSPC' || code === 'EDQUOT') throw new StoreFull('no room on the disk for mail')
       if (code !== 'EIO' && code !== 'EROFS') throw error
       const broken = new StoreBroken(`the disk failed: ${code}`)
       this.#onBroken(broken)
@@ -109,7 +123,7 @@ export class BlobFolder implements Blobs {
       this.#heldBack.push(...names)
       return
     }
-    for (const name of names) await rm(join(this.#folderOf(name), name), { force: true })
+    for (const name of names) await rm(this.#pathOf(name), { force: true })
   }
 
   async hold(): Promise<() => Promise<void>> {

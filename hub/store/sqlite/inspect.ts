@@ -1,5 +1,6 @@
 /** Looking at a database that no store of this process has open, and making one that was restored safe to serve from. */
 
+import { blobPath, blobPlaces } from '../blob-port.ts'
 import { booksAgree } from '../books.ts'
 import type { ClearingState } from '../clearing-port.ts'
 import type { Inspection, SupplyReads } from '../engine-port.ts'
@@ -19,6 +20,8 @@ const LEDGER_SCHEMA = 7
 const WITNESS_SCHEMA = 8
 /** From this schema on it may have peers whose debts are cleared. */
 const CLEARING_SCHEMA = 15
+/** The first schema with mail that the hub can read. */
+const OPEN_MAIL_SCHEMA = 16
 /** Ids that the lost days of a hub may have given out lie below the next one by at least so much. */
 const IDS_SKIPPED = 4_294_967_296
 
@@ -32,13 +35,12 @@ export function inspectDatabase(path: string, options: { deep: boolean; alone: b
         .all<{ name: string; value: string }>('SELECT name, value FROM setting')
         .map(({ name, value }) => [name, value]),
     )
-    const files = db.all<{ file: string }>('SELECT file FROM envelope WHERE file IS NOT NULL')
     return {
       schema: schemaNumber(db),
       newestSchema: readMigrations().length,
       release: settings.get('release') ?? 'unknown',
       faults,
-      blobs: files.map(({ file }) => file),
+      blobs: blobsIn(db),
       settings,
     }
   } finally {
@@ -79,6 +81,21 @@ export function inspectClearing(
   } finally {
     db.close()
   }
+}
+
+type Named = { file: string }
+
+/** Paths of the blobs that rows name. */
+function blobsIn(db: Database): string[] {
+  const envelopes = db.all<Named>('SELECT file FROM envelope WHERE file IS NOT NULL')
+  const letters =
+    schemaNumber(db) < OPEN_MAIL_SCHEMA
+      ? []
+      : db.all<Named>('SELECT file FROM open_message WHERE file IS NOT NULL')
+  return [
+    ...envelopes.map(({ file }) => blobPath(blobPlaces.envelopes, file)),
+    ...letters.map(({ file }) => blobPath(blobPlaces.letters, file)),
+  ]
 }
 
 function ledgerFaults(db: Database): string[] {

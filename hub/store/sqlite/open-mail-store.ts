@@ -19,8 +19,9 @@ export const openQueries = {
   openBox:
     'SELECT number, guest_quota, pricing, address, listed, polled_ms, messages FROM open_mailbox WHERE number = ?',
   waiting:
-    'SELECT n, id, sender, kind, interaction, created_ms, size, file FROM open_message WHERE mailbox = ? ORDER BY n LIMIT ?',
-  content: 'SELECT content FROM open_message WHERE n = ?',
+    'SELECT id, sender, kind, interaction, created_ms, size, file FROM open_message WHERE mailbox = ? ORDER BY n LIMIT ?',
+  content: 'SELECT content FROM open_message WHERE id = ? AND mailbox = ?',
+  bytes: 'SELECT bytes FROM open_totals WHERE one = 1',
   fileUsed: 'SELECT 1 FROM open_message WHERE file = ?',
   tasks: 'SELECT tasks FROM open_totals WHERE one = 1',
   forwarded: 'SELECT at_ms FROM open_forward WHERE digest = ?',
@@ -233,7 +234,6 @@ function readTakers(db: Database, { place, limit, polledAfterMs }: TakersQuery):
 }
 
 type Head = {
-  n: number
   id: string
   sender: string
   kind: OpenKind
@@ -252,23 +252,31 @@ function readPoll(
   for (const head of db.all<Head>(openQueries.waiting, mailbox, limit)) {
     bytes += head.size
     if (messages.length > 0 && bytes > bytesMax) break
-    messages.push(messageOf(db, head))
+    messages.push(messageOf(head))
   }
   return messages
 }
 
-function messageOf(db: Database, head: Head): OpenMessage {
-  const row = db.one<{ content: Uint8Array | null }>(openQueries.content, head.n)
-  return {
-    id: head.id,
-    from: head.sender,
-    kind: head.kind,
-    interaction: head.interaction,
-    createdMs: head.created_ms,
-    size: head.size,
-    content: row?.content ?? undefined,
-    file: head.file ?? undefined,
+const messageOf = (head: Head): OpenMessage => ({
+  id: head.id,
+  from: head.sender,
+  kind: head.kind,
+  interaction: head.interaction,
+  createdMs: head.created_ms,
+  size: head.size,
+  file: head.file ?? undefined,
+})
+
+function readContents(
+  db: Database,
+  { mailbox, ids }: { mailbox: number; ids: readonly string[] },
+): Map<string, Uint8Array> {
+  const contents = new Map<string, Uint8Array>()
+  for (const id of ids) {
+    const row = db.one<{ content: Uint8Array | null }>(openQueries.content, id, mailbox)
+    if (row?.content != null) contents.set(id, row.content)
   }
+  return contents
 }
 
 export function openMailOver(
@@ -294,6 +302,8 @@ export function openMailOver(
     wasForwarded: async (digest, sinceMs) => wasForwarded(reader, digest, sinceMs),
     sweepForwarded: given => writer.write('sweepForwarded', given),
     pollOpen: async query => readPoll(reader, query),
+    openContents: async query => readContents(reader, query),
+    openBytes: async () => reader.one<{ bytes: number }>(openQueries.bytes)?.bytes ?? 0,
     ackOpen: given => freeingRoom(() => writer.write('ackOpen', given)),
     async notePolled(given) {
       await writer.write('notePolled', given)

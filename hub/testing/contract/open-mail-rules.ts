@@ -40,7 +40,6 @@ export const openMailRules: readonly Rule[] = [
         interaction: 'i',
         createdMs: NOW_MS,
         size: 100,
-        content: bytes(100, 1),
         file: undefined,
       },
       {
@@ -50,10 +49,13 @@ export const openMailRules: readonly Rule[] = [
         interaction: 'i',
         createdMs: NOW_MS,
         size: 100,
-        content: undefined,
         file: 'f',
       },
     ])
+    const ids = ['b', 'a', 'c']
+    expect(await world.store.openContents({ mailbox: box, ids })).toEqual(new Map([['a', bytes(100, 1)]]))
+    expect(await world.store.openContents({ mailbox: box + 1, ids })).toEqual(new Map())
+    expect(await world.store.openBytes()).toBe(200)
     expect(await world.store.unusedOpenFiles(['f', 'g'])).toEqual(['g'])
     expect(await world.store.ackOpen({ mailbox: box, ids: ['b', 'b', 'c'] })).toEqual({
       acked: 1,

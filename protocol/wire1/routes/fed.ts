@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { route } from '../../contract/route.ts'
 import { aidShape, count } from '../../contract/shapes.ts'
-import { interaction, kind, MAIL_BYTES_MAX, PAYLOAD_BYTES_MAX } from './relay.ts'
+import { BESIDE_BYTES_MAX, interaction, kind, payloadBytesIn } from './relay.ts'
 import { toldReview } from './reviews.ts'
 import { blob64, kel64, signature64 } from './shapes.ts'
 
@@ -13,6 +13,9 @@ export const CARDS_MAX = 200
 /** Reviews of one page at most. */
 export const REVIEWS_MAX = 100
 const SEEN_MAX = 64
+const FORWARD_BYTES_MAX = 100 * MIB
+/** Bytes of a payload that is handed on, at most. */
+export const FORWARDED_BYTES_MAX = payloadBytesIn(FORWARD_BYTES_MAX)
 const CARD_CHARACTERS_MAX = 64 * KIB
 const ANSWER_BYTES_MAX = 16 * KIB
 const PAGE_BYTES_MAX = 32 * MIB
@@ -25,7 +28,7 @@ export const forwardRecord = z.object({
   from_aid: z.string().max(256),
   kind,
   interaction_id: interaction.default(''),
-  payload: blob64(PAYLOAD_BYTES_MAX),
+  payload: blob64(FORWARDED_BYTES_MAX),
   payload_cid: z.string().max(128),
   hop: z.int().min(0),
   seen_hubs: z.array(z.string().max(256)).max(SEEN_MAX),
@@ -48,7 +51,8 @@ export const fedRoutes = {
     request: z.looseObject({ v: z.int() }),
     reply: z.object({ status: z.enum(['queued', 'DUPLICATE']) }),
     codes: ['malformed', 'too_new', 'hop_exceeded', 'unauthorized', 'forbidden', 'unknown', 'failed'],
-    limits: { bodyBytes: MAIL_BYTES_MAX, replyBytes: ANSWER_BYTES_MAX },
+    limits: { bodyBytes: FORWARD_BYTES_MAX, besideBytes: BESIDE_BYTES_MAX, replyBytes: ANSWER_BYTES_MAX },
+    streams: 'payload',
   }),
   fedCards: route({
     method: 'GET',

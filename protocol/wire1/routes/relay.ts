@@ -6,15 +6,16 @@ import { blob64, challenge, isoTime } from './shapes.ts'
 
 const MIB = 1024 * 1024
 const IDS_MAX = 10_000
-/** Bytes of a request that carries one payload at most. */
-export const MAIL_BYTES_MAX = 7 * MIB
+/** Bytes of a request that carries a payload, but for the payload. */
+export const BESIDE_BYTES_MAX = 64 * 1024
+const MAIL_BYTES_MAX = 1024 * MIB
+/** Bytes of the payload that a request of so many bytes has room for. */
+export const payloadBytesIn = (bodyBytes: number): number =>
+  3 * Math.floor((bodyBytes - BESIDE_BYTES_MAX) / 4)
 /** Bytes of one payload at most. */
-export const PAYLOAD_BYTES_MAX = 5 * MIB
-
-/** Of one that waits: a hub takes more of its guests than agents send, 20 MiB of files and their message. */
-const WAITING_BYTES_MAX = 22 * MIB
-/** Of an answer to a poll, which has 48 MiB of payloads as base64. */
-const POLL_REPLY_BYTES_MAX = 66 * MIB
+export const PAYLOAD_BYTES_MAX = payloadBytesIn(MAIL_BYTES_MAX)
+/** Of an answer to a poll, but for its payloads: 1,000 messages at most. */
+const POLL_BESIDE_BYTES_MAX = 2 * MIB
 
 /** What a message is said to be. */
 export const kind = z.enum(['delegate', 'result', 'message'])
@@ -44,7 +45,8 @@ export const relayRoutes = {
       z.object({ status: z.literal('forwarded'), via_hub: aidShape }),
     ]),
     codes: ['malformed', 'forbidden', 'unknown', 'failed', 'peer_failed'],
-    limits: { bodyBytes: MAIL_BYTES_MAX },
+    limits: { bodyBytes: MAIL_BYTES_MAX, besideBytes: BESIDE_BYTES_MAX },
+    streams: 'payload',
   }),
   relayPoll: route({
     method: 'POST',
@@ -59,13 +61,13 @@ export const relayRoutes = {
           from_aid: z.string(),
           kind,
           interaction_id: z.string(),
-          payload: blob64(WAITING_BYTES_MAX),
+          payload: blob64(PAYLOAD_BYTES_MAX),
           created_at: isoTime,
         }),
       ),
     }),
     codes: ['malformed', 'stale_challenge', 'unauthorized'],
-    limits: { replyBytes: POLL_REPLY_BYTES_MAX },
+    limits: { replyBytes: POLL_BESIDE_BYTES_MAX },
   }),
   relayAck: route({
     method: 'POST',

@@ -13,6 +13,17 @@ const TURNS_AFTER = 2
 /** A hub shows older statements at its second look, a minute after the first. */
 const TURNS_OF_LOOKS = 9
 
+/** On a machine with much to do, what hubs began by themselves may need some turns more. */
+const TURNS_MORE = 6
+
+async function leftOver(world: PeersWorld): Promise<string[]> {
+  for (let turn = 0; ; turn++) {
+    const found = [...unanswered(world), ...(await stuck(world))]
+    if (found.length === 0 || turn === TURNS_MORE) return found
+    await world.turn()
+  }
+}
+
 const turnsAfter = ({ statements }: PeersWorld): number =>
   statements.length === 0 ? TURNS_AFTER : TURNS_OF_LOOKS
 
@@ -37,8 +48,8 @@ export function testCells(rows: readonly Row[], chosen: readonly Column[] = colu
         expect(world.harmed.join('\n')).toBe('')
         await world.pass(HOURS_AFTER * HOUR_MS)
         for (let turn = 0; turn < turnsAfter(world); turn++) await world.turn()
-        const found = [...(await faults(world)), ...unanswered(world), ...(await stuck(world))]
-        expect(found.join('\n')).toBe('')
+        expect((await faults(world)).join('\n')).toBe('')
+        expect((await leftOver(world)).join('\n')).toBe('')
       })
     })
   }
