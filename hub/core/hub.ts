@@ -158,7 +158,9 @@ export async function composeHub(
     statements: new Statements(context),
     ...{ publication, checkpoints, books },
     witnesses: new Witnesses(context, { agents, keyLogs, supply }),
-    readPeersNow: () => reading.now(),
+    async readPeersNow() {
+      await Promise.all([reading.now(), around.readNow()])
+    },
     adoptIdentity(identity) {
       Object.assign(context.identity, identity)
       agents.forgetNotices()

@@ -4,6 +4,7 @@ import { toBase64 } from '../../protocol/encoding/bytes.ts'
 import { incept, rotate } from '../../protocol/identity/kel.ts'
 import { TestTimers } from '../../protocol/testing/timers.ts'
 import { systemTimers } from '../../protocol/timers.ts'
+import type { PeerReading } from '../core/federation/read-peers.ts'
 import { KeyLogs } from '../core/membership/key-logs.ts'
 import { readOpenPeers } from '../core/open-federation/read.ts'
 import { OpenMailCalls } from '../peers/open-mail-calls.ts'
@@ -19,13 +20,13 @@ const PASS_MS = 15 * MINUTE_MS
 let here: TestHub
 let client: Wire1Client
 let timers: TestTimers
-let stop: () => Promise<void>
+let reading: PeerReading
 beforeEach(async () => {
   here = await startTestHub({ wires: [1], wire1Federation: { tells: true } })
   client = new Wire1Client(here)
   timers = new TestTimers(0)
   const { context, agents } = here.running.hub
-  stop = readOpenPeers(
+  reading = readOpenPeers(
     { ...context, timers },
     {
       agents,
@@ -35,7 +36,7 @@ beforeEach(async () => {
   )
 })
 afterEach(async () => {
-  await stop()
+  await reading.stop()
   await here.close()
 })
 
@@ -92,6 +93,15 @@ describe('an agent of a peer', () => {
     expect((await client.get('/stats')).json['federated_agents']).toBe(1)
     expect((await client.get(`/agents/${local.aid}`)).status).toBe(404)
     expect((await client.get('/agents?q=Far')).json['agents']).toEqual([])
+  })
+
+  test('is found at once, and forgotten at once, where the operator has the peers read', async () => {
+    const agent = await shownThere('dig')
+    await reading.now()
+    expect(await found('dig')).toEqual([agent.aid])
+    await far.post(`/agents/${agent.aid}/deregister`, agent.sign('profile'))
+    await reading.now()
+    expect(await found('dig')).toEqual([])
   })
 
   test('is shown by its newest card and log, and its rotated key counts for no card', async () => {
@@ -303,9 +313,9 @@ describe('a peer that lies', () => {
       response.once('close', () => clearInterval(drip))
       return undefined
     }
-    await stop()
+    await reading.stop()
     const { context, agents } = here.running.hub
-    stop = readOpenPeers(
+    reading = readOpenPeers(
       { ...context, timers },
       { agents, keyLogs: new KeyLogs(context), calls: new OpenMailCalls({ ...context, timers }) },
     )

@@ -93,7 +93,8 @@ export class PeerFeed<Told extends { fedSeq: number }, Kept extends object> {
   /** Reads all peers at once, behind what is under way; resolves when that has ended. */
   async readNow(): Promise<void> {
     await this.#reading
-    for (const { aid } of this.#context.peers.all) this.#feedOf(aid).dueMs = Number.NEGATIVE_INFINITY
+    const atOnce = { dueMs: Number.NEGATIVE_INFINITY, proofMs: Number.NEGATIVE_INFINITY }
+    for (const { aid } of this.#context.peers.all) Object.assign(this.#feedOf(aid), atOnce)
     if (!this.#ended.signal.aborted) this.#look()
     await this.#reading
   }

@@ -33,16 +33,21 @@ export function federateOpenMail(
   const received = new ReceivedForwards(context, { openMail, federation, senders })
   const stopForgetting = keepForgettingOpen(context, parts !== undefined)
   if (parts === undefined || senders === undefined)
-    return { received, openFederation: undefined, stop: async () => stopForgetting() }
+    return {
+      ...{ received, openFederation: undefined },
+      readNow: async () => undefined,
+      stop: async () => stopForgetting(),
+    }
   const { calls, tells } = parts
-  const stopReading = readOpenPeers(context, { agents, keyLogs, calls })
+  const reading = readOpenPeers(context, { agents, keyLogs, calls })
   const handingOn = new HandingOn(context, { agents, files: openMail.files, calls })
   return {
     received,
     openFederation: { tells, received, handingOn, toldCards: new ToldCards(context, agents), senders },
+    readNow: () => reading.now(),
     async stop() {
       stopForgetting()
-      await stopReading()
+      await reading.stop()
     },
   }
 }

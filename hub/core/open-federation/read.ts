@@ -5,6 +5,7 @@ import { keepForgetting } from '../federation/forgetting.ts'
 import { PeerFeed } from '../federation/peer-feed.ts'
 import { PeerLogs } from '../federation/peer-logs.ts'
 import type { Peer } from '../federation/peers.ts'
+import type { PeerReading } from '../federation/read-peers.ts'
 import type { KeyLogs } from '../membership/key-logs.ts'
 import { openSourceOf } from '../open-reviews/sources.ts'
 import type { OpenPeerCalls } from './calls.ts'
@@ -19,11 +20,11 @@ export type OpenReadingParts = { agents: Agents; keyLogs: KeyLogs; calls: OpenPe
 
 const takesOpenMail = ({ openUrl }: Peer): boolean => openUrl !== undefined
 
-/** Begins to read; returns how to end, which waits for what is under way. */
+/** Begins to read. */
 export function readOpenPeers(
   context: HubContext,
   { agents, keyLogs, calls }: OpenReadingParts,
-): () => Promise<void> {
+): PeerReading {
   const { store } = context
   const logs = new PeerLogs(agents, keyLogs)
   const cardCheck = new OpenCardCheck(context, logs)
@@ -55,8 +56,13 @@ export function readOpenPeers(
   })
   cards.start()
   reviews.start()
-  return async () => {
-    await Promise.all([cards.stop(), reviews.stop()])
+  return {
+    async now() {
+      await Promise.all([cards.readNow(), reviews.readNow()])
+    },
+    async stop() {
+      await Promise.all([cards.stop(), reviews.stop()])
+    },
   }
 }
 
