@@ -38,5 +38,6 @@ export interface OpenMail {
   send(letter: OpenLetter, signal: AbortSignal): Promise<TakenLetter>
   /** What waits, the oldest first; answered at once. */
   poll(signal: AbortSignal): Promise<PolledLetter[]>
-  ack(ids: readonly string[]): Promise<void>
+  /** Gives how many of them still waited. */
+  ack(ids: readonly string[]): Promise<number>
 }

@@ -33,8 +33,13 @@ export type MailboxParts = {
   reading: Reading
   timers: Timers
   log: Logger
+  /** The AID of this node, which may be made anew. */
+  own: () => string
   home: () => HubClient | undefined
 }
+
+/** What a node leaves in its own mailbox, to see whether another copy of it takes it. */
+const LEFT = new Uint8Array(0)
 
 const nothing = { came: () => undefined, taken: () => undefined }
 
@@ -78,14 +83,15 @@ export class OpenMailbox {
     }
   }
 
-  /** This wire gives the same letters until they are acked, so one look is all; a further one waits for as long as was asked. */
+  /** This wire gives the same letters until they are acked, so one look is all; a further one looks whether somebody collects. */
   async look(
     { waitMs, signal, after }: Collecting & { after?: number | undefined },
     see: (arrived: Arrived) => void,
   ): Promise<Looked> {
     if (after !== undefined) {
-      await sleep(this.#parts.timers, waitMs, signal)
-      return { taken: 0, held: true, more: false, after }
+      const isAlone = await this.#isAlone(waitMs, signal)
+      const others = isAlone ? {} : { others: { older: false, newer: true } }
+      return { taken: 0, held: true, more: false, after, ...others }
     }
     const letters = await this.#mail.poll(signal)
     for (const letter of letters) {
@@ -93,6 +99,15 @@ export class OpenMailbox {
       if (read !== undefined) see(this.#arrived(read))
     }
     return { taken: letters.length, held: true, more: false, after: letters.length }
+  }
+
+  /** Whether nobody else collects this mailbox: what this node leaves in it is still there after a while. */
+  async #isAlone(waitMs: number, signal: AbortSignal): Promise<boolean> {
+    const own = this.#parts.own()
+    const letter = { to: own, from: own, kind: 'message', interaction: '', payload: LEFT } as const
+    const { id } = await this.#mail.send(letter, signal)
+    await sleep(this.#parts.timers, waitMs, signal)
+    return (await this.#mail.ack([id])) === 1
   }
 
   /** One letter; whatever is wrong with it, the next one is not held up. */
@@ -105,7 +120,8 @@ export class OpenMailbox {
   }
 
   async #read(letter: PolledLetter): Promise<ReadLetter | undefined> {
-    const { store, reading, log } = this.#parts
+    const { store, reading, log, own } = this.#parts
+    if (letter.from === own() && letter.payload?.length === 0) return undefined
     try {
       return await reading.read(letter, this.#hub)
     } catch (error) {

@@ -19,7 +19,10 @@ export function openCarriers(ground: Ground): Carriers {
   const carriers = new WeakMap<HubClient, Carrier>()
   const open = (hub: HubClient): Carrier => {
     const at = { hub, mail: mailOf(hub) }
-    const mailbox = new OpenMailbox({ store, reading, timers, log, home: () => ground.hub.home }, at)
+    const mailbox = new OpenMailbox(
+      { store, reading, timers, log, own: () => identity.aid, home: () => ground.hub.home },
+      at,
+    )
     return new OpenCarrier({ store, threads, writing, timers }, at.mail, mailbox)
   }
   return {

@@ -18,17 +18,26 @@ import type {
   SealedMail,
   StatusReply,
 } from '../hubs/hub.ts'
+import type { OpenMail, OpenReviews } from '../hubs/open-mail.ts'
 import { type LedgerSnapshot, ScriptedLedger } from './scripted-credits.ts'
+import { Letters, openSide, unknownAid } from './scripted-letters.ts'
 
-const WIRE = 3
+/** The wire of sealed mail, and that of mail which its hub reads. */
+const SEALED = 3
+export const OPEN = 1
 
 type Carried = { id: number; to: string; bytes: Uint8Array; rid: string; acceptedAtMs: number }
-type Listed = { log: VerifiedKel; keySet: KeySet; notice?: KeyStateNotice; card?: string | undefined }
+type Listed = {
+  log: VerifiedKel
+  keySet: KeySet | undefined
+  notice?: KeyStateNotice
+  card?: string | undefined
+}
 
 /** What this hub signs with. */
 export const HUB_SEED = new Uint8Array(32).fill(201)
 
-type PostOptions = { now?: () => number; seed?: Uint8Array; url?: string }
+type PostOptions = { now?: () => number; seed?: Uint8Array; url?: string; wire?: number }
 
 /** What a hub holds, as of one moment. */
 export type PostSnapshot = {
@@ -38,6 +47,7 @@ export type PostSnapshot = {
   readonly carried: readonly Carried[]
   readonly ids: number
   readonly books: LedgerSnapshot
+  readonly letters: ReturnType<Letters['snapshot']>
 }
 
 function refill<T>(map: Map<string, T>, entries: readonly [string, T][]): void {
@@ -60,6 +70,8 @@ export class Post {
   readonly seed: Uint8Array
   readonly url: string
   readonly log: VerifiedKel
+  readonly wire: number
+  readonly letters = new Letters()
   readonly listed = new Map<string, Listed>()
   /** Its credits; nobody has any before a test grants them. */
   readonly ledger: ScriptedLedger
@@ -72,8 +84,9 @@ export class Post {
   readonly peers = new Set<Post>()
   #ids = 0
 
-  constructor({ now = () => 0, seed = HUB_SEED, url = 'http://hub.test' }: PostOptions = {}) {
+  constructor({ now = () => 0, seed = HUB_SEED, url = 'http://hub.test', wire = SEALED }: PostOptions = {}) {
     this.seed = seed
+    this.wire = wire
     this.url = url
     this.log = logOf(seed)
     this.ledger = new ScriptedLedger({ hub: this, now, logOf: aid => this.listed.get(aid)?.log })
@@ -104,7 +117,7 @@ export class Post {
   snapshot(): PostSnapshot {
     const { listed, dacks, settled, carried } = this
     const kept = { listed: [...listed], dacks: [...dacks], settled: [...settled], carried: [...carried] }
-    return { ...kept, ids: this.#ids, books: this.ledger.snapshot() }
+    return { ...kept, ids: this.#ids, books: this.ledger.snapshot(), letters: this.letters.snapshot() }
   }
 
   /** A hub with nothing of its own goes on from what another had. */
@@ -119,12 +132,13 @@ export class Post {
     return () => this.#put(kept, { told: true })
   }
 
-  #put({ listed, dacks, settled, carried, books }: PostSnapshot, { told }: { told: boolean }): void {
+  #put({ listed, dacks, settled, carried, books, letters }: PostSnapshot, { told }: { told: boolean }): void {
     refill(this.listed, listed)
     refill(this.dacks, dacks)
     this.settled.clear()
     for (const rid of settled) this.settled.add(rid)
     this.carried = [...carried]
+    this.letters.restore(letters)
     this.ledger.restore(books, { told })
   }
 
@@ -144,13 +158,10 @@ export type Script = Partial<HubClient & SealedMail>
 
 export class ScriptedHub implements HubClient, SealedMail {
   readonly url: string
-  readonly mail: SealedMail = this
-  readonly openMail = undefined
-  readonly openReviews = undefined
-  readonly cardBinding = {
-    ...{ path: '/send', binding: 'urn:test', extension: 'urn:test:agent' },
-    ...{ wire: WIRE, description: 'Reached in tests.', tasks: 'sealed tasks' },
-  }
+  readonly mail: SealedMail | undefined
+  readonly openMail: OpenMail | undefined
+  readonly openReviews: OpenReviews | undefined
+  readonly cardBinding: HubClient['cardBinding']
   readonly identity: HubIdentity
   readonly credits: HubCredits
   readonly lastContactAtMs = undefined
@@ -172,7 +183,23 @@ export class ScriptedHub implements HubClient, SealedMail {
     this.#now = now
     this.url = post.url
     this.credits = post.ledger.creditsOf(aid)
-    this.identity = { aid: post.log.aid, wire: WIRE, log: post.log, bitsMax: 0 }
+    const { wire, log, letters, ratings } = post
+    this.identity = { aid: log.aid, wire, log, bitsMax: 0 }
+    this.cardBinding = {
+      ...{ path: '/send', binding: 'urn:test', extension: 'urn:test:agent' },
+      ...{ wire, description: 'Reached in tests.', tasks: wire === OPEN ? 'tasks' : 'sealed tasks' },
+    }
+    const place = {
+      ...{ letters, ratings, timeMs: () => this.timeMs },
+      knows: (to: string) => post.placeOf(to) !== undefined,
+    }
+    const open =
+      wire === OPEN
+        ? openSide(aid, place, (name, given, usual) => this.#say(name as 'send', given, usual))
+        : undefined
+    this.openMail = open
+    this.openReviews = open
+    this.mail = open === undefined ? this : undefined
   }
 
   get timeMs(): number {
@@ -228,7 +255,8 @@ export class ScriptedHub implements HubClient, SealedMail {
   #list(log: VerifiedKel, encoded: Uint8Array | undefined): void {
     const held = this.#post.listed.get(log.aid)
     const keySet = encoded === undefined ? held?.keySet : KeySet.decode(encoded)
-    if (keySet !== undefined) this.#post.listed.set(log.aid, { log, keySet, card: held?.card })
+    if (keySet !== undefined || this.#post.wire === OPEN)
+      this.#post.listed.set(log.aid, { log, keySet, card: held?.card })
   }
   pushLog(log: VerifiedKel): Promise<void> {
     return this.#say('pushLog', [log], async () => {
@@ -237,14 +265,16 @@ export class ScriptedHub implements HubClient, SealedMail {
     })
   }
   fetchLog(aid: string) {
-    return this.#say('fetchLog', [aid], async () => [
-      ...(this.#post.placeOf(aid)?.listed.get(aid)?.log.events ?? []),
-    ])
+    return this.#say('fetchLog', [aid], async () => {
+      const listed = this.#post.placeOf(aid)?.listed.get(aid)
+      if (listed === undefined && this.#post.wire === OPEN) throw unknownAid()
+      return [...(listed?.log.events ?? [])]
+    })
   }
   fetchAgent(aid: string): ReturnType<HubClient['fetchAgent']> {
     return this.#say('fetchAgent', [aid], async () => {
       const listed = this.#post.placeOf(aid)?.listed.get(aid)
-      return listed && { log: [...listed.log.events], keySet: KeySet.encode(listed.keySet) }
+      return listed && { log: [...listed.log.events], keySet: listed.keySet && KeySet.encode(listed.keySet) }
     })
   }
   updateProfile(profile: Parameters<HubClient['updateProfile']>[0]): Promise<void> {
@@ -342,9 +372,10 @@ export class ScriptedHub implements HubClient, SealedMail {
     return this.#say('bucket', [hash], async () => {
       const listed = [this.#post, ...this.#post.reached].flatMap(post => [...post.listed])
       const found = listed.filter(([aid]) => equal(directoryHash(aid), hash))
-      const entries = found.map(([aid, { log, keySet, notice }]) => {
+      const entries = found.flatMap(([aid, { log, keySet, notice }]) => {
+        if (keySet === undefined) return []
         const box = sealBox(aid, new Uint8Array(32), { kel: [...log.events], keySet, notice: notice ?? null })
-        return { h: hash, box }
+        return [{ h: hash, box }]
       })
       return { entries, partial: false, bits: 0 }
     })

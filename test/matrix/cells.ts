@@ -16,7 +16,14 @@ const TURNS_AFTER_MONTH = 8
 
 const known = new Set([...columns, ...between].map(({ name }) => name))
 
-export function testCells(rows: readonly Row[], chosen: readonly Column[] = columns): void {
+type Given = { isOpen?: boolean }
+
+/** `isOpen`: hubs that read the mail they carry. */
+export function testCells(
+  rows: readonly Row[],
+  chosen: readonly Column[] = columns,
+  { isOpen = false }: Given = {},
+): void {
   for (const row of rows) {
     const strange = Object.keys(row.cannot ?? {}).find(name => !known.has(name))
     if (strange !== undefined) throw new Error(`no column is called: ${strange}`)
@@ -25,9 +32,9 @@ export function testCells(rows: readonly Row[], chosen: readonly Column[] = colu
       why: row.cannot?.[column.name],
       is: titleOf(row, column.name),
     }))
-    describe(`while ${row.name} waits`, () => {
+    describe(`while ${row.name} waits${isOpen ? ' in open mail' : ''}`, () => {
       test.each(cells)('$is', async ({ column, why }) => {
-        await using world = new MatrixWorld()
+        await using world = new MatrixWorld({ isOpen })
         const waiting = await row.begin(world)
         const outcome = await column.happen(waiting)
         expect(outcome).toBe(why === undefined ? undefined : IMPOSSIBLE)

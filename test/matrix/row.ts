@@ -51,15 +51,16 @@ type Built = { kept: KeptWorld; id: string }
 export function stage(
   build: (world: MatrixWorld) => Promise<string>,
 ): (world: MatrixWorld) => Promise<string> {
-  let built: Promise<Built> | undefined
-  const once = async (): Promise<Built> => {
-    await using world = new MatrixWorld()
+  const built = new Map<boolean, Promise<Built>>()
+  const once = async (isOpen: boolean): Promise<Built> => {
+    await using world = new MatrixWorld({ isOpen })
     const id = await build(world)
     return { id, kept: await world.keep() }
   }
   return async world => {
-    built ??= once()
-    const { kept, id } = await built
+    const found = built.get(world.isOpen) ?? once(world.isOpen)
+    built.set(world.isOpen, found)
+    const { kept, id } = await found
     await world.goOn(kept)
     return id
   }

@@ -9,9 +9,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { HubDoors } from '../../daemon/hubs/open.ts'
 import { keepLasting } from '../../daemon/store/lasting.ts'
 import { HOUR_MS, TestWorld } from '../../daemon/testing/node.ts'
-import { Post, type PostSnapshot, ScriptedHub } from '../../daemon/testing/scripted-hub.ts'
+import { OPEN, Post, type PostSnapshot, ScriptedHub } from '../../daemon/testing/scripted-hub.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
+import { systemTimers, type Timers } from '../../protocol/timers.ts'
 import { fillFolder, type KeptFolder, keptFolder } from './folders.ts'
 import { Outside } from './outside.ts'
 import { Side } from './side.ts'
@@ -56,13 +57,16 @@ async function keepDirectory(side: Side): Promise<KeptFolder> {
   return keptFolder(side.node.dir)
 }
 
+/** Nobody waits for a hub that holds no poll. */
+const atOnce: Timers = { ...systemTimers, after: (_, work) => systemTimers.after(0, work) }
+
 export class MatrixWorld extends TestWorld {
-  readonly other = new Post({
-    now: () => this.clock.ms,
-    seed: new Uint8Array(32).fill(203),
-    url: 'http://other.test',
-  })
+  override readonly post: Post
+  readonly other: Post
+  /** Whether both hubs read the mail that they carry. */
+  readonly isOpen: boolean
   protected override readonly openStore = openWarm
+  protected override readonly timers: Timers
   readonly said: Said[] = []
   readonly copies: Side[] = []
   readonly #lost = new Map<Side, Loss>()
@@ -80,6 +84,15 @@ export class MatrixWorld extends TestWorld {
   readonly #clients = new Map<string, ScriptedHub>()
   /** Whether the two live at two hubs that list each other. */
   isAcross = false
+
+  constructor({ isOpen = false }: { isOpen?: boolean } = {}) {
+    super()
+    this.isOpen = isOpen
+    this.timers = isOpen ? atOnce : systemTimers
+    const given = { now: () => this.clock.ms, ...(isOpen && { wire: OPEN }) }
+    this.post = new Post(given)
+    this.other = new Post({ ...given, seed: new Uint8Array(32).fill(203), url: 'http://other.test' })
+  }
 
   get posts(): Post[] {
     return [this.post, this.other]
@@ -173,7 +186,9 @@ export class MatrixWorld extends TestWorld {
       true,
     )
     this.copies.push(copy)
+    for (const { letters } of this.posts) letters.twins.add(copy.aid)
     await copy.begin()
+    for (const { letters } of this.posts) letters.twins.clear()
   }
 
   /** The clients of one side at the hubs of this world. */

@@ -238,8 +238,9 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews {
     }))
   }
 
-  async ack(ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.#calls.signed(routes.relayAck, { body: { ids: [...ids] } })
+  async ack(ids: readonly string[]): Promise<number> {
+    if (ids.length === 0) return 0
+    return (await this.#calls.signed(routes.relayAck, { body: { ids: [...ids] } })).acked
   }
 }
 
