@@ -18,7 +18,7 @@ import { filesOf, type Reading, type ReadLetter, SenderUnknown } from './letters
 
 /** Between two polls while nothing comes. */
 const POLL_FIRST_MS = 300
-const POLL_LAST_MS = 5000
+const POLL_LAST_SHARE = 0.5
 const HOUR_MS = 3_600_000
 /** A message is sent for 28 days and may lie at its hub for as long. */
 const LETTER_LIFE_MS = 56 * 24 * HOUR_MS
@@ -32,6 +32,8 @@ export type MailboxParts = {
   store: Store
   reading: Reading
   timers: Timers
+  /** For so long a node that was moved or put back looks whether another copy of it takes its mail. */
+  settledMs: number
   log: Logger
   /** The AID of this node, which may be made anew. */
   own: () => string
@@ -73,9 +75,10 @@ export class OpenMailbox {
   }
 
   async #awaited(waitMs: number, signal: AbortSignal): Promise<PolledLetter[]> {
-    const { timers, home } = this.#parts
+    const { timers, home, settledMs } = this.#parts
+    const lastMs = settledMs * POLL_LAST_SHARE
     const until = timers.monotonic() + waitMs
-    for (let pause = POLL_FIRST_MS; ; pause = Math.min(pause * 1.5, POLL_LAST_MS)) {
+    for (let pause = POLL_FIRST_MS; ; pause = Math.min(pause * 1.5, lastMs)) {
       const letters = await this.#mail.poll(signal)
       const left = until - timers.monotonic()
       if (letters.length > 0 || left <= 0 || home() !== this.#hub) return letters

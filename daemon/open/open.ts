@@ -14,13 +14,14 @@ import { OpenMailbox } from './mailbox.ts'
 /** One carrier for each hub, for as long as the hub is talked to. */
 export function openCarriers(ground: Ground): Carriers {
   const { identity, store, threads, attachments, peers, timers, log, hubNow } = ground
+  const { pollSettledMs: settledMs } = ground.timings
   const writing = new Writing({ identity, threads, attachments, hubNow })
   const reading = new Reading(() => identity.aid, peers)
   const carriers = new WeakMap<HubClient, Carrier>()
   const open = (hub: HubClient): Carrier => {
     const at = { hub, mail: mailOf(hub) }
     const mailbox = new OpenMailbox(
-      { store, reading, timers, log, own: () => identity.aid, home: () => ground.hub.home },
+      { store, reading, timers, log, own: () => identity.aid, settledMs, home: () => ground.hub.home },
       at,
     )
     return new OpenCarrier({ store, threads, writing, timers }, at.mail, mailbox)

@@ -1,5 +1,14 @@
 /** Two nodes at a hub of wire 1, which reads their mail: from joining to the receipt that both signed. */
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -239,4 +248,40 @@ describe('moving on to sealed mail at a hub of both wires', () => {
 test('the agents of the hub are found', async () => {
   const { agents } = await alice.handlers.find({}, never)
   expect(agents.map(({ aid }) => aid)).toEqual(expect.arrayContaining([alice.aid, bob.aid]))
+})
+
+describe('a second copy of an identity', () => {
+  const copied = async (name: string): Promise<string> => {
+    const first = await lab.member(name)
+    await delegated(first, bob, 'before the copy')
+    await first.stop()
+    const [from, to] = [join(lab.folder, name), join(lab.folder, `${name}-copy`)]
+    cpSync(from, to, { recursive: true })
+    rmSync(join(to, 'lock'), { recursive: true, force: true })
+    return `${name}-copy`
+  }
+  const isDecided = ({ ctx: { hub } }: Node) => hub.oldCopy !== undefined || hub.unsettled === undefined
+
+  test('signs nothing while the first one runs, and that one goes on', async () => {
+    const copy = await copied('grace')
+    const first = await lab.start('grace')
+    const second = await lab.start(copy)
+    await until('it knows what it is', () => isDecided(second))
+    expect((await status(second)).old_copy).toBe(true)
+    expect((await status(first)).old_copy).toBe(false)
+    const given = { to: bob.aid, task: 'anything' }
+    await expect(second.handlers.delegate(given, never)).rejects.toMatchObject({ code: 'old_copy' })
+    const id = await delegated(first, bob, 'from the first one')
+    expect((await thread(bob, id)).turns).toHaveLength(1)
+  })
+
+  test('goes on where the first one is not there', async () => {
+    const second = await lab.start(await copied('heidi'))
+    await until('it knows what it is', () => isDecided(second))
+    expect((await status(second)).old_copy).toBe(false)
+    await delegated(second, bob, 'from where it was moved')
+    expect(
+      second.ctx.store.get("SELECT 1 FROM counters WHERE name = 'malformed' AND value > 0"),
+    ).toBeUndefined()
+  })
 })
