@@ -79,6 +79,8 @@ export class Post {
   readonly settled = new Set<string>()
   /** Ratings that were uploaded. */
   readonly ratings: Uint8Array[] = []
+  /** Receipts of which an open review was given, by their digests. */
+  readonly rated: Uint8Array[] = []
   carried: Carried[] = []
   /** Hubs that this one lists. */
   readonly peers = new Set<Post>()
@@ -154,7 +156,7 @@ export class Post {
 export const refusedWith = (code: string, members: Record<string, unknown> = {}, retryAfterMs?: number) =>
   new Refused(403, { reason: code, error: `refused: ${code}`, ...members }, retryAfterMs)
 
-export type Script = Partial<HubClient & SealedMail>
+export type Script = Partial<HubClient & SealedMail & Pick<OpenReviews, 'give'>>
 
 export class ScriptedHub implements HubClient, SealedMail {
   readonly url: string
@@ -183,20 +185,18 @@ export class ScriptedHub implements HubClient, SealedMail {
     this.#now = now
     this.url = post.url
     this.credits = post.ledger.creditsOf(aid)
-    const { wire, log, letters, ratings } = post
+    const { wire, log, letters, rated } = post
     this.identity = { aid: log.aid, wire, log, bitsMax: 0 }
     this.cardBinding = {
       ...{ path: '/send', binding: 'urn:test', extension: 'urn:test:agent' },
       ...{ wire, description: 'Reached in tests.', tasks: wire === OPEN ? 'tasks' : 'sealed tasks' },
     }
     const place = {
-      ...{ letters, ratings, timeMs: () => this.timeMs },
+      ...{ letters, rated, timeMs: () => this.timeMs },
       knows: (to: string) => post.placeOf(to) !== undefined,
     }
     const open =
-      wire === OPEN
-        ? openSide(aid, place, (name, given, usual) => this.#say(name as 'send', given, usual))
-        : undefined
+      wire === OPEN ? openSide(aid, place, (name, given, usual) => this.#say(name, given, usual)) : undefined
     this.openMail = open
     this.openReviews = open
     this.mail = open === undefined ? this : undefined
@@ -219,7 +219,7 @@ export class ScriptedHub implements HubClient, SealedMail {
     return this.#script
   }
 
-  #say<T>(name: keyof (HubClient & SealedMail), given: unknown[], usual: () => T): T {
+  #say<T>(name: keyof Script, given: unknown[], usual: () => T): T {
     this.calls.push(name)
     const told = this.#script[name] as ((...given: unknown[]) => T) | undefined
     return told === undefined ? usual() : told(...given)

@@ -1,5 +1,6 @@
 /** Open mail of a hub in this process: letters that wait, and what an agent does with them. */
 import { Refused } from '../../protocol/contract/client.ts'
+import { OpenReview } from '../../protocol/proof/open-review.ts'
 import type { OpenLetter, OpenMail, OpenReviews, PolledLetter } from '../hubs/open-mail.ts'
 
 const LETTER_BYTES_MAX = 40 * 1024 * 1024
@@ -48,7 +49,7 @@ export const unknownAid = (): Refused =>
 type Say = <T>(name: 'send' | 'poll' | 'ack' | 'give', given: unknown[], usual: () => T) => T
 type Place = {
   letters: Letters
-  ratings: Uint8Array[]
+  rated: Uint8Array[]
   knows: (aid: string) => boolean
   timeMs: () => number
 }
@@ -56,7 +57,7 @@ type Place = {
 /** What a hub does for one agent whose mail it reads. */
 export function openSide(
   aid: string,
-  { letters, ratings, knows, timeMs }: Place,
+  { letters, rated, knows, timeMs }: Place,
   say: Say,
 ): OpenMail & OpenReviews {
   return {
@@ -70,7 +71,7 @@ export function openSide(
     ack: ids => say('ack', [ids], async () => letters.drop(aid, ids)),
     give: upload =>
       say('give', [upload], async () => {
-        ratings.push(upload.review)
+        rated.push(OpenReview.decode(upload.review).body.receiptDigest)
       }),
   }
 }

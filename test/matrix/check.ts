@@ -196,12 +196,20 @@ function faultsOfAgent(world: MatrixWorld): string[] {
 function mailWaitsWithoutWord(side: Side): string[] {
   if (side.isAway) return []
   const { ctx } = side
-  return allEntries(ctx.store).flatMap(({ lastError, state, deadlineAt, nextAt, message }) => {
+  const entries = allEntries(ctx.store)
+  return entries.flatMap(({ lastError, state, deadlineAt, nextAt, message, interaction }) => {
     const until = Number.isFinite(deadlineAt) && deadlineAt > 0
     // what was said a moment ago has not been tried yet
     const isNew = nextAt > ctx.now() - 2 * 60_000
+    const isBehind = entries.some(
+      first => first.interaction === interaction && first.message < message && first.lastError !== null,
+    )
     const why =
-      lastError !== null || state === 'at_hub' || ctx.hub.home === undefined || ctx.hub.oldCopy !== undefined
+      lastError !== null ||
+      isBehind ||
+      state === 'at_hub' ||
+      ctx.hub.home === undefined ||
+      ctx.hub.oldCopy !== undefined
     return until && (why || isNew)
       ? []
       : [`${side.name}: message ${message} waits (${state}) and does not say for what`]
@@ -230,7 +238,7 @@ export function stuck(world: MatrixWorld): string[] {
 /** Once all mail has come, a task is over for both sides or for none, and both hold its receipt or say why not. */
 function disagreements(world: MatrixWorld): string[] {
   const { alice, bob } = world
-  if (world.sides.some(isCutOff)) return []
+  if (world.sides.some(isCutOff) || areApart(world)) return []
   return interactionsOf(alice).flatMap(own => {
     const other = bob.ctx.threads.findById(own.id)
     if (other === undefined) return []
@@ -270,6 +278,10 @@ const readsOfLostEnd = ({ ctx }: Side, { key }: Interaction): boolean =>
   ctx.threads
     .messages(key)
     .some(one => one.claimed === 1 && (one.kind === kinds.end || one.kind === kinds.acceptEnd))
+
+/** One has moved on to sealed mail, and the other one has not. */
+const areApart = (world: MatrixWorld): boolean =>
+  new Set(world.sides.map(side => world.homeOf(side).wire)).size > 1
 
 /** Nobody reaches it, or it takes nothing more from the other side. */
 const isCutOff = (side: Side): boolean =>

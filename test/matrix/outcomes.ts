@@ -9,6 +9,8 @@ import type { PaymentRow } from '../../daemon/store/payments.ts'
 import { quoteOf } from '../../daemon/store/quotes.ts'
 import { camelRows } from '../../daemon/store/rows.ts'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
+import { equal } from '../../protocol/encoding/bytes.ts'
+import { Review } from '../../protocol/proof/receipt.ts'
 import type { Side } from './side.ts'
 import type { MatrixWorld } from './world.ts'
 
@@ -29,7 +31,10 @@ export function faultsOfRatings(world: MatrixWorld): string[] {
   return world.sides.flatMap(({ ctx, name, aid }) => {
     const ratings = ctx.store.all<{ state: string; review: Uint8Array }>('SELECT state, review FROM reviews')
     const taken = world.posts.flatMap(({ ratings }) => ratings)
-    const has = (review: Uint8Array) => taken.some(one => Buffer.compare(one, review) === 0)
+    const rated = world.posts.flatMap(({ rated }) => rated)
+    const has = (review: Uint8Array) =>
+      taken.some(one => equal(one, review)) ||
+      rated.some(one => equal(one, Review.decode(review).receiptDigest))
     return ratings.flatMap(({ state, review }) =>
       state === 'uploaded' && !has(review) ? [`${name} (${aid}) calls uploaded what the hub has not`] : [],
     )

@@ -63,6 +63,8 @@ const atOnce: Timers = { ...systemTimers, after: (_, work) => systemTimers.after
 export class MatrixWorld extends TestWorld {
   override readonly post: Post
   readonly other: Post
+  /** A hub of sealed mail, for those that leave open mail. */
+  readonly sealed: Post | undefined
   /** Whether both hubs read the mail that they carry. */
   readonly isOpen: boolean
   protected override readonly openStore = openWarm
@@ -92,10 +94,12 @@ export class MatrixWorld extends TestWorld {
     const given = { now: () => this.clock.ms, ...(isOpen && { wire: OPEN }) }
     this.post = new Post(given)
     this.other = new Post({ ...given, seed: new Uint8Array(32).fill(203), url: 'http://other.test' })
+    const last = { now: given.now, seed: new Uint8Array(32).fill(204), url: 'http://sealed.test' }
+    this.sealed = isOpen ? new Post(last) : undefined
   }
 
   get posts(): Post[] {
-    return [this.post, this.other]
+    return [this.post, this.other, ...(this.sealed === undefined ? [] : [this.sealed])]
   }
 
   /** The hub of a side. */

@@ -21,7 +21,7 @@ async function ended(world: MatrixWorld): Promise<Waiting> {
   return { world, here: world.alice, there: world.bob, id }
 }
 
-const taskSigned = stage(async world => {
+export const taskSigned = stage(async world => {
   const { id } = await ended(world)
   await world.turns(3)
   return id
