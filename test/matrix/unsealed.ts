@@ -3,6 +3,7 @@ import { HOUR_MS } from '../../daemon/testing/node.ts'
 import type { Column } from './columns.ts'
 import type { Side } from './side.ts'
 
+const HOURS_APART = 6
 const { signal } = new AbortController()
 
 async function moveOn({ world, parts }: Side): Promise<void> {
@@ -24,10 +25,10 @@ export const unsealed: readonly Column[] = [
     },
   },
   {
-    name: 'the other side moves to a hub of sealed mail, and it follows a day later',
+    name: 'the other side moves to a hub of sealed mail, and it follows hours later',
     async happen({ here, there, world }) {
       await moveOn(there)
-      for (let hour = 0; hour < 24; hour++) {
+      for (let hour = 0; hour < HOURS_APART; hour++) {
         world.pass(HOUR_MS)
         await world.turns(1)
       }
