@@ -1,3 +1,4 @@
-import { testNothingTells } from '../testing/privacy-scan.ts'
+import { testBothLinesTellNothing, testNothingTells } from '../testing/privacy-scan.ts'
 
 testNothingTells(10_000)
+testBothLinesTellNothing(10_000)

@@ -8,9 +8,16 @@ import { agentAccount } from '../core/ledger/names.ts'
 import { openReader } from '../store/sqlite/database.ts'
 import { random, registeredAgent, startTestHub } from '../testing/hub.ts'
 import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
-import { scanFiles, scanJoins, scanTables, testNothingTells } from '../testing/privacy-scan.ts'
+import {
+  scanFiles,
+  scanJoins,
+  scanTables,
+  testBothLinesTellNothing,
+  testNothingTells,
+} from '../testing/privacy-scan.ts'
 
 testNothingTells(150)
+testBothLinesTellNothing(150)
 
 test('the scan finds what is there', async () => {
   const hub = await startTestHub()

@@ -11,7 +11,9 @@ import { aidBytes } from '../../protocol/identity/aid.ts'
 import { type Database, openReader, type Value } from '../store/sqlite/database.ts'
 import { random, registeredAgent, startTestHub, type TestAgent, type TestHub } from './hub.ts'
 import { sealedForStranger, sealedUnderCapability, sendEnvelope } from './mail.ts'
+import { makeOpenTraffic } from './open-traffic.ts'
 import { ask, payment } from './payments.ts'
+import { Wire1Client } from './wire1.ts'
 
 /** Tables whose rows are the registry's own rows of an agent, or its account: who has credits stands there. */
 const CREDIT_TABLES = ['ledger_account', 'ledger_transfer', 'ledger_voucher', 'supply_record', 'supply_piece']
@@ -22,6 +24,9 @@ const MAIL =
   /^(envelope|digest|digest_new|delivery|capability_use|revocation|review|told_review|peer_review|mailbox)$/
 const LARGE_CONTENT_BYTES = 70_000
 const LARGE_EVERY = 97
+/** Where the words of open mail may stand: nowhere else, and those that a visitor is answered nowhere at all. */
+const OPEN_TABLES = /^open_message\./
+const OPEN_FILES = /^open/
 /** Shorter texts are words. */
 const MEANING_CHARS = 16
 
@@ -146,6 +151,38 @@ export function testNothingTells(sends: number): void {
     expect(scanFiles(hub.directory, secrets, name => !name.startsWith('hub.db'))).toEqual([])
     const tells = hub.alerts.filter(alert => senders.some(one => JSON.stringify(alert).includes(one.aid)))
     expect(tells).toEqual([])
+    await hub.close()
+  })
+}
+
+/** The test with both lines busy at once: sealed mail tells as little, and open mail is read in its own place alone. */
+export function testBothLinesTellNothing(sends: number): void {
+  test(`after ${sends} sends on each of two lines neither tells of the other, and the log tells of none`, async () => {
+    const hub = await startTestHub({
+      wire1: { listen: { host: '127.0.0.1', port: 0 }, baseUrl: undefined },
+      guests: true,
+    })
+    const [{ secrets }, said] = await Promise.all([
+      makeTraffic(hub, sends),
+      makeOpenTraffic(new Wire1Client(hub), sends),
+    ])
+    expect(scanTables(hub.directory, secrets)).toEqual([])
+    expect(scanJoins(hub.directory)).toEqual([])
+    const beside = (name: string): boolean => !name.startsWith('hub.db')
+    expect(scanFiles(hub.directory, secrets, beside)).toEqual([])
+
+    const [letters, unkept] = [[utf8(said.letters)], [utf8(said.unkept)]]
+    const places = scanTables(hub.directory, letters, REGISTRY_TABLES)
+    expect(places.filter(place => !OPEN_TABLES.test(place))).toEqual([])
+    const files = scanFiles(hub.directory, letters, beside)
+    expect(files.filter(name => !OPEN_FILES.test(name))).toEqual([])
+    expect(places.length + files.length).toBeGreaterThan(0)
+    expect(scanTables(hub.directory, unkept, REGISTRY_TABLES)).toEqual([])
+    expect(scanFiles(hub.directory, unkept, () => true)).toEqual([])
+
+    const log = Buffer.from(JSON.stringify(hub.alerts))
+    const wanted = [...secrets, ...letters, ...unkept].flatMap(forms)
+    expect(wanted.filter(form => log.includes(form))).toEqual([])
     await hub.close()
   })
 }

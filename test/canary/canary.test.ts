@@ -9,6 +9,12 @@ test(
 )
 
 test(
+  'after 150 sends beside as much mail that the hub can read no file holds anything of a sender of sealed mail',
+  { timeout: 300_000 },
+  () => scanAfter(150, { beside: true }),
+)
+
+test(
   'after 150 sends to agents of a peer neither hub holds anything of an outsider, and the peer nothing of who opened sessions',
   { timeout: 300_000 },
   () => scanBothAfter(150),

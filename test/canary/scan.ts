@@ -3,12 +3,16 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { startTestHub } from '../../hub/testing/hub.ts'
+import { makeOpenTraffic } from '../../hub/testing/open-traffic.ts'
+import { Wire1Client } from '../../hub/testing/wire1.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { aidBytes } from '../../protocol/identity/aid.ts'
 import { outsider, searchFolder, sendMail, traces, tracesOfAids } from './canary.ts'
 
-export async function scanAfter(sends: number): Promise<void> {
-  const hub = await startTestHub()
+/** `beside`: a second line of the hub carries mail that it can read, of agents and visitors, all the while. */
+export async function scanAfter(sends: number, { beside = false } = {}): Promise<void> {
+  const wire1 = { listen: { host: '127.0.0.1', port: 0 }, baseUrl: undefined }
+  const hub = await startTestHub(beside ? { wire1, guests: true } : {})
   const canary = outsider(0)
   const planted = join(hub.directory, 'tmp', 'planted')
   mkdirSync(join(hub.directory, 'tmp'), { recursive: true })
@@ -27,7 +31,10 @@ export async function scanAfter(sends: number): Promise<void> {
   )
   expect(found.some(place => place.includes('name of outsider 0') && place.includes('hub.db'))).toBe(true)
 
-  const mail = await sendMail(hub, sends)
+  const [mail] = await Promise.all([
+    sendMail(hub, sends),
+    beside ? makeOpenTraffic(new Wire1Client(hub), sends) : undefined,
+  ])
   expect(Object.fromEntries(mail.statuses)).toEqual({ queued: sends })
   expect(searchFolder(hub.directory, traces(mail.outsiders))).toEqual([])
   expect(mail.outsiders.filter(one => JSON.stringify(hub.alerts).includes(one.log.aid))).toEqual([])
