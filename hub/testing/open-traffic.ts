@@ -70,7 +70,7 @@ async function beRefused(client: Wire1Client, send: Record<string, unknown>, sai
   await expectStatus(client, '/relay/send', { ...send, payload, to_aid: client.hub.aid }, 400)
   await expectStatus(client, '/relay/send', { ...send, payload, to_aid: NOBODY }, 404)
   await expectStatus(client, '/relay/send', { ...send, payload, kind: text }, 400)
-  await expectStatus(client, '/relay/send', { ...send, payload: text }, 400)
+  await expectStatus(client, '/relay/send', { ...send, payload: `${text}!` }, 400)
   await expectStatus(client, '/guest/send', { session: text, body: text, attachments: [text] }, 400)
 }
 
