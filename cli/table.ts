@@ -5,6 +5,7 @@
  */
 import type { CommandRow } from './command.ts'
 import { agentsCommands } from './table/agents.ts'
+import { boardCommands } from './table/board.ts'
 import { creditCommands } from './table/credits.ts'
 import { hubCommands } from './table/hub.ts'
 import { identityCommands } from './table/identity.ts'
@@ -19,6 +20,7 @@ export const commands: readonly CommandRow[] = [
   ...identityCommands,
   ...hubCommands,
   ...workCommands,
+  ...boardCommands,
   ...creditCommands,
   ...proofCommands,
   ...agentsCommands,
@@ -31,12 +33,14 @@ export const groupAliases: Readonly<Record<string, string>> = {
   ids: 'id',
   identity: 'id',
   contacts: 'contact',
+  tasks: 'task',
   'auto-reply': 'autoreply',
 }
 /** What a first word alone means. */
 export const groupDefaults: Readonly<Record<string, string>> = {
   id: 'id ls',
   contact: 'contact ls',
+  task: 'task ls',
   profile: 'profile show',
   autoreply: 'autoreply show',
   price: 'price ls',

@@ -115,7 +115,7 @@ const nodeEntries = {
 }
 
 /** What the first file of the command line leaves to others: the program's own two steps, and what no client command needs. */
-const CLIENT_PARTS = /\/commands\/(?:node|start|work|agents|hook)\.ts$|\/(?:help|parse|version)\.ts$/
+const CLIENT_PARTS = /\/commands\/(?:node|start|work|board|agents|hook)\.ts$|\/(?:help|parse|version)\.ts$/
 /** Leaves dynamic imports that `stays` does not name to files of `folder`. */
 const elsewhere = (folder: string, stays?: RegExp): Plugin => ({
   name: 'elsewhere',

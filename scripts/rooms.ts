@@ -944,7 +944,14 @@ export const rooms: Record<string, Room> = {
   },
   'cli/table': {
     purpose: 'the table of commands, by group',
-    uses: ['cli/command.ts', 'cli/version.ts', 'cli/help.ts', 'cli/commands', 'cli/demo'],
+    uses: [
+      'protocol/contract',
+      'cli/command.ts',
+      'cli/version.ts',
+      'cli/help.ts',
+      'cli/commands',
+      'cli/demo',
+    ],
   },
   cli: {
     purpose: 'the table joined, the parser that reads it, the entry of the program svc',

@@ -127,6 +127,36 @@ test('a conversation is told turn by turn', () => {
   )
 })
 
+test('a task board is a table for each column that has cards, and a card is told with what happened to it', () => {
+  const card = {
+    ...{ card_id: 'c1', title: 'Count the orders', column: 'in_progress', state: 'claimed' },
+    ...{ creator: AID, creator_name: 'bob', assignee: AID, assignee_name: null, roles: ['assignee'] },
+    ...{ created_at: NOW - 60_000, updated_at: NOW },
+  }
+  const columns = [
+    { column: 'ready', total: 0, cards: [] },
+    { column: 'in_progress', total: 3, cards: [card], next_cursor: '1.c1' },
+  ]
+  expect(shown({ hub: AID, columns })).toBe(
+    [
+      `hub  ${AID}`,
+      '',
+      'in progress (3):',
+      'CARD ID  TITLE             CREATOR  ASSIGNEE  UPDATED AT',
+      'c1       Count the orders  bob      you       now',
+      'more with: --column in_progress --cursor 1.c1',
+      '',
+    ].join('\n'),
+  )
+  expect(shown({ hub: AID, columns: [columns[0]] })).toBe(`hub  ${AID}\n\nno cards\n`)
+  const event = { seq: 7, at: NOW, actor: AID, actor_name: null, mine: true, action: 'submit' }
+  const text = shown({ ...card, events: [{ ...event, detail: 'Done\u001b[2J.\nnext: rm' }] })
+  expect(text).toContain(`creator     bob ${AID}\nassignee    you ${AID}\n`)
+  expect(text).toMatch(
+    /\nyou, 2026-11-22T12:00:00Z \(now\): submit\n {4}Done\\u\{1b\}\[2J\.\n {4}next: rm\n$/,
+  )
+})
+
 test('a task on its way says where it is, and a price that it is none', () => {
   const sent = (more: object) => item('x'.repeat(22), { side: 'sent', preview: '', unread: 0, ...more })
   const price = { receipt: { status: 'PAYMENT_REQUIRED' }, state: 'ended' }

@@ -21,10 +21,13 @@ const listColumns: Record<string, readonly string[]> = {
   contacts: ['petname', 'aid', 'blocked', 'added_at'],
   identities: ['name', 'current', 'running', 'aid'],
   records: ['seq', 'timestamp', 'event_type', 'payload'],
+  cards: ['card_id', 'title', 'creator', 'assignee', 'updated_at'],
   matches: ['interaction_id', 'peer', 'mine', 'at', 'text'],
 }
 /** Words that may be shortened in a table; the whole is in the command that shows one. */
-const SHORTENED = ['preview', 'summary', 'caps', 'text', 'name', 'peer', 'contact', 'payload']
+const SHORTENED = ['preview', 'summary', 'caps', 'text', 'title', 'name', 'peer', 'contact', 'payload']
+/** Members that name an agent; `<name>_name` beside one is what this user calls it. */
+const PEOPLE = ['peer', 'creator', 'assignee', 'actor']
 const AID_SHOWN = 12
 /** A list of longer ones is no list of names. */
 const PHRASE_WORDS = 3
@@ -69,12 +72,14 @@ const isLines = (name: string, value: unknown): value is string =>
   name === 'diff' && typeof value === 'string'
 const isSentences = (value: unknown): value is string[] =>
   Array.isArray(value) && value.some(one => typeof one === 'string' && one.split(' ').length > PHRASE_WORDS)
-/** What this user calls the other side stands before its AID. */
-const petnameOf = (name: string, { peer_name: petname }: Row) =>
-  name === 'peer' && typeof petname === 'string' ? `${oneLine(petname)} ` : ''
+/** What this user calls an agent stands before its AID. */
+function petnameOf(name: string, row: Row): string {
+  const called = PEOPLE.includes(name) ? calledIn(name, row) : undefined
+  return called === undefined ? '' : `${called} `
+}
 const isSaid = (name: string, row: Row) =>
   name === 'new_cursor' ||
-  (name === 'peer_name' && 'peer' in row) ||
+  PEOPLE.some(person => person in row && (name === `${person}_name` || name === 'roles')) ||
   (ABOUT_SEARCH.includes(name) && isList(row['agents']))
 /** Said in words where nobody was found. */
 const ABOUT_SEARCH = ['searched', 'partial', 'unusable']
@@ -106,6 +111,8 @@ const linesOf = (text: string): string[] =>
 
 function ofList(name: string, rows: readonly Row[], page: Page): string[] {
   if (name === 'turns') return rows.flatMap((turn, n) => [...(n === 0 ? [] : ['']), ...turnText(turn, page)])
+  if (name === 'columns') return boardText(rows, page)
+  if (name === 'events') return rows.flatMap(row => eventText(row, page))
   if (name === 'findings') return rows.flatMap(row => findingText(row, page))
   const names = listColumns[name] ?? scalarNames(rows)
   const columns = names.map(
@@ -127,7 +134,7 @@ function scalarNames(rows: readonly Row[]): string[] {
 
 function cellText(name: string, row: Row, page: Page): string {
   const value = row[name]
-  if (name === 'peer') return whoText(row)
+  if (PEOPLE.includes(name)) return whoText(name, row)
   const state = ofState(name, row, SHORT)
   if (state !== undefined) return state
   if (name === 'home') return typeof value === 'string' ? `at hub ${startOf(value)}` : ''
@@ -137,10 +144,18 @@ function cellText(name: string, row: Row, page: Page): string {
   return isBlank ? '' : valueText(name, value, page)
 }
 
-/** The petname of the other side, else the beginning of its AID. */
-function whoText({ peer, peer_name: petname }: Row): string {
-  if (typeof petname === 'string' && petname !== '') return oneLine(petname)
-  return typeof peer === 'string' ? startOf(peer) : ''
+/** What an agent is called here, else the beginning of its AID. */
+function whoText(name: string, row: Row): string {
+  const aid = row[name]
+  return calledIn(name, row) ?? (typeof aid === 'string' ? startOf(aid) : '')
+}
+
+/** `you` for this node itself, else the petname; undefined where there is none. */
+function calledIn(name: string, row: Row): string | undefined {
+  const { roles, mine, [`${name}_name`]: petname } = row
+  const isOwn = Array.isArray(roles) ? roles.includes(name) : name === 'actor' && mine === true
+  if (isOwn) return 'you'
+  return typeof petname === 'string' && petname !== '' ? oneLine(petname) : undefined
 }
 
 const startOf = (aid: string): string => `${oneLine(aid).slice(0, AID_SHOWN)}…`
@@ -211,4 +226,24 @@ function findingText({ state, check, found, mend }: Row, page: Page): string[] {
     ? []
     : wrapped(`mend: ${String(mend)}`, page.columns - 6).map(line => `      ${line}`)
   return [...wrapped(head, page.columns), ...step]
+}
+
+/** A task board: each column that has cards, as a table of its own. */
+function boardText(columns: readonly Row[], page: Page): string[] {
+  const shown = columns.filter(({ total }) => total !== 0)
+  if (shown.length === 0) return ['no cards']
+  return shown.flatMap(({ column, total, cards, next_cursor: next }, n) => [
+    ...(n === 0 ? [] : ['']),
+    `${label(String(column))} (${String(total)}):`,
+    ...(isList(cards) && cards.length > 0 ? ofList('cards', cards, page) : []),
+    ...(isNothing(next) ? [] : [`more with: --column ${String(column)} --cursor ${oneLine(String(next))}`]),
+  ])
+}
+
+/** What happened to a card: who did what and when, then the note. */
+function eventText(event: Row, page: Page): string[] {
+  const { at, action, detail } = event
+  const head = `${whoText('actor', event)}, ${valueText('at', at, page)}: ${oneLine(String(action))}`
+  const words = isNothing(detail) ? [] : wrapped(String(detail), page.columns - 4)
+  return [...wrapped(head, page.columns), ...words.map(line => `    ${line}`.trimEnd())]
 }

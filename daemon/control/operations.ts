@@ -22,6 +22,7 @@ import type { ControlAddress } from './address.ts'
 import type { AttachmentLinks } from './attachments.ts'
 import { autoReplyOperations } from './auto-reply-operations.ts'
 import { backupOperations } from './backup.ts'
+import { boardOperations } from './board.ts'
 import { capabilityOperations } from './capabilities.ts'
 import { consoleLink } from './console.ts'
 import { ContactBook, contactOperations } from './contact-operations.ts'
@@ -170,6 +171,7 @@ function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
     ...headOperations(store, contacts),
     ...backupOperations({ dir, identity, settings, events, now }),
     ...draftOperations(dir, ctx.attachments.uploads),
+    ...boardOperations({ asker: ctx, contacts, home: () => hubs.home() }),
     ...capabilityOperations(parts.modules),
   }
 }

@@ -8,6 +8,7 @@ import type { PathStep } from '../../protocol/proof/liability.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import type { Identity } from '../identity/identity.ts'
+import type { TaskBoard } from './board.ts'
 import type { Connections } from './http.ts'
 import type { OpenMail, OpenReviews } from './open-mail.ts'
 import type { Publication } from './publication.ts'
@@ -294,6 +295,8 @@ export interface HubClient {
   uploadReview(upload: ReviewUpload): Promise<Uint8Array>
   /** Reviews that publish task and answer, under the reviewer's name; undefined at a hub that takes hidden ones. */
   readonly openReviews: OpenReviews | undefined
+  /** Its task board; undefined where the wire has none. */
+  readonly board: TaskBoard | undefined
   listAgents(query: {
     q?: string
     cap?: string

@@ -164,6 +164,7 @@ export class ScriptedHub implements HubClient, SealedMail {
   readonly openMail: OpenMail | undefined
   readonly openReviews: OpenReviews | undefined
   readonly cardBinding: HubClient['cardBinding']
+  readonly board = undefined
   readonly identity: HubIdentity
   readonly credits: HubCredits
   readonly lastContactAtMs = undefined

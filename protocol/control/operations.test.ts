@@ -17,6 +17,8 @@ describe('an operation', () => {
       'autoReplyRuns',
       'autoReplyShow',
       'balance',
+      'board',
+      'boardCard',
       'capabilityList',
       'contacts',
       'draft',

@@ -7,6 +7,7 @@ import { ATTACHMENT_BYTES_MAX } from '../contract/limits.ts'
 import { type QueryOf, type ReplyOf, type RequestOf, route } from '../contract/route.ts'
 import { a2aOperations } from './a2a.ts'
 import { autoReplyOperations } from './autoreply.ts'
+import { boardOperations } from './board.ts'
 import { capabilityOperations } from './capabilities.ts'
 import { nodeOperations } from './node.ts'
 import { BODY_CONTENT_BYTES_MAX, FRAME_BYTES_MAX } from './page-frames.ts'
@@ -18,6 +19,7 @@ export const operations = {
   ...taskOperations,
   ...nodeOperations,
   ...autoReplyOperations,
+  ...boardOperations,
   ...capabilityOperations,
   ...paymentOperations,
   ...a2aOperations,

@@ -173,14 +173,16 @@ export class Wire1Calls {
     })
   }
 
-  /** Once more where the first call told that the clocks are apart. */
   async #signing<R extends RouteRow>(
     row: R,
     body: Unsigned<R>,
     ask: (signed: RequestOf<R>) => Promise<ReplyOf<R>>,
   ): Promise<ReplyOf<R>> {
-    this.#inputs.publication.check(body, () => callBody(row, body))
-    const attempt = () => ask(this.#challenged(row, body))
+    return await this.onceMoreInTime(() => ask(this.challenged(row, body)))
+  }
+
+  /** Tries what is signed anew for each try: once more where the first one told that the clocks are apart. */
+  async onceMoreInTime<T>(attempt: () => Promise<T>): Promise<T> {
     const before = this.timeMs - this.#inputs.now()
     try {
       return await attempt()
@@ -191,12 +193,14 @@ export class Wire1Calls {
     }
   }
 
-  #challenged<R extends RouteRow>(row: R, body: Unsigned<R>): RequestOf<R> {
-    const { identity } = this.#inputs
+  /** A request with its challenge, which holds for five minutes as often as it is shown. */
+  challenged<R extends RouteRow>(row: R, body: Unsigned<R>, ts = this.timeMs): RequestOf<R> {
+    const { identity, publication } = this.#inputs
+    publication.check(body, () => callBody(row, body))
     const { apartMs = 0 } = this
     if (Math.abs(apartMs) > CLOCKS_APART_MAX_MS) throw clocksApart(apartMs)
     const { aid, seed, log } = identity
-    const challenge = { action: row.action ?? '', aid, ts: this.timeMs }
+    const challenge = { action: row.action ?? '', aid, ts }
     return { ...body, ...signChallenge(challenge, { seed, seq: log.seq }) } as unknown as RequestOf<R>
   }
 

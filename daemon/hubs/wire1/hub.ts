@@ -9,6 +9,7 @@ import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../../../
 import { decodeShared } from '../../../protocol/proof/open-review.ts'
 import { WIRE1 } from '../../../protocol/wire1/headers.ts'
 import { wire1Routes as routes } from '../../../protocol/wire1/routes.ts'
+import type { TaskBoard } from '../board.ts'
 import { unlessMissing } from '../failures.ts'
 import {
   type CardBinding,
@@ -31,6 +32,7 @@ import type {
   PolledLetter,
   TakenLetter,
 } from '../open-mail.ts'
+import { Wire1Board } from './board.ts'
 import { requireOf, Wire1Calls } from './calls.ts'
 import { Wire1Credits } from './credits.ts'
 import { LETTER_BYTES_MAX, Payloads } from './payloads.ts'
@@ -54,6 +56,7 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews {
     priceList: PRICING_EXTENSION,
   }
   readonly credits: HubCredits
+  readonly board: TaskBoard
   #identity: HubIdentity
   readonly #inputs: HubInputs
   readonly #calls: Wire1Calls
@@ -64,6 +67,7 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews {
     this.#inputs = inputs
     this.#calls = new Wire1Calls(url, inputs)
     this.credits = new Wire1Credits(this.#calls, inputs)
+    this.board = new Wire1Board(this.#calls, inputs)
   }
 
   get identity(): HubIdentity {

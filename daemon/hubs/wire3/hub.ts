@@ -54,6 +54,7 @@ export class Wire3Hub implements HubClient, SealedMail {
   readonly mail: SealedMail = this
   readonly openMail = undefined
   readonly openReviews = undefined
+  readonly board = undefined
   readonly cardBinding: CardBinding = {
     path: routes.relaySend.path,
     binding: 'urn:svc:relay:3',

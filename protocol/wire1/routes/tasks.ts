@@ -1,20 +1,26 @@
 /** The task board of a hub over wire 1. */
 import * as z from 'zod'
+import {
+  CARD_ID_CHARACTERS_MAX,
+  CARD_NOTE_BYTES_MAX,
+  CARD_TASKDOC_BYTES_MAX,
+  CARD_TITLE_BYTES_MAX,
+  cardColumns,
+  cardStates,
+} from '../../contract/board.ts'
 import { route } from '../../contract/route.ts'
 import { aidShape, count, lineShape, plainShape } from '../../contract/shapes.ts'
 import { challenge } from './shapes.ts'
 
-const KIB = 1024
-const TITLE_BYTES_MAX = 256
-const NOTE_BYTES_MAX = 4 * KIB
-
-const column = z.enum(['draft', 'backlog', 'ready', 'in_progress', 'in_review', 'done', 'blocked'])
-const id = z.string().max(64)
+const column = z.enum(cardColumns)
+const id = z.string().max(CARD_ID_CHARACTERS_MAX)
+/** As a hub gives one: without blanks, so that it can be copied. */
+const shownId = z.string().regex(/^[\x21-\x7e]{1,64}$/)
 const card = z.object({
-  id: z.string(),
+  id: shownId,
   title: z.string(),
   taskdoc_cid: z.string(),
-  state: z.enum(['open', 'claimed', 'submitted', 'accepted']),
+  state: z.enum(cardStates),
   column,
   creator_aid: aidShape,
   assignee_aid: aidShape.optional(),
@@ -42,7 +48,7 @@ const action = <N extends string, S extends z.ZodRawShape>(name: N, members: S) 
     reply: z.object({ card }),
     codes: refused,
   })
-const noted = { card_id: id, note: plainShape(NOTE_BYTES_MAX).optional() }
+const noted = { card_id: id, note: plainShape(CARD_NOTE_BYTES_MAX).optional() }
 
 /** Routes of the board: two that anybody may read, eight actions of agents. */
 export const taskRoutes = {
@@ -62,8 +68,8 @@ export const taskRoutes = {
     codes: ['unknown'],
   }),
   taskCreate: action('create', {
-    title: lineShape(TITLE_BYTES_MAX),
-    taskdoc_cid: lineShape(TITLE_BYTES_MAX).default(''),
+    title: lineShape(CARD_TITLE_BYTES_MAX),
+    taskdoc_cid: lineShape(CARD_TASKDOC_BYTES_MAX).default(''),
     column: column.optional(),
   }),
   taskMove: action('move', { card_id: id, column }),

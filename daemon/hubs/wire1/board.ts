@@ -1,0 +1,212 @@
+/**
+ * The task board of a hub of wire 1. An order is signed once. Where its answer is lost, the same challenge is shown again,
+ * which changes nothing at a hub that has done it: so no second card is made.
+ */
+import {
+  CARD_NOTE_BYTES_MAX,
+  CARD_TASKDOC_BYTES_MAX,
+  CARD_TITLE_BYTES_MAX,
+  type CardAction,
+} from '../../../protocol/contract/board.ts'
+import { ForeignAnswer, Refused } from '../../../protocol/contract/client.ts'
+import type { ReplyOf, RequestOf, RouteRow } from '../../../protocol/contract/route.ts'
+import { plainLine, plainText } from '../../../protocol/encoding/plain-text.ts'
+import { present } from '../../../protocol/encoding/present.ts'
+import { sleep } from '../../../protocol/timers.ts'
+import { wire1Routes as routes } from '../../../protocol/wire1/routes.ts'
+import {
+  type BoardFault,
+  BoardRefused,
+  type Card,
+  type CardEvent,
+  type CardHistory,
+  type CardOrder,
+  type NewCard,
+  type TaskBoard,
+} from '../board.ts'
+import { isUnreached } from '../failures.ts'
+import { type HubInputs, HubStopped, NodeStopping } from '../hub.ts'
+import type { GivenCall, Unsigned, Wire1Calls } from './calls.ts'
+
+/** An order is sent so often, with these pauses between. */
+const PAUSES_MS = [300, 1000]
+/** How long one answer is waited for: somebody waits for all of them. */
+const ANSWER_MS = 6000
+/** A challenge holds for five minutes; one that is shown again still has to get there. */
+const SHOWN_AGAIN_MS = 4 * 60_000
+/** Orders of one moment are dated ahead by less. */
+const CLOCK_BACK_MS = 60_000
+/** Orders without an answer that are kept. */
+const LOST_MAX = 64
+const ACTION_CHARACTERS_MAX = 64
+
+const actionRows = {
+  move: routes.taskMove,
+  claim: routes.taskClaim,
+  submit: routes.taskSubmit,
+  accept: routes.taskAccept,
+  reject: routes.taskReject,
+  block: routes.taskBlock,
+  unblock: routes.taskUnblock,
+} as const satisfies Record<CardAction, RouteRow>
+type ActionRow = (typeof actionRows)[CardAction] | typeof routes.taskCreate
+type ShownCard = ReplyOf<typeof routes.taskCreate>['card']
+type ShownEvent = ReplyOf<typeof routes.taskCard>['events'][number]
+
+/** By status, which is all that this wire says. */
+const faults: Readonly<Record<number, BoardFault>> = { 400: 'malformed', 403: 'forbidden', 409: 'conflict' }
+
+/** `isUnsure`: it was sent, and no answer says what came of it. */
+type Signed = {
+  row: ActionRow
+  request: RequestOf<ActionRow>
+  seq: number
+  signedAtMs: number
+  isUnsure: boolean
+}
+
+export class Wire1Board implements TaskBoard {
+  readonly #calls: Wire1Calls
+  readonly #inputs: Pick<HubInputs, 'identity' | 'timers'>
+  /** By what was ordered: what was signed for it, and had no answer. */
+  readonly #lost = new Map<string, Signed>()
+  #lastMs = 0
+
+  constructor(calls: Wire1Calls, inputs: Pick<HubInputs, 'identity' | 'timers'>) {
+    this.#calls = calls
+    this.#inputs = inputs
+  }
+
+  async cards(signal: AbortSignal): Promise<Card[]> {
+    try {
+      const { columns } = await this.#calls.plain(routes.taskBoard, { signal })
+      return columns.flatMap(({ cards }) => cards.map(cardOf))
+    } catch (error) {
+      throw isMissing(error) ? new BoardRefused('no_board', 'the hub has no task board') : error
+    }
+  }
+
+  async card(id: string, signal: AbortSignal): Promise<CardHistory> {
+    let reply: ReplyOf<typeof routes.taskCard>
+    try {
+      reply = await this.#calls.plain(routes.taskCard, { params: { id }, signal })
+    } catch (error) {
+      throw isMissing(error) ? await this.#missing(error, signal) : error
+    }
+    requireCard(id, reply.card)
+    return { card: cardOf(reply.card), events: reply.events.map(eventOf) }
+  }
+
+  async create({ title, taskdoc, column }: NewCard): Promise<Card> {
+    const body = { title, taskdoc_cid: taskdoc ?? '', ...present({ column }) }
+    const card = await this.#order(routes.taskCreate, body)
+    if (card.creator_aid !== this.#inputs.identity.aid) throw foreign()
+    return cardOf(card)
+  }
+
+  async act(action: CardAction, { card: id, column, note }: CardOrder): Promise<Card> {
+    const body = { card_id: id, ...present({ column, note }) }
+    const card = await this.#order(actionRows[action], body)
+    requireCard(id, card)
+    return cardOf(card)
+  }
+
+  async #order(row: ActionRow, body: object): Promise<ShownCard> {
+    const name = JSON.stringify([row.action, body])
+    try {
+      return await this.#calls.onceMoreInTime(() =>
+        this.#shown(name, this.#take(name) ?? this.#sign(row, body)),
+      )
+    } catch (error) {
+      if (isMissing(error)) throw await this.#missing(error, this.#inputs.timers.deadline(ANSWER_MS))
+      throw isTold(error) ? refusedAs(error) : error
+    }
+  }
+
+  /** What was signed for the same order before and had no answer, while it still holds; it is no longer kept. */
+  #take(name: string): Signed | undefined {
+    const lost = this.#lost.get(name)
+    this.#lost.delete(name)
+    if (lost === undefined || lost.seq !== this.#inputs.identity.log.seq) return undefined
+    return this.#inputs.timers.monotonic() - lost.signedAtMs < SHOWN_AGAIN_MS ? lost : undefined
+  }
+
+  /** At a time of its own: a hub takes two equal orders of one time for one. A clock that was set back is followed. */
+  #sign(row: ActionRow, body: object): Signed {
+    const { identity, timers } = this.#inputs
+    const { timeMs } = this.#calls
+    this.#lastMs = this.#lastMs - timeMs > CLOCK_BACK_MS ? timeMs : Math.max(this.#lastMs + 1, timeMs)
+    const request = this.#calls.challenged(row, body as Unsigned<ActionRow>, this.#lastMs)
+    return { row, request, seq: identity.log.seq, signedAtMs: timers.monotonic(), isUnsure: false }
+  }
+
+  /** Shows an order until it is answered; one whose end nobody knows is kept, to be shown again. */
+  async #shown(name: string, signed: Signed, tried = 0): Promise<ShownCard> {
+    try {
+      return await this.#send(signed)
+    } catch (error) {
+      // what may have been done is not signed anew
+      if (isTold(error) && error.status < 500) throw signed.isUnsure ? refusedAs(error) : error
+      signed.isUnsure ||= !isTold(error) && !isUnreached(error)
+      const pause = mayStillBeTold(error) ? PAUSES_MS[tried] : undefined
+      if (pause === undefined) throw this.#keep(name, signed, error)
+      await sleep(this.#inputs.timers, pause)
+    }
+    return await this.#shown(name, signed, tried + 1)
+  }
+
+  async #send({ row, request }: Signed): Promise<ShownCard> {
+    const given = { body: request, signal: this.#inputs.timers.deadline(ANSWER_MS) }
+    return (await this.#calls.plain(row, given as unknown as GivenCall<ActionRow>)).card
+  }
+
+  #keep(name: string, signed: Signed, error: unknown): unknown {
+    const [oldest] = this.#lost.keys()
+    if (this.#lost.size >= LOST_MAX && oldest !== undefined) this.#lost.delete(oldest)
+    this.#lost.set(name, signed)
+    return error
+  }
+
+  /** A hub without a board answers so of everything on it. */
+  async #missing(error: unknown, signal: AbortSignal): Promise<unknown> {
+    try {
+      await this.cards(signal)
+    } catch (other) {
+      if (other instanceof BoardRefused) return other
+    }
+    return error instanceof Refused ? new BoardRefused('unknown_card', error.message) : error
+  }
+}
+
+const isTold = (error: unknown): error is Refused => error instanceof Refused
+const mayStillBeTold = (error: unknown): boolean =>
+  !isTold(error) && !isMissing(error) && !(error instanceof HubStopped) && !(error instanceof NodeStopping)
+
+const isMissing = (error: unknown): error is Refused | ForeignAnswer =>
+  (error instanceof Refused || error instanceof ForeignAnswer) && error.status === 404
+
+function refusedAs(error: Refused): Refused | BoardRefused {
+  const fault = faults[error.status]
+  return fault === undefined ? error : new BoardRefused(fault, error.message)
+}
+
+const foreign = () => new ForeignAnswer(200, 'the hub told something of another card')
+
+function requireCard(id: string, card: ShownCard): void {
+  if (card.id !== id) throw foreign()
+}
+
+const cardOf = (card: ShownCard): Card => ({
+  ...{ id: card.id, state: card.state, column: card.column },
+  title: plainLine(card.title, CARD_TITLE_BYTES_MAX),
+  taskdoc: plainLine(card.taskdoc_cid, CARD_TASKDOC_BYTES_MAX),
+  creator: card.creator_aid,
+  assignee: card.assignee_aid,
+  createdAtMs: card.created_at,
+  updatedAtMs: card.updated_at,
+})
+
+const eventOf = ({ seq, ts, actor_aid: actor, action, detail }: ShownEvent): CardEvent => ({
+  ...{ seq, atMs: ts, actor, action: plainLine(action, ACTION_CHARACTERS_MAX) },
+  detail: plainText(detail).slice(0, CARD_NOTE_BYTES_MAX).toWellFormed(),
+})

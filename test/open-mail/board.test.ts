@@ -1,0 +1,203 @@
+/** The task board of a hub of wire 1 as the node uses it: an order is signed once, and its refusals have names. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { TaskBoard } from '../../daemon/hubs/board.ts'
+import { HubUnreachable } from '../../daemon/hubs/hub.ts'
+import { startTestHub, type TestHub } from '../../hub/testing/hub.ts'
+import type { Send } from '../../protocol/contract/client.ts'
+import { never, type OpenNode, openNode } from './node.ts'
+
+let hub: TestHub
+let alice: OpenNode
+let bob: OpenNode
+const boardOf = (node: OpenNode): TaskBoard => node.hub.board as TaskBoard
+
+beforeAll(async () => {
+  hub = await startTestHub({ wires: [1] })
+  alice = await openNode(hub)
+  bob = await openNode(hub)
+})
+afterAll(async () => {
+  await alice.close()
+  await bob.close()
+  await hub.close()
+})
+afterEach(() => {
+  for (const undo of undone.splice(0)) undo()
+})
+
+const undone: (() => void)[] = []
+type Sent = { url: string; body: Record<string, unknown> }
+
+/** Puts something between a node and the hub; gives what was sent. */
+function between(node: OpenNode, change: (send: Send, nth: number) => Send): Sent[] {
+  const { connections } = node.inputs
+  const send = connections.signed
+  const sent: Sent[] = []
+  const over: Send = request => {
+    const text = new TextDecoder().decode(request.body as Uint8Array | undefined)
+    sent.push({ url: request.url, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) })
+    return change(send, sent.length)(request)
+  }
+  Object.assign(connections, { signed: over })
+  undone.push(() => Object.assign(connections, { signed: send }))
+  return sent
+}
+
+/** The hub does what it is told, and its answer never comes. */
+const lost =
+  (send: Send): Send =>
+  async request => {
+    await send(request)
+    throw new HubUnreachable(request.url, { cause: Object.assign(new Error('cut'), { code: 'ECONNRESET' }) })
+  }
+const answered = (status: number, type: string, text: string): Send => {
+  return async () => new Response(text, { status, headers: { 'Content-Type': type, 'X-Svc-Wire': '1' } })
+}
+const titles = async () => (await boardOf(alice).cards(never)).map(({ title }) => title)
+const ready = (title: string) => boardOf(alice).create({ title, column: 'ready' })
+
+describe('a card', () => {
+  test('goes from draft to done between two nodes, and its history names who did what', async () => {
+    const { id } = await boardOf(alice).create({ title: 'count the orders', taskdoc: 'bafkrei' })
+    await boardOf(alice).act('move', { card: id, column: 'ready' })
+    await boardOf(bob).act('claim', { card: id })
+    await boardOf(bob).act('submit', { card: id, note: '412\norders' })
+    expect(await boardOf(alice).act('accept', { card: id })).toMatchObject({
+      ...{ id, title: 'count the orders', taskdoc: 'bafkrei', column: 'done', state: 'accepted' },
+      ...{ creator: alice.aid, assignee: bob.aid },
+    })
+    const { events } = await boardOf(bob).card(id, never)
+    expect(events.map(({ actor, action, detail }) => [actor, action, detail])).toEqual([
+      [alice.aid, 'create', 'draft'],
+      [alice.aid, 'move', 'ready'],
+      [bob.aid, 'claim', 'in_progress'],
+      [bob.aid, 'submit', '412\norders'],
+      [alice.aid, 'accept', 'done'],
+    ])
+  })
+
+  test('of the same words twice is two cards, also within one millisecond', async () => {
+    const made = await Promise.all([ready('twice'), ready('twice')])
+    expect(new Set(made.map(({ id }) => id)).size).toBe(2)
+  })
+
+  test.each([
+    ['claim', 'nowhere', 'unknown_card'],
+    ['submit', undefined, 'forbidden'],
+    ['accept', undefined, 'conflict'],
+  ] as const)('that is not for it, %s %s, is refused by name', async (action, card, code) => {
+    const { id } = await ready(`refused ${action}`)
+    await expect(boardOf(alice).act(action, { card: card ?? id })).rejects.toMatchObject({
+      ...{ name: 'BoardRefused', code },
+    })
+  })
+
+  test('whose answer is of another one is not believed', async () => {
+    const { id } = await ready('mine')
+    const other = await ready('other')
+    const text = JSON.stringify({ card: wireCard({ id: other.id }), events: [] })
+    between(alice, () => answered(200, 'application/json', text))
+    await expect(boardOf(alice).card(id, never)).rejects.toMatchObject({ name: 'ForeignAnswer' })
+    await expect(boardOf(alice).act('claim', { card: id })).rejects.toMatchObject({ name: 'ForeignAnswer' })
+  })
+})
+
+const wireCard = (more: object) => ({
+  ...{ id: 'x', title: 'a', taskdoc_cid: '', state: 'open', column: 'ready', creator_aid: bob.aid },
+  ...{ created_at: 1, updated_at: 1, ...more },
+})
+
+describe('an order whose answer is lost', () => {
+  test('is shown again as it was signed, and makes one card', async () => {
+    const sent = between(alice, (send, nth) => (nth === 1 ? lost(send) : send))
+    await ready('once')
+    expect(sent).toHaveLength(2)
+    expect(sent[1]).toEqual(sent[0])
+    expect((await titles()).filter(title => title === 'once')).toHaveLength(1)
+  })
+
+  test('is given up after three tries, and is the same one when it is given again', async () => {
+    const sent = between(alice, (send, nth) => (nth <= 3 ? lost(send) : send))
+    await expect(ready('later')).rejects.toBeInstanceOf(HubUnreachable)
+    expect(sent).toHaveLength(3)
+    await ready('later')
+    expect(new Set(sent.map(({ body }) => body['sig'])).size).toBe(1)
+    expect((await titles()).filter(title => title === 'later')).toHaveLength(1)
+    await ready('later')
+    expect((await titles()).filter(title => title === 'later')).toHaveLength(2)
+  })
+
+  test('is the same one after the hub failed at its repeat', async () => {
+    const failing = answered(500, 'application/json', '{"error":"too much to do"}')
+    const sent = between(alice, (send, nth) => (nth === 1 ? lost(send) : nth === 2 ? failing : send))
+    await expect(ready('busy')).rejects.toMatchObject({ status: 500 })
+    await ready('busy')
+    expect(new Set(sent.map(({ body }) => body['sig'])).size).toBe(1)
+    expect((await titles()).filter(title => title === 'busy')).toHaveLength(1)
+  })
+
+  test('is never signed anew by a clock that the answer tells', async () => {
+    const stale: Send = async () =>
+      new Response('{"error":"stale or future-dated challenge"}', {
+        status: 400,
+        headers: {
+          'Content-Type': 'application/json',
+          'X-Svc-Wire': '1',
+          Date: new Date(hub.clock.now() + 3_600_000).toUTCString(),
+        },
+      })
+    const carol = await openNode(hub)
+    const sent = between(carol, (send, nth) => (nth === 1 ? lost(send) : stale))
+    await expect(boardOf(carol).create({ title: 'stale' })).rejects.toMatchObject({ code: 'malformed' })
+    await carol.close()
+    expect(sent).toHaveLength(2)
+    expect((await titles()).filter(title => title === 'stale')).toHaveLength(1)
+  })
+
+  test('is not repeated where the hub refuses it', async () => {
+    const { id } = await ready('claimed once')
+    const sent = between(bob, (send, nth) => (nth === 1 ? lost(send) : send))
+    expect(await boardOf(bob).act('claim', { card: id })).toMatchObject({ assignee: bob.aid })
+    await expect(boardOf(bob).act('claim', { card: id })).rejects.toMatchObject({ code: 'conflict' })
+    expect(sent).toHaveLength(3)
+    await boardOf(bob).act('submit', { card: id })
+  })
+})
+
+test('a hub without a board is told by name, whatever is asked of it', async () => {
+  for (const [type, text] of [
+    ['application/json', '{"error":"not here"}'],
+    ['text/html', '<p>not here'],
+  ] as const) {
+    between(alice, () => answered(404, type, text))
+    const board = boardOf(alice)
+    for (const asked of [board.cards(never), board.card('x', never), board.act('claim', { card: 'x' })])
+      await expect(asked).rejects.toMatchObject({ name: 'BoardRefused', code: 'no_board' })
+  }
+})
+
+describe('words of a hub', () => {
+  const boardWith = (card: object) =>
+    answered(
+      200,
+      'application/json',
+      JSON.stringify({ columns: [{ key: 'ready', name: '', cards: [card] }] }),
+    )
+
+  test('are one short line that no terminal obeys', async () => {
+    const title = `a\u001b[2J\r\nb\u202ec${'x'.repeat(5000)}`
+    between(alice, () => boardWith(wireCard({ title, taskdoc_cid: title })))
+    const [card] = await boardOf(alice).cards(never)
+    for (const text of [card?.title ?? '', card?.taskdoc ?? '']) {
+      expect(text).toMatch(/^a\[2J bcx+…$/)
+      expect(text).toHaveLength(256)
+    }
+  })
+
+  test('whose id cannot be copied are no board', async () => {
+    for (const id of ['', 'a b', 'a\nb', 'x'.repeat(65)]) {
+      between(alice, () => boardWith(wireCard({ id })))
+      await expect(boardOf(alice).cards(never)).rejects.toMatchObject({ name: 'ForeignAnswer' })
+    }
+  })
+})
