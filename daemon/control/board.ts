@@ -30,13 +30,12 @@ export function boardOperations({ asker, contacts, home }: Parts): Pick<Handlers
   }
   const ordered = async (action: CardAction, order: CardOrder): Promise<CardView> => {
     const board = boardOf(home())
-    const again = `svc task ${action} ${shellWord(order.card)}${order.column ? ` ${order.column}` : ''}`
     const work = () =>
       board.act(action, order).catch(async error => {
         if (isAboutCard(error)) throw await refusalOf(error, { board, views, asker, action, order })
         return refuseAs(error)
       })
-    return views.card(await hubOrdered(asker, work, { again }))
+    return views.card(await hubOrdered(asker, work).catch(sayAgain))
   }
   const simple =
     (action: CardAction) =>
@@ -67,6 +66,12 @@ export function boardOperations({ asker, contacts, home }: Parts): Pick<Handlers
 
 const boardOf = ({ board }: BoardHub): TaskBoard => board ?? refuseNoBoard()
 const refuseNoBoard = (): never => refuse('no_board', 'the hub of this node has no task board')
+
+/** Given again it changes nothing that was done. */
+function sayAgain(error: unknown): never {
+  if (!isUnreachable(error)) throw error
+  return refuse('hub_unreachable', error.message, 'the same command again, once the hub answers')
+}
 
 /** The same order soon is the same card; later it would be another one. */
 function sayUnsure(error: unknown): never {
