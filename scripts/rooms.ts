@@ -531,6 +531,7 @@ export const rooms: Record<string, Room> = {
       'protocol/crypto',
       'protocol/contract',
       'protocol/proof',
+      'protocol/control',
       'daemon/platform',
       'daemon/home',
       'daemon/store',

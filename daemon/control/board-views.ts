@@ -1,23 +1,22 @@
 /** The task board as this node shows it: so much of it at once, and with its own names of people. */
-import { cardColumns } from '../../protocol/contract/board.ts'
 import type { OperationInput, OperationReply } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Card, CardEvent, CardHistory } from '../hubs/board.ts'
+import { cardPages, type Place, rolesOf } from '../hubs/board-pages.ts'
 import type { Contacts } from '../peers/contacts.ts'
 import { refuse } from '../refusal.ts'
 
-const CARDS_DEFAULT = 20
 const EVENTS_MAX = 100
 
 export type CardView = OperationReply<'boardClaim'>
 
 /** Cards as this node shows them, with its own names of people. */
 export class CardViews {
-  readonly #own: string
+  readonly own: string
   readonly #contacts: Pick<Contacts, 'petnameOf'>
 
   constructor(own: string, contacts: Pick<Contacts, 'petnameOf'>) {
-    this.#own = own
+    this.own = own
     this.#contacts = contacts
   }
 
@@ -30,22 +29,14 @@ export class CardViews {
       ...{ column: card.column, state: card.state },
       ...{ creator, creator_name: this.#contacts.petnameOf(creator) },
       ...(assignee !== undefined && { assignee, assignee_name: this.#contacts.petnameOf(assignee) }),
-      roles: this.roles(card),
+      roles: rolesOf(card, this.own),
       ...{ created_at: card.createdAtMs, updated_at: card.updatedAtMs },
     }
   }
 
   event({ seq, atMs, actor, action, detail }: CardEvent): OperationReply<'boardCard'>['events'][number] {
     const actor_name = this.#contacts.petnameOf(actor)
-    return { seq, at: atMs, actor, actor_name, mine: actor === this.#own, action, detail }
-  }
-
-  roles({ creator, assignee }: Card): CardView['roles'] {
-    const roles = [
-      ['creator', creator],
-      ['assignee', assignee],
-    ] as const
-    return roles.filter(([, aid]) => aid === this.#own).map(([role]) => role)
+    return { seq, at: atMs, actor, actor_name, mine: actor === this.own, action, detail }
   }
 
   /** Who made a card and who has it. */
@@ -54,7 +45,7 @@ export class CardViews {
     return `made by ${this.#nameOf(creator)}, taken by ${taken}`
   }
 
-  #nameOf = (aid: string): string => (aid === this.#own ? 'you' : (this.#contacts.petnameOf(aid) ?? aid))
+  #nameOf = (aid: string): string => (aid === this.own ? 'you' : (this.#contacts.petnameOf(aid) ?? aid))
 }
 
 /** A card with the newest of what happened to it. */
@@ -72,21 +63,14 @@ type ColumnView = OperationReply<'board'>['columns'][number]
 
 /** Each column with its newest cards, or one of them from a cursor on. */
 export function columnsOf(cards: readonly Card[], given: Asked, views: CardViews): ColumnView[] {
-  const { column: only, mine, limit = CARDS_DEFAULT, cursor } = given
-  const shown = mine === true ? cards.filter(card => views.roles(card).length > 0) : cards
-  return cardColumns
-    .filter(column => only === undefined || column === only)
-    .map(column => {
-      const all = shown.filter(card => card.column === column).sort(newestFirst)
-      return { column, total: all.length, ...pageOf(all, limit, cursor, views) }
-    })
-}
-
-type Place = Pick<Card, 'updatedAtMs' | 'id'>
-
-function newestFirst(a: Place, b: Place): number {
-  if (a.updatedAtMs !== b.updatedAtMs) return b.updatedAtMs - a.updatedAtMs
-  return a.id === b.id ? 0 : a.id < b.id ? -1 : 1
+  const { column, limit, mine, cursor } = given
+  const after = cursor === undefined ? undefined : placeOf(cursor)
+  const of = mine === true ? views.own : undefined
+  return cardPages(cards, { column, limit, after, of }).map(({ next, ...page }) => ({
+    ...page,
+    cards: page.cards.map(card => views.card(card)),
+    ...present({ next_cursor: next && cursorAfter(next) }),
+  }))
 }
 
 const cursorAfter = ({ updatedAtMs, id }: Place): string => `${updatedAtMs}.${id}`
@@ -96,13 +80,4 @@ function placeOf(cursor: string): Place {
   if (ms === undefined || id === undefined)
     return refuse('bad_request', 'cursor: expected the next_cursor of the reply before')
   return { updatedAtMs: Number(ms), id }
-}
-
-function pageOf(all: readonly Card[], limit: number, cursor: string | undefined, views: CardViews) {
-  const after = cursor === undefined ? undefined : placeOf(cursor)
-  const rest = after === undefined ? all : all.filter(card => newestFirst(card, after) > 0)
-  const page = rest.slice(0, limit)
-  const last = page.at(-1)
-  const next = last !== undefined && rest.length > page.length ? cursorAfter(last) : undefined
-  return { cards: page.map(card => views.card(card)), ...present({ next_cursor: next }) }
 }

@@ -50,6 +50,14 @@ const Blackboard = z.strictObject({
 })
 export type BlackboardConfig = z.infer<typeof Blackboard>
 
+const Taskboard = z.strictObject({
+  /** Who may act on cards in the name of this node, and read them; nobody else, and an empty list refuses everyone. */
+  allow: callers.default([]),
+  /** Who may read the board through this node. */
+  readers: callers.default([]),
+})
+export type TaskboardConfig = z.infer<typeof Taskboard>
+
 const Org = z.strictObject({
   members: callers,
   values: z.record(
@@ -111,6 +119,7 @@ export const ModulesConfig = z.strictObject({
   cas: Cas.optional(),
   blackboard: Blackboard.optional(),
   org: Org.optional(),
+  taskboard: Taskboard.optional(),
   shell: Shell.optional(),
 })
 export type ModulesConfig = z.infer<typeof ModulesConfig>

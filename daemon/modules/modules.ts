@@ -4,6 +4,7 @@ import { module as cas } from '#cas'
 import { module as org } from '#org'
 import { module as service } from '#service'
 import { module as shell } from '#shell'
+import { module as taskboard } from '#taskboard'
 import { CAPS_MAX } from '../../protocol/contract/limits.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Effect } from '../../protocol/proof/effect.ts'
@@ -19,7 +20,9 @@ import {
   runProvider,
 } from './provider.ts'
 
-const compiled: readonly Module[] = [service, cas, blackboard, org, shell].filter(one => one !== undefined)
+const compiled: readonly Module[] = [service, cas, blackboard, org, taskboard, shell].filter(
+  one => one !== undefined,
+)
 
 /** Names of what this build has, for the one that asks which. */
 export const moduleNames: readonly string[] = compiled.map(({ name }) => name)

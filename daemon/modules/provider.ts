@@ -8,6 +8,7 @@ import { buildEffect, type Effect, type EffectRecord, type Tier } from '../../pr
 import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Chain } from '../chain/chain.ts'
 import type { ModulesConfig } from '../home/module-config.ts'
+import type { CurrentHub } from '../hubs/current.ts'
 import type { Publication } from '../hubs/publication.ts'
 import type { Machine } from '../platform/machine.ts'
 import type { Store } from '../store/open.ts'
@@ -58,6 +59,9 @@ export type ModuleGround = Machine & {
   store: Store
   chain: Chain
   publication: Publication
+  identity: { readonly aid: string }
+  /** Where a module asks the hub of this node something. */
+  hub: Pick<CurrentHub, 'home'>
 }
 
 export type Module = { readonly name: string; open(ground: ModuleGround): Provider[] }
