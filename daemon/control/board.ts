@@ -3,7 +3,7 @@ import type { CardAction } from '../../protocol/contract/board.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { shellWord } from '../../protocol/shell.ts'
-import { BoardRefused, type Card, type CardOrder, type TaskBoard } from '../hubs/board.ts'
+import { BoardRefused, type Card, type CardOrder, OrderUnanswered, type TaskBoard } from '../hubs/board.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { Contacts } from '../peers/contacts.ts'
 import { refuse } from '../refusal.ts'
@@ -51,8 +51,16 @@ export function boardOperations({ asker, contacts, home }: Parts): Pick<Handlers
     },
     async boardCreate({ title, taskdoc_cid: taskdoc, column }) {
       const board = boardOf(home())
-      const work = () => board.create({ title, ...present({ taskdoc, column }) }).catch(refuseAs)
-      return views.card(await hubOrdered(asker, work).catch(sayUnsure))
+      // a wait that is over tells nothing
+      let isSent = true
+      const work = () =>
+        board.create({ title, ...present({ taskdoc, column }) }).catch(error => {
+          isSent = error instanceof OrderUnanswered
+          return refuseAs(error)
+        })
+      return views.card(
+        await hubOrdered(asker, work).catch(error => (isSent ? sayUnsure(error) : sayAgain(error))),
+      )
     },
     boardMove: ({ card_id: card, column }) => ordered('move', { card, column }),
     boardClaim: simple('claim'),

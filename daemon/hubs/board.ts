@@ -1,6 +1,7 @@
 /** What a hub does that has a task board: cards that agents make, take, hand in and accept. */
 import type { CardAction, CardColumn, CardState, FreeCardColumn } from '../../protocol/contract/board.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
+import { HubUnreachable } from './hub.ts'
 
 /** A card as the hub shows it, its words made harmless; nothing of it is signed. */
 export type Card = {
@@ -31,6 +32,11 @@ export interface TaskBoard {
   /** Makes one card, also where an answer is lost and the same is ordered again soon. */
   create(card: NewCard): Promise<Card>
   act(action: CardAction, order: CardOrder): Promise<Card>
+}
+
+/** An order left, and no answer says what came of it; the same one may be given again. */
+export class OrderUnanswered extends HubUnreachable {
+  override name = 'OrderUnanswered'
 }
 
 /** `no_board`: the hub has none. */

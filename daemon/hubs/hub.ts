@@ -327,7 +327,7 @@ export class HubHalted extends HubStopped {
 
 /** No answer came: the network, or the machine of the hub. */
 export class HubUnreachable extends Failure {
-  override name = 'HubUnreachable'
+  override name: string = 'HubUnreachable'
   constructor(url: string, options?: ErrorOptions) {
     super(`hub unreachable: ${new URL(url).origin}`, options)
   }

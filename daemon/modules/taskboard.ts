@@ -4,13 +4,15 @@
  */
 import type * as z from 'zod'
 import { type CardAction, cardActions, type FreeCardColumn } from '../../protocol/contract/board.ts'
+import { Refused } from '../../protocol/contract/client.ts'
 import { faultOf } from '../../protocol/contract/fault.ts'
 import { boardOperations as rows } from '../../protocol/control/board.ts'
+import { Refusal } from '../../protocol/encoding/errors.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Chain } from '../chain/chain.ts'
 import type { TaskboardConfig } from '../home/module-config.ts'
-import { BoardRefused, type Card, type TaskBoard } from '../hubs/board.ts'
+import { BoardRefused, type Card, OrderUnanswered, type TaskBoard } from '../hubs/board.ts'
 import { cardPages } from '../hubs/board-pages.ts'
 import type { CurrentHub } from '../hubs/current.ts'
 import { describe } from '../hubs/failures.ts'
@@ -137,7 +139,7 @@ class Taskboard {
     try {
       card = await order()
     } catch (error) {
-      if (!(error instanceof BoardRefused))
+      if (isUnsure(error))
         this.#chain.append('svc.taskboard.action', { ...record, column: '', answered: false })
       throw error
     }
@@ -200,5 +202,10 @@ function failureOf(error: unknown): Error {
   if (error instanceof ProviderFailed) return error
   if (error instanceof BoardRefused)
     return new ProviderFailed(`the hub refused: ${plainLine(error.message, WORDS_MAX)}`)
-  return new ProviderFailed(`no answer of the hub says what came of it: ${describe(error)}`)
+  const why = error instanceof Refusal ? plainLine(error.message, WORDS_MAX) : describe(error)
+  return new ProviderFailed(isUnsure(error) ? `no answer of the hub says what came of it: ${why}` : why)
 }
+
+/** Whether it may have been done. */
+const isUnsure = (error: unknown): boolean =>
+  error instanceof OrderUnanswered || (error instanceof Refused && error.status >= 500)

@@ -1,7 +1,7 @@
 /** The task board as a node shows it to its person: so much at once, with names, and refusals that say what to do next. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { boardOperations } from '../../daemon/control/board.ts'
-import { BoardRefused, type CardOrder, type TaskBoard } from '../../daemon/hubs/board.ts'
+import { BoardRefused, type CardOrder, OrderUnanswered, type TaskBoard } from '../../daemon/hubs/board.ts'
 import { HubUnreachable } from '../../daemon/hubs/hub.ts'
 import { startTestHub, type TestHub } from '../../hub/testing/hub.ts'
 import type { CardAction, FreeCardColumn } from '../../protocol/contract/board.ts'
@@ -159,18 +159,25 @@ describe('a refusal', () => {
   })
 
   test('that nobody gave, because no answer came, says what to look at first', async () => {
-    const away = new HubUnreachable(hub.url)
-    const board = { create: () => Promise.reject(away), act: () => Promise.reject(away) }
-    const { boardCreate, boardClaim } = operationsOf(alice, board as unknown as TaskBoard)
-    await expect(boardCreate({ title: 'a' }, never)).rejects.toMatchObject({
+    const failing = (error: Error) => {
+      const reject = () => Promise.reject(error)
+      return operationsOf(alice, { create: reject, act: reject } as unknown as TaskBoard)
+    }
+    await expect(
+      failing(new OrderUnanswered(hub.url)).boardCreate({ title: 'a' }, never),
+    ).rejects.toMatchObject({
       code: 'hub_unreachable',
       message: expect.stringContaining('whether the card was made is not known'),
       next: expect.stringContaining('\nsvc task ls --mine'),
     })
-    await expect(boardClaim({ card_id: 'a' }, never)).rejects.toMatchObject({
+    const again = {
       code: 'hub_unreachable',
+      message: `hub unreachable: ${hub.url}`,
       next: 'the same command again, once the hub answers',
-    })
+    }
+    const away = failing(new HubUnreachable(hub.url))
+    await expect(away.boardCreate({ title: 'a' }, never)).rejects.toMatchObject(again)
+    await expect(away.boardClaim({ card_id: 'a' }, never)).rejects.toMatchObject(again)
   })
 
   test('in words of the hub is one line', async () => {

@@ -1,6 +1,6 @@
 /** The task board of a hub of wire 1 as the node uses it: an order is signed once, and its refusals have names. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { TaskBoard } from '../../daemon/hubs/board.ts'
+import { OrderUnanswered, type TaskBoard } from '../../daemon/hubs/board.ts'
 import { HubUnreachable } from '../../daemon/hubs/hub.ts'
 import { startTestHub, type TestHub } from '../../hub/testing/hub.ts'
 import type { Send } from '../../protocol/contract/client.ts'
@@ -22,7 +22,7 @@ afterAll(async () => {
   await hub.close()
 })
 afterEach(() => {
-  for (const undo of undone.splice(0)) undo()
+  for (const undo of undone.splice(0).reverse()) undo()
 })
 
 const undone: (() => void)[] = []
@@ -118,7 +118,7 @@ describe('an order whose answer is lost', () => {
 
   test('is given up after three tries, and is the same one when it is given again', async () => {
     const sent = between(alice, (send, nth) => (nth <= 3 ? lost(send) : send))
-    await expect(ready('later')).rejects.toBeInstanceOf(HubUnreachable)
+    await expect(ready('later')).rejects.toBeInstanceOf(OrderUnanswered)
     expect(sent).toHaveLength(3)
     await ready('later')
     expect(new Set(sent.map(({ body }) => body['sig'])).size).toBe(1)
@@ -134,6 +134,15 @@ describe('an order whose answer is lost', () => {
     await ready('busy')
     expect(new Set(sent.map(({ body }) => body['sig'])).size).toBe(1)
     expect((await titles()).filter(title => title === 'busy')).toHaveLength(1)
+  })
+
+  test('is not known to be done or not, also where the hub is gone after it; one that never left is no such', async () => {
+    const cause = Object.assign(new Error('none'), { code: 'ECONNREFUSED' })
+    const gone: Send = request => Promise.reject(new HubUnreachable(request.url, { cause }))
+    between(alice, (send, nth) => (nth === 1 ? lost(send) : gone))
+    await expect(ready('gone')).rejects.toMatchObject({ name: 'OrderUnanswered' })
+    between(alice, () => gone)
+    await expect(ready('never left')).rejects.toMatchObject({ name: 'HubUnreachable' })
   })
 
   test('is never signed anew by a clock that the answer tells', async () => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkConfig } from '../../daemon/home/config.ts'
-import type { TaskBoard } from '../../daemon/hubs/board.ts'
+import { OrderUnanswered, type TaskBoard } from '../../daemon/hubs/board.ts'
 import { HubUnreachable } from '../../daemon/hubs/hub.ts'
 import { Publication } from '../../daemon/hubs/publication.ts'
 import { runProvider } from '../../daemon/modules/provider.ts'
@@ -131,7 +131,14 @@ describe('a caller', () => {
 
 test('an act that nobody answered is recorded as such, and one that cannot be read back is not verified', async () => {
   const real = alice.hub.board as TaskBoard
-  const silent = { create: () => Promise.reject(new HubUnreachable(hub.url)) }
+  const failing = (error: Error) => ({ create: () => Promise.reject(error) })
+  const before = records(alice, 'svc.taskboard.action').length
+  const away = failing(new HubUnreachable(hub.url))
+  expect(await call('create', { title: 'a' }, { home: { board: away } })).toMatchObject({
+    ...{ status: 'FAILED', message: `hub unreachable: ${hub.url}` },
+  })
+  expect(records(alice, 'svc.taskboard.action')).toHaveLength(before)
+  const silent = failing(new OrderUnanswered(hub.url))
   expect(await call('create', { title: 'a' }, { home: { board: silent } })).toMatchObject({
     status: 'FAILED',
     message: expect.stringContaining('no answer of the hub says what came of it: hub unreachable'),

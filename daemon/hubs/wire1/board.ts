@@ -22,6 +22,7 @@ import {
   type CardHistory,
   type CardOrder,
   type NewCard,
+  OrderUnanswered,
   type TaskBoard,
 } from '../board.ts'
 import { isUnreached } from '../failures.ts'
@@ -66,13 +67,15 @@ type Signed = {
 }
 
 export class Wire1Board implements TaskBoard {
+  readonly #url: string
   readonly #calls: Wire1Calls
   readonly #inputs: Pick<HubInputs, 'identity' | 'timers'>
   /** By what was ordered: what was signed for it, and had no answer. */
   readonly #lost = new Map<string, Signed>()
   #lastMs = 0
 
-  constructor(calls: Wire1Calls, inputs: Pick<HubInputs, 'identity' | 'timers'>) {
+  constructor(url: string, calls: Wire1Calls, inputs: Pick<HubInputs, 'identity' | 'timers'>) {
+    this.#url = url
     this.#calls = calls
     this.#inputs = inputs
   }
@@ -149,7 +152,7 @@ export class Wire1Board implements TaskBoard {
       if (isTold(error) && error.status < 500) throw signed.isUnsure ? refusedAs(error) : error
       signed.isUnsure ||= !isTold(error) && !isUnreached(error)
       const pause = mayStillBeTold(error) ? PAUSES_MS[tried] : undefined
-      if (pause === undefined) throw this.#keep(name, signed, error)
+      if (pause === undefined) throw this.#kept(name, signed, error)
       await sleep(this.#inputs.timers, pause)
     }
     return await this.#shown(name, signed, tried + 1)
@@ -160,11 +163,13 @@ export class Wire1Board implements TaskBoard {
     return (await this.#calls.plain(row, given as unknown as GivenCall<ActionRow>)).card
   }
 
-  #keep(name: string, signed: Signed, error: unknown): unknown {
+  /** Keeps an order, and gives what is told of it. */
+  #kept(name: string, signed: Signed, error: unknown): unknown {
     const [oldest] = this.#lost.keys()
     if (this.#lost.size >= LOST_MAX && oldest !== undefined) this.#lost.delete(oldest)
     this.#lost.set(name, signed)
-    return error
+    const isUnanswered = signed.isUnsure && mayStillBeTold(error)
+    return isUnanswered ? new OrderUnanswered(this.#url, { cause: error }) : error
   }
 
   /** A hub without a board answers so of everything on it. */

@@ -67,7 +67,7 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews {
     this.#inputs = inputs
     this.#calls = new Wire1Calls(url, inputs)
     this.credits = new Wire1Credits(this.#calls, inputs)
-    this.board = new Wire1Board(this.#calls, inputs)
+    this.board = new Wire1Board(url, this.#calls, inputs)
   }
 
   get identity(): HubIdentity {
