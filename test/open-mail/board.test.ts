@@ -2,8 +2,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { OrderUnanswered, type TaskBoard } from '../../daemon/hubs/board.ts'
 import { HubUnreachable } from '../../daemon/hubs/hub.ts'
+import { Wire1Board } from '../../daemon/hubs/wire1/board.ts'
+import { Wire1Calls } from '../../daemon/hubs/wire1/calls.ts'
 import { startTestHub, type TestHub } from '../../hub/testing/hub.ts'
 import type { Send } from '../../protocol/contract/client.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { never, type OpenNode, openNode } from './node.ts'
 
 let hub: TestHub
@@ -99,6 +102,7 @@ describe('a card', () => {
     between(alice, () => answered(200, 'application/json', text))
     await expect(boardOf(alice).card(id, never)).rejects.toMatchObject({ name: 'ForeignAnswer' })
     await expect(boardOf(alice).act('claim', { card: id })).rejects.toMatchObject({ name: 'ForeignAnswer' })
+    await expect(boardOf(alice).create({ title: 'mine' })).rejects.toMatchObject({ name: 'ForeignAnswer' })
   })
 })
 
@@ -161,6 +165,48 @@ describe('an order whose answer is lost', () => {
     await carol.close()
     expect(sent).toHaveLength(2)
     expect((await titles()).filter(title => title === 'stale')).toHaveLength(1)
+  })
+
+  test('is signed anew four minutes later, or under another key, and shown again before', async () => {
+    let ms = 0
+    const { identity } = alice.inputs
+    let { seq } = identity.log
+    const log = Object.create(identity.log, { seq: { get: () => seq } }) as typeof identity.log
+    const own = Object.create(identity, { log: { value: log }, aid: { value: alice.aid } }) as typeof identity
+    const after = (_: number, work: () => void) => systemTimers.after(0, work)
+    const inputs = { identity: own, timers: { ...systemTimers, after, monotonic: () => ms } }
+    const board = new Wire1Board(hub.url, new Wire1Calls(hub.url, alice.inputs), inputs)
+    const sent = between(alice, send => lost(send))
+    const signatures = async () => {
+      sent.length = 0
+      await expect(board.create({ title: 'old' })).rejects.toBeInstanceOf(OrderUnanswered)
+      return new Set(sent.map(({ body }) => body['sig']))
+    }
+    const [first] = await signatures()
+    ms += 239_999
+    expect([...(await signatures())]).toEqual([first])
+    ms += 1
+    const [second, ...more] = await signatures()
+    expect([second === first, more]).toEqual([false, []])
+    seq++
+    expect([...(await signatures())]).not.toContain(second)
+  })
+
+  test('is dated after the one before, and follows a clock that was set back', async () => {
+    const calls = new Wire1Calls(hub.url, alice.inputs)
+    const board = new Wire1Board(hub.url, calls, alice.inputs)
+    const sent = between(alice, send => send)
+    const times = async () => {
+      sent.length = 0
+      await Promise.all([board.create({ title: 'dated' }), board.create({ title: 'dated' })])
+      return sent.map(({ body }) => Number(body['ts']))
+    }
+    const [first = 0, second] = await times()
+    expect(second).toBe(first + 1)
+    hub.clock.advance(-120_000)
+    const [back = 0] = await times()
+    expect(back).toBeLessThan(first)
+    hub.clock.advance(120_000)
   })
 
   test('is not repeated where the hub refuses it', async () => {
