@@ -169,6 +169,7 @@ export async function composeHub(
       polls.endAll()
       sends.close()
       stopSweeping()
+      await open.guests.stop()
       await Promise.all([reading.stop(), around.stop(), across.stop()])
       await context.memory.leader.stop()
       await books.stop()

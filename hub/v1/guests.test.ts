@@ -230,6 +230,21 @@ describe('a visitor', () => {
     expect((await sent(later, 'a')).json).toEqual(GONE)
   })
 
+  it('has left, as its handler reads, once it was away for long or the hub stops', async () => {
+    const { agent, session } = await talking()
+    hub.clock.advance(31 * MINUTE_MS)
+    await hub.running.hub.guests.sweep(100)
+    expect((await got(agent)).map(({ number }) => number)).toEqual([kinds.delegate, kinds.end])
+    const { agent: other } = await talking()
+    await hub.restart()
+    const said = await got(other)
+    expect(said.map(({ number }) => number)).toEqual([kinds.delegate, kinds.end])
+    expect(said.every(({ open }) => holdsOpen(hub.running.hub.context.identity.kel.publicKey, open))).toBe(
+      true,
+    )
+    expect(await heard(session)).toMatchObject({ messages: [] })
+  })
+
   it('is the last of 2,000; those that are idle make room', async () => {
     const agent = await client.registered()
     const { guests } = hub.running.hub

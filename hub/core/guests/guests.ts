@@ -64,7 +64,7 @@ export class Guests {
     })
     const room = { max: GUEST_SESSIONS_MAX, ownerMax: OWNER_SESSIONS_MAX }
     if (await memory.guests.add(session, room)) return { session, name: found.name }
-    await memory.guests.endIdle(now() - GUEST_IDLE_MS)
+    await this.#letGo(now() - GUEST_IDLE_MS)
     if (await memory.guests.add(session, room)) return { session, name: found.name }
     throw new Refusal('guestsFull')
   }
@@ -207,6 +207,21 @@ export class Guests {
     return { word: read.word, body }
   }
 
+  /** Ends all visits: what a hub that stops does last. */
+  async stop(): Promise<void> {
+    await this.#letGo(Number.POSITIVE_INFINITY)
+  }
+
+  /** Visits that nobody has used since are over, which each handler reads. */
+  async #letGo(beforeMs: number): Promise<void> {
+    const gone = await this.#context.memory.guests.endIdle(beforeMs)
+    const talking = gone.filter(({ state, sent }) => state !== 'ended' && sent > 0)
+    // a handler that left, or has no room, reads nothing, and holds up nobody
+    await Promise.allSettled(
+      talking.map(session => this.#write(session, session.sent + 1, endOf(session, session.sent + 1))),
+    )
+  }
+
   /** All sessions that are held, as their operator sees them. */
   visits(): Promise<Visit[]> {
     return visitsOf(this.#context.memory.guests)
@@ -214,10 +229,10 @@ export class Guests {
 
   /** Ends what nobody has used for long, and draws nobody any more who is gone; at most `limit` of those. */
   async sweep(limit: number): Promise<boolean> {
-    const { memory, store, now } = this.#context
+    const { store, now } = this.#context
     const nowMs = now()
     if (nowMs - this.#sweptMs < SWEEP_EVERY_MS) return false
-    await memory.guests.endIdle(nowMs - GUEST_IDLE_MS)
+    await this.#letGo(nowMs - GUEST_IDLE_MS)
     const { more } = await store.noteAway({ polledBeforeMs: nowMs - ABANDONED_AFTER_MS, limit })
     if (!more) this.#sweptMs = nowMs
     return more

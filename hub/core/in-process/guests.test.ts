@@ -36,7 +36,7 @@ refuses<GuestSessions>('guests', guestsRules, [
     'holds no more words',
   ],
   ['that shows none', but(() => ({ all: async () => [] })), 'shows all that are open'],
-  ['that ends nothing', but(() => ({ endIdle: async () => undefined })), 'ends what nobody has used'],
+  ['that ends nothing', but(() => ({ endIdle: async () => [] })), 'ends what nobody has used'],
 ])
 
 function careless(held: GuestSessions): Partial<GuestSessions> {

@@ -40,14 +40,15 @@ export class GuestsInProcess implements GuestSessions {
     return [...this.#byId.values()]
   }
 
-  async endIdle(beforeMs: number): Promise<void> {
-    for (const { id, task, owner, seenMs, waitingBytes } of [...this.#byId.values()]) {
-      if (seenMs >= beforeMs) continue
+  async endIdle(beforeMs: number): Promise<readonly GuestSession[]> {
+    const idle = [...this.#byId.values()].filter(({ seenMs }) => seenMs < beforeMs)
+    for (const { id, task, owner, waitingBytes } of idle) {
       this.#byId.delete(id)
       this.#idOfTask.delete(task)
       this.#count(owner, -1)
       this.#waitingBytes -= waitingBytes
     }
+    return idle
   }
 
   #count(owner: string | undefined, more: 1 | -1): void {

@@ -49,6 +49,6 @@ export interface GuestSessions {
   replace(session: GuestSession, bytesMax: number): Promise<'replaced' | 'changed' | 'full'>
   /** All that are open, bounded by what `add` takes. */
   all(): Promise<readonly GuestSession[]>
-  /** Ends sessions that nobody has used since. */
-  endIdle(beforeMs: number): Promise<void>
+  /** Ends sessions that nobody has used since, and gives them. */
+  endIdle(beforeMs: number): Promise<readonly GuestSession[]>
 }

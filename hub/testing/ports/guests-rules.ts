@@ -90,9 +90,9 @@ export const guestsRules: readonly Rule<GuestSessions>[] = [
       const words = { owner: 'here', waiting: [word('x')], waitingBytes: 60 }
       await added(pair.one, 'one', words)
       await added(pair.one, 'two', { owner: 'here', seenMs: NOW_MS + 1 })
-      await pair.other.endIdle(NOW_MS)
+      expect(await pair.other.endIdle(NOW_MS)).toEqual([])
       expect(await pair.one.find('one')).toBeDefined()
-      await pair.other.endIdle(NOW_MS + 1)
+      expect(await pair.other.endIdle(NOW_MS + 1)).toMatchObject([{ id: 'one', owner: 'here' }])
       expect(await pair.one.find('one')).toBeUndefined()
       expect(await pair.one.findTask('task of one')).toBeUndefined()
       expect(await pair.one.find('two')).toBeDefined()
