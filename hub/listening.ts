@@ -58,7 +58,12 @@ export async function openListening(
     isAlone,
     onError: (id, error) => log.error('request failed', { id, error: String(error) }),
   })
-  const around = { nameFault, buckets: memory.rates.of('documents', limits.requestRate), now, timers }
+  const around = {
+    nameFault,
+    buckets: memory.rates.of('documents', limits.requestRate),
+    now,
+    unread: shares.unread,
+  }
   const answered = site === undefined ? line.handle : besides(line.handle, new DocumentPages(site, around))
   const handle = watched === undefined ? answered : counted(answered, watched, timers)
   const surplus = new Surplus(timers, log.warn, of => watched?.metrics.closedUnheard(of))

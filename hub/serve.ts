@@ -98,7 +98,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   const random = options.random ?? systemRandom
   for (const { listen } of [config, config.wire1, config.admin].filter(place => place !== undefined))
     await checkAddress(listen)
-  const site = config.docs === undefined ? undefined : openSite(config.docs, timers)
+  const site = config.docs === undefined ? undefined : openSite(config.docs)
   const watched = await openWatch(config)
   let data: DataDirectory | undefined
   let failed: StoreBroken | undefined

@@ -165,7 +165,6 @@ export const rooms: Record<string, Room> = {
       'protocol/encoding',
       'protocol/identity',
       'protocol/build-info.ts',
-      'protocol/timers.ts',
       'hub/store',
       'hub/core/ports',
       'hub/core',

@@ -16,7 +16,7 @@ import { Exchange, type Kinds, type Rows } from './exchange.ts'
 import { hasManyHosts, mayBeJson, mediaType, preferredWait } from './headers.ts'
 import { type Lifts, readLifted } from './lifted.ts'
 import type { Line, LineOptions, Unparsed } from './line.ts'
-import { finishUnread, rawJson, sendJson, sendReply, whenClosed } from './reply.ts'
+import { rawJson, sendJson, sendReply, whenClosed } from './reply.ts'
 import { Router } from './router.ts'
 import { HEADER_BYTES_MAX } from './server.ts'
 import type { Shares } from './shares.ts'
@@ -135,7 +135,7 @@ const unparsed: Record<Unparsed, Refusal> = {
 
 /** A line over what its listener shares. */
 export function openLine<K extends Kinds>(parts: Parts<K>, onError: LineOptions['onError']): Line {
-  const { hooks, context } = parts
+  const { hooks, context, shares } = parts
   const all: readonly RouteRow[] = Object.values(hooks.rows)
   for (const row of all) signersOf(row, hooks)
   const table = { rows: hooks.rows, router: new Router<K['name']>(hooks.rows) }
@@ -164,7 +164,7 @@ export function openLine<K extends Kinds>(parts: Parts<K>, onError: LineOptions[
     const spread = (context.random(1)[0] ?? 0) / 256
     const { status, headers, body } = hooks.answer(told, found && hooks.rows[found.name], spread)
     if (losesConnection(thrown, request)) response.shouldKeepAlive = false
-    finishUnread(request, response, context.timers)
+    shares.unread.finish(request, response)
     if (found === undefined && status === NOT_FOUND && hooks.wrongAddress !== undefined && wantsPage(request))
       return sendPage(response, hooks.wrongAddress(), told.code)
     sendJson(response, status, headers, body)
@@ -338,10 +338,7 @@ function signersOf<K extends Kinds>(row: RouteRow, { signers }: Hooks<K>): Signe
   return hooks
 }
 
-async function carryOut<K extends Kinds>(
-  exchange: Exchange<K>,
-  { hooks, shares, context }: Parts<K>,
-): Promise<void> {
+async function carryOut<K extends Kinds>(exchange: Exchange<K>, { hooks, shares }: Parts<K>): Promise<void> {
   const { name, params, row, query, body, lifted, address, signer, request, response } = exchange
   const incoming: Incoming = {
     params,
@@ -360,7 +357,7 @@ async function carryOut<K extends Kinds>(
   const handle = hooks.handlers[name as K['name']] as (given: Incoming) => Promise<unknown>
   const reply = await handle(incoming)
   faultPoint(`hub.${name}.before-answer`)
-  finishUnread(request, response, context.timers)
+  shares.unread.finish(request, response)
   await sendReply(response, reply)
   faultPoint(`hub.${name}.after-answer`)
 }

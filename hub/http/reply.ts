@@ -1,12 +1,6 @@
-/** Sending answers: JSON in one write, streams by their handler, and what happens to a body that nobody read. */
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+/** Sending answers: JSON in one write, and streams by their handler. */
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import { shownJson } from '../../protocol/encoding/plain-text.ts'
-import type { Timers } from '../../protocol/timers.ts'
-import { declaredLength } from './body.ts'
-
-/** An unread rest up to this size is thrown away quietly, so that the connection can be used again. */
-const REST_BYTES_MAX = 256 * 1024
-const CLOSE_AFTER_MS = 2000
 
 /** On every answer: its bytes are of the type that it names, whatever they look like. */
 export const AS_NAMED = { 'X-Content-Type-Options': 'nosniff' } as const
@@ -83,23 +77,6 @@ export function rawJson(status: number, more: Record<string, string>, body: unkn
     ...more,
   }).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`
-}
-
-/**
- * An answer may come while the client is still sending. A small rest is read and dropped; a large one for a moment, so
- * that the client can read the answer first, and then the connection ends. It is not announced to end, because the
- * runtime then ends it at once, and bytes that lie unread take the answer with them.
- */
-export function finishUnread(request: IncomingMessage, response: ServerResponse, timers: Timers): void {
-  if (request.complete || request.destroyed) return
-  const declared = declaredLength(request)
-  request.resume()
-  if (declared !== undefined && declared <= REST_BYTES_MAX) return
-  response.once('finish', () => {
-    const timer = timers.after(CLOSE_AFTER_MS, () => request.destroy())
-    timer.unref()
-    request.once('close', () => timers.clear(timer))
-  })
 }
 
 /** Calls back once when the client has gone; returns how to stop listening. */

@@ -5,6 +5,7 @@ import type { Limits } from '../core/limits.ts'
 import type { Buckets, Rates } from '../core/ports/rates.ts'
 import { RateWatch } from './body.ts'
 import { BodyPool } from './body-room.ts'
+import { Unread } from './unread.ts'
 
 const JSON_SHARES = 8
 /** So many refusals for asking too often are answered at once; whoever goes on asking waits for each. */
@@ -14,6 +15,7 @@ type Table = Readonly<Record<string, RouteRow>>
 
 export class Shares {
   readonly watch: RateWatch
+  readonly unread: Unread
   /** Bodies on their way in: JSON never waits for envelopes, for letters, nor for people without keys. */
   readonly pools: Readonly<Record<'envelopes' | 'letters' | 'json' | 'apart', BodyPool>>
   readonly buckets: Buckets
@@ -39,6 +41,7 @@ export class Shares {
       )
     const apartShare = shareOf(true)
     this.watch = new RateWatch(limits.bodyBytesPerSecondMin, limits.bodyGraceMs, timers)
+    this.unread = new Unread(timers)
     this.buckets = rates.of('requests', limits.requestRate)
     this.refusals = rates.of('refusals', QUICK_REFUSALS)
     this.pools = {
@@ -66,5 +69,6 @@ export class Shares {
 
   close(): void {
     this.watch.close()
+    this.unread.close()
   }
 }

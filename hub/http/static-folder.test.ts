@@ -7,7 +7,6 @@ import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemTimers } from '../../protocol/timers.ts'
 import { StaticFolder } from './static-folder.ts'
 
 const MIB = 1024 * 1024
@@ -35,7 +34,7 @@ beforeAll(async () => {
   symlinkSync(join(base, 'secret.txt'), join(folder, 'link.txt'))
   symlinkSync(join(base, 'secrets'), join(folder, 'linked'))
   execFileSync('mkfifo', [join(folder, 'pipe.txt')])
-  const site = StaticFolder.open(folder, systemTimers)
+  const site = StaticFolder.open(folder)
   server = createServer((incoming, response) => {
     void site.send((incoming.url ?? '').slice(1), incoming, response).then(isSent => {
       if (!isSent) response.writeHead(404).end('unknown')
@@ -125,7 +124,7 @@ test('pages run no inline script and ask nobody else; a picture that is opened a
 test('a client that has this version gets 304, and the new one after a change', async () => {
   const path = join(folder, 'changing.txt')
   writeFileSync(path, 'one')
-  const site = StaticFolder.open(folder, systemTimers)
+  const site = StaticFolder.open(folder)
   const own = createServer((incoming, response) => void site.send('changing.txt', incoming, response))
   own.listen(0, '127.0.0.1')
   await once(own, 'listening')
@@ -159,7 +158,7 @@ test('a link that takes the place of a file, or of a folder on the way, is not f
   mkdirSync(join(own, 'in'), { recursive: true })
   writeFileSync(join(own, 'a.txt'), 'a')
   writeFileSync(join(own, 'in/index.html'), 'b')
-  const site = StaticFolder.open(own, systemTimers)
+  const site = StaticFolder.open(own)
   rmSync(join(own, 'a.txt'))
   symlinkSync(join(base, 'secret.txt'), join(own, 'a.txt'))
   renameSync(join(own, 'in'), join(own, 'was'))
@@ -173,9 +172,9 @@ test('a folder with more files than a site has is refused, and so is one that is
   const many = join(base, 'many')
   mkdirSync(many)
   for (let i = 0; i <= 5000; i++) writeFileSync(join(many, `${i}.txt`), '')
-  expect(() => StaticFolder.open(many, systemTimers)).toThrow('more than 5000 files')
-  expect(() => StaticFolder.open(join(base, 'nothing'), systemTimers)).toThrow('ENOENT')
-  expect(() => StaticFolder.open(join(base, 'secret.txt'), systemTimers)).toThrow('ENOTDIR')
+  expect(() => StaticFolder.open(many)).toThrow('more than 5000 files')
+  expect(() => StaticFolder.open(join(base, 'nothing'))).toThrow('ENOENT')
+  expect(() => StaticFolder.open(join(base, 'secret.txt'))).toThrow('ENOTDIR')
 })
 
 test('a file that is too large is not served; of a large one that nobody takes, little is held', async () => {
@@ -188,7 +187,7 @@ test('a file that is too large is not served; of a large one that nobody takes, 
     writeFileSync(join(own, name), '')
     truncateSync(join(own, name), bytes)
   }
-  const site = StaticFolder.open(own, systemTimers)
+  const site = StaticFolder.open(own)
   let held = 0
   const slow = createServer((incoming, response) => {
     void site.send((incoming.url ?? '').slice(1), incoming, response).then(isSent => {

@@ -7,8 +7,6 @@ import { type FileHandle, open, realpath } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import type { Timers } from '../../protocol/timers.ts'
-import { finishUnread } from './reply.ts'
 
 const FILES_MAX = 5000
 const DEPTH_MAX = 8
@@ -39,23 +37,21 @@ type Opened = { file: FileHandle; bytes: number; etag: string }
 export class StaticFolder {
   readonly #root: string
   readonly #places: ReadonlySet<string>
-  readonly #timers: Timers
 
-  private constructor(root: string, places: ReadonlySet<string>, timers: Timers) {
+  private constructor(root: string, places: ReadonlySet<string>) {
     this.#root = root
     this.#places = places
-    this.#timers = timers
   }
 
   /** Reads the names in a folder; throws what the system says where it can't, and a RangeError where there are too many. */
-  static open(folder: string, timers: Timers): StaticFolder {
+  static open(folder: string): StaticFolder {
     const root = realpathSync(folder)
     const places = new Set<string>()
     for (const place of filesIn(root, '', 1)) {
       places.add(place)
       if (places.size > FILES_MAX) throw new RangeError(`more than ${FILES_MAX} files`)
     }
-    return new StaticFolder(root, places, timers)
+    return new StaticFolder(root, places)
   }
 
   has(place: string): boolean {
@@ -67,7 +63,6 @@ export class StaticFolder {
     const place = this.#placeOf(path)
     const opened = place === undefined ? undefined : await this.#open(place)
     if (place === undefined || opened === undefined) return false
-    finishUnread(request, response, this.#timers)
     try {
       await answer(place, opened, request, response)
     } finally {

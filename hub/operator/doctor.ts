@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { systemNow, systemTimers } from '../../protocol/timers.ts'
+import { systemNow } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
 import { ConfigRefused } from '../config-refused.ts'
 import { foreignFile, isEnterable, isWritable, partsOf, unwritable } from '../data-dir.ts'
@@ -97,7 +97,7 @@ function checkConfiguration(dataDir: string): Finding {
 function checkDocuments({ docs }: Config): Finding[] {
   if (docs === undefined) return []
   try {
-    openSite(docs, systemTimers)
+    openSite(docs)
     return [ok('documents', `are served from ${docs}`)]
   } catch (error) {
     if (!(error instanceof ConfigRefused)) throw error

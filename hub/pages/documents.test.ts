@@ -4,7 +4,6 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemTimers } from '../../protocol/timers.ts'
 import { startTestHub, type TestHub } from '../testing/hub.ts'
 import { openSite } from './documents.ts'
 
@@ -88,8 +87,8 @@ test('the public page and the manual lead to the documents, where there are any'
 test('a folder that is no site refuses the start and names the command that makes one', async () => {
   const empty = mkdtempSync(join(tmpdir(), 'svc-no-site-'))
   const next = 'run npm run docs:site in the checkout, then name the folder that it made with --docs'
-  expect(() => openSite(empty, systemTimers)).toThrow(`no site of the documents in ${empty}; ${next}`)
-  expect(() => openSite(join(empty, 'gone'), systemTimers)).toThrow(next)
+  expect(() => openSite(empty)).toThrow(`no site of the documents in ${empty}; ${next}`)
+  expect(() => openSite(join(empty, 'gone'))).toThrow(next)
   await expect(startTestHub({ docs: empty })).rejects.toThrow(next)
   rmSync(empty, { recursive: true })
 })

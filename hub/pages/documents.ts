@@ -1,15 +1,14 @@
 /** The documents of svc under `/docs/`, where the operator names the folder of their site. No wire has a part in it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
-import type { Timers } from '../../protocol/timers.ts'
 import { ConfigRefused } from '../config-refused.ts'
 import { addressBucket, clientAddress, isProxy } from '../core/address.ts'
 import type { Buckets } from '../core/ports/rates.ts'
 import { hasManyHosts, header } from '../http/headers.ts'
 import type { Answered } from '../http/line.ts'
-import { finishUnread } from '../http/reply.ts'
 import { originForm, splitTarget } from '../http/router.ts'
 import { StaticFolder } from '../http/static-folder.ts'
+import type { Unread } from '../http/unread.ts'
 
 const PREFIX = '/docs'
 /** How requests for documents are counted. */
@@ -24,7 +23,7 @@ type Around = {
   /** How often an address may ask. */
   buckets: Buckets
   now: () => number
-  timers: Timers
+  unread: Unread
 }
 
 const statuses = {
@@ -36,11 +35,11 @@ const statuses = {
 type Code = keyof typeof statuses
 
 /** The site in a folder; refuses one that `npm run docs:site` did not make. */
-export function openSite(folder: string, timers: Timers): StaticFolder {
+export function openSite(folder: string): StaticFolder {
   const next = 'run npm run docs:site in the checkout, then name the folder that it made with --docs'
   const found = `no site of the documents in ${folder}`
   try {
-    const site = StaticFolder.open(folder, timers)
+    const site = StaticFolder.open(folder)
     if (SIGNS.every(sign => site.has(sign))) return site
   } catch (error) {
     const code = systemCode(error)
@@ -77,7 +76,8 @@ export class DocumentPages {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<Code | undefined> {
     const { rawHeaders, headers, method, url = '/' } = request
-    const refuse = (code: Code, sentence: string): Code => this.#refuse(request, response, code, sentence)
+    this.#around.unread.finish(request, response)
+    const refuse = (code: Code, sentence: string): Code => this.#refuse(response, code, sentence)
     const waitMs = await this.#waitOf(request)
     if (waitMs > 0) {
       response.setHeader('Retry-After', Math.ceil(waitMs / MS_PER_SECOND))
@@ -92,10 +92,8 @@ export class DocumentPages {
       return refuse('method_not_allowed', 'documents are only read; use GET')
     }
     const { path } = splitTarget(originForm(url))
-    if (path === PREFIX) {
-      finishUnread(request, response, this.#around.timers)
+    if (path === PREFIX)
       return void response.writeHead(308, { Location: `${PREFIX}/`, 'Content-Length': '0' }).end()
-    }
     if (await this.#site.send(path.slice(PREFIX.length + 1), request, response)) return undefined
     return refuse('not_found', `there is no such page; ${PREFIX}/ has all of them`)
   }
@@ -109,8 +107,7 @@ export class DocumentPages {
     return isProxy(address) ? 0 : await buckets.take(addressBucket(address), now())
   }
 
-  #refuse(request: IncomingMessage, response: ServerResponse, code: Code, sentence: string): Code {
-    finishUnread(request, response, this.#around.timers)
+  #refuse(response: ServerResponse, code: Code, sentence: string): Code {
     const text = `${sentence}\n`
     response.writeHead(statuses[code], {
       'Content-Type': 'text/plain; charset=utf-8',
