@@ -11,6 +11,7 @@ import { KEL_EVENTS_MAX } from '../../protocol/identity/kel.ts'
 import { encodeAccess } from '../../protocol/mail/access.ts'
 import { ENVELOPE_TYPE } from '../../protocol/wire3/headers.ts'
 import { type HubProcess, load, prepareSends, rawRequest } from '../lib/hub-load.ts'
+import { openAttacks } from './open-attacks.ts'
 import { type Attack, base, base64, type Orders } from './orders.ts'
 import { peerAttacks } from './peer-attacks.ts'
 
@@ -153,6 +154,7 @@ export const attacks: readonly Attack[] = [
     },
   },
   ...peerAttacks,
+  ...openAttacks,
 ]
 
 /** Mail in the mailbox of an agent, so that its polls have large answers. */
@@ -165,6 +167,10 @@ export async function attack(orders: Orders): Promise<{ opened: number; written:
   const counts = { opened: 0, written: 0, closed: 0 }
   const endsAt = performance.now() + orders.seconds * 1000
   const requests = orders.requests.map(text => Buffer.from(text, 'base64'))
+  const body = orders.body && {
+    ...{ part: Buffer.from(orders.body.part, 'base64'), end: Buffer.from(orders.body.end, 'base64') },
+    times: orders.body.times,
+  }
   const { hostname, port } = new URL(orders.url)
   const sockets = new Set<Socket>()
   let next = 0
@@ -178,6 +184,7 @@ export async function attack(orders: Orders): Promise<{ opened: number; written:
       if (request === undefined || performance.now() >= endsAt) return
       counts.written += 1
       socket.write(request)
+      if (body !== undefined) void writeBody(socket, body)
     }
     socket.on('connect', () => {
       counts.opened += 1
@@ -201,6 +208,19 @@ export async function attack(orders: Orders): Promise<{ opened: number; written:
   await new Promise(resolve => setTimeout(resolve, Math.max(0, endsAt - performance.now())))
   for (const socket of sockets) socket.destroy()
   return counts
+}
+
+/** As fast as it is taken; one that is cut writes no more. */
+async function writeBody(
+  socket: Socket,
+  { part, times, end }: { part: Buffer; times: number; end: Buffer },
+): Promise<void> {
+  for (let n = 0; n < times; n++) {
+    if (socket.destroyed) return
+    if (!socket.write(part))
+      await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined)
+  }
+  socket.write(end)
 }
 
 /** A listener that only accepts and closes: what the attacking process itself costs this machine. */

@@ -7,6 +7,8 @@ export type Orders = {
   /** Address of the loopback network from which sockets are opened. */
   from: string
   sockets: number
+  /** Written behind each request: a part so many times, then an end, all in base64. */
+  body?: { part: string; times: number; end: string }
   /** Written to each socket, one after the other and from the start again, or once where `once` is set. */
   requests: string[]
   once: boolean
@@ -20,6 +22,8 @@ export type Attack = {
   what: string
   /** How long the attack takes to reach its full force. */
   settleMs?: number
+  /** Flags with which the hub serves, beside its own. */
+  flags?: readonly string[]
   /** Fills the data directory before the hub starts. */
   fill?: (directory: string) => Promise<void>
   orders(hub: HubProcess, seconds: number): Promise<Orders>

@@ -30,6 +30,8 @@ const rounded = (value: number): number => Number(value.toPrecision(4))
 
 export type HubProcess = Target & {
   pid: number
+  /** Where it serves wire 1, if it does. */
+  wire1Url: string | undefined
   directory: string
   rssMib(): number
   peakMib(): number
@@ -43,6 +45,8 @@ export type HubProcessOptions = {
   built?: boolean
   /** Another built program than the one of this tree. */
   program?: string
+  /** More flags for `serve`; of a built program only. */
+  flags?: readonly string[]
   directory?: string
   /** Check signatures with node:crypto, also where the optional engine is installed. */
   standard?: boolean
@@ -55,16 +59,16 @@ export type HubProcessOptions = {
 /** Starts a hub in a process of its own: from the sources, or the built program with its default limits. */
 export async function startHubProcess(options: HubProcessOptions = {}): Promise<HubProcess> {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'svc-hub-bench-'))
-  const args =
-    options.built === true ? builtProgram(directory, options.program) : sourceProgram(directory, options)
+  const args = options.built === true ? builtProgram(directory, options) : sourceProgram(directory, options)
   const env = { ...process.env, ...options.env }
   const log = options.log === undefined ? ('inherit' as const) : openSync(options.log, 'a')
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', log, 'ipc'], env })
-  const { url, aid } = await announced(child)
+  const { url, wire1Url, aid } = await announced(child)
   // Signing times must lie above the floor of the start.
   const clock = { now: () => Date.now() + PAST_START_FLOOR_MS, advance: () => undefined }
   return {
     url,
+    wire1Url,
     aid,
     clock,
     directory,
@@ -92,18 +96,20 @@ function sourceProgram(directory: string, { groupMax = 0, standard = false }: Hu
 
 const BUILT = new URL('../../hub/dist/svc-hub.js', import.meta.url).pathname
 
-function builtProgram(directory: string, program = BUILT): string[] {
+function builtProgram(directory: string, { program = BUILT, flags = [] }: HubProcessOptions): string[] {
   if (!existsSync(program)) throw new Error('the hub is not built; run: npm run build')
-  return [program, 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory]
+  return [program, 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory, ...flags]
 }
 
-async function announced(child: ChildProcess): Promise<{ url: string; aid: string }> {
+async function announced(child: ChildProcess): Promise<Pick<HubProcess, 'url' | 'wire1Url' | 'aid'>> {
   if (child.stdout === null) throw new Error('the hub has no output')
   let url: string | undefined
+  let wire1Url: string | undefined
   for await (const line of createInterface({ input: child.stdout })) {
     url ??= /http:[^\s"]+/.exec(line)?.[0]
+    wire1Url ??= /^wire 1 .*?(http:\S+)/.exec(line)?.[1]
     const aid = /(?:hub AID |"aid":")(A[\w-]{43})/.exec(line)?.[1]
-    if (url !== undefined && aid !== undefined) return { url, aid }
+    if (url !== undefined && aid !== undefined) return { url, wire1Url, aid }
   }
   throw new Error('the hub did not start')
 }
