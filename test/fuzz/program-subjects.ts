@@ -4,8 +4,8 @@ import { splitWords } from '../../autoreply/program.ts'
 import { jsonLine, recordOfJsonLine } from '../../daemon/chain/json-lines.ts'
 import { Refusal } from '../../hub/core/refusal.ts'
 import { decodeBody, decodeQuery } from '../../hub/http/decode.ts'
+import { Wire1Refusal } from '../../hub/v1/refusals.ts'
 import { readSignedHeaders } from '../../hub/v3/auth.ts'
-import type { Wire3Row } from '../../hub/v3/handler.ts'
 import { WireRefusal } from '../../hub/v3/refusals.ts'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { operations } from '../../protocol/control/operations.ts'
@@ -15,31 +15,43 @@ import { fileName } from '../../protocol/encoding/file-names.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { ChainRecord } from '../../protocol/proof/evidence.ts'
 import { fixture } from '../../protocol/testing/agents.ts'
+import type { Failure } from '../../protocol/wire1/failures.ts'
+import { wire1Routes } from '../../protocol/wire1/routes.ts'
 import type { Code } from '../../protocol/wire3/codes.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
-import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
-import { bodies, queries } from './route-samples.ts'
+import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { reader, type Subject } from './subject.ts'
+import * as wire1 from './wire1-samples.ts'
+import * as wire3 from './wire3-samples.ts'
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
-const refused = (error: unknown): boolean => error instanceof Refusal || error instanceof WireRefusal
-const routes = Object.entries(wire3Routes) as [Wire3RouteName, Wire3Row][]
+const refused = (error: unknown): boolean =>
+  error instanceof Refusal || error instanceof WireRefusal || error instanceof Wire1Refusal
 
-function routeSubjects(): Subject[] {
+type Samples = { bodies: Record<string, unknown>; queries: Record<string, Record<string, string>> }
+type Named = Parameters<typeof decodeBody>[2]
+
+function routeSubjects(
+  wire: number,
+  rows: Record<string, RouteRow>,
+  { bodies, queries }: Samples,
+  named: Named,
+) {
+  const routes = Object.entries(rows)
   const inBodies = routes.filter(([, row]) => row.request !== undefined)
   const inQueries = routes.filter(([, row]) => row.query !== undefined)
   return [
     ...inBodies.map(([name, row]) =>
       reader(
-        `body of ${row.method} ${row.path}`,
+        `body of ${row.method} ${row.path} of wire ${wire}`,
         [utf8(JSON.stringify(bodies[name]))],
-        bytes => decodeBody(row, bytes, code => new WireRefusal(code as Code)),
+        bytes => decodeBody(row, bytes, named),
         refused,
       ),
     ),
     ...inQueries.map(([name, row]) =>
       reader(
-        `query of ${row.method} ${row.path}`,
+        `query of ${row.method} ${row.path} of wire ${wire}`,
         [utf8(new URLSearchParams(queries[name]).toString())],
         bytes => decodeQuery(row, text(bytes)),
         refused,
@@ -47,6 +59,11 @@ function routeSubjects(): Subject[] {
     ),
   ]
 }
+
+const bothWires = (): Subject[] => [
+  ...routeSubjects(3, wire3Routes, wire3, code => new WireRefusal(code as Code)),
+  ...routeSubjects(1, wire1Routes, wire1, code => new Wire1Refusal(code as Failure, code)),
+]
 
 /** The four headers of a signed request, one a line. */
 function headersSubject(): Subject {
@@ -102,7 +119,7 @@ function checkName(name: string): void {
 }
 
 export const programSubjects = (): Subject[] => [
-  ...routeSubjects(),
+  ...bothWires(),
   headersSubject(),
   controlSubject(),
   ...nodeSubjects(),
