@@ -3,6 +3,7 @@ import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { liftTexts, TooMuchBeside } from '../../protocol/encoding/lifted-text.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { BodySource } from './body.ts'
+import type { Pace } from './pace.ts'
 
 /** Takes what is lifted out of a body: `end` gives what it became; either `end` or `abort` ends it. */
 export type LiftWriter<T> = {
@@ -19,12 +20,15 @@ export interface Lifts<T> {
 }
 
 /** Base64 that is not is the fault of what was lifted, which its handler may judge late. */
-export type LiftLimits = { member: string; bytesMax: number; besideBytesMax: number }
+export type LiftLimits = { member: string; bytesMax: number; besideBytesMax: number; pace: Pace }
+
+/** What is shorter comes as fast as it can. */
+const PACED_FROM_BYTES = 128 * 1024
 
 /** Reads a body to its end: JSON with an empty text in the place of what was lifted, and that, where there was any. */
 export async function readLifted<T>(
   source: BodySource,
-  { member, bytesMax, besideBytesMax }: LiftLimits,
+  { member, bytesMax, besideBytesMax, pace }: LiftLimits,
   lifts: Lifts<T>,
 ): Promise<{ bytes: Uint8Array; lifted: T | undefined }> {
   const lifting = { member, depth: 1, restBytesMax: besideBytesMax }
@@ -33,7 +37,7 @@ export async function readLifted<T>(
   source.accept()
   source.giveWay()
   try {
-    const bytes = await liftTexts(piecesOf(source, bytesMax), lifting, () => {
+    const bytes = await liftTexts(piecesOf(source, bytesMax, pace), lifting, () => {
       if (writer !== undefined) throw new Malformed(`duplicate member "${member}"`)
       const made = lifts.writer()
       writer = made
@@ -53,11 +57,12 @@ export async function readLifted<T>(
   }
 }
 
-async function* piecesOf(source: BodySource, bytesMax: number): AsyncGenerator<Uint8Array> {
+async function* piecesOf(source: BodySource, bytesMax: number, pace: Pace): AsyncGenerator<Uint8Array> {
   for (;;) {
     const piece = await source.next()
     if (piece === undefined) return
     if (source.bytesRead > bytesMax) throw new Refusal('tooLarge', { limitBytes: bytesMax })
+    if (source.bytesRead > PACED_FROM_BYTES) await pace.take(piece.length)
     yield piece
   }
 }

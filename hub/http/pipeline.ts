@@ -313,7 +313,7 @@ async function receiveBody<K extends Kinds>(
     return
   }
   const besideBytesMax = limits['besideBytes'] ?? BODY_BYTES_DEFAULT
-  const given = { member: streams, bytesMax: limits.bodyBytes, besideBytesMax }
+  const given = { member: streams, bytesMax: limits.bodyBytes, besideBytesMax, pace: shares.letterPace }
   const { bytes, lifted } = await readLifted(source, given, lifts)
   exchange.bytes = bytes
   exchange.lifted = lifted

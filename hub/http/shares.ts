@@ -5,9 +5,12 @@ import type { Limits } from '../core/limits.ts'
 import type { Buckets, Rates } from '../core/ports/rates.ts'
 import { RateWatch } from './body.ts'
 import { BodyPool } from './body-room.ts'
+import { Pace } from './pace.ts'
 import { Unread } from './unread.ts'
 
 const JSON_SHARES = 8
+/** Of all letters that are long: 32 MiB a second. */
+const LETTER_BYTES_PER_MS = 32 * 1024
 /** So many refusals for asking too often are answered at once; whoever goes on asking waits for each. */
 const QUICK_REFUSALS = { perSecond: 5, burst: 20 }
 
@@ -16,6 +19,8 @@ type Table = Readonly<Record<string, RouteRow>>
 export class Shares {
   readonly watch: RateWatch
   readonly unread: Unread
+  /** What long letters share, so that the rest of the hub goes on. */
+  readonly letterPace: Pace
   /** Bodies on their way in: JSON never waits for envelopes, for letters, nor for people without keys. */
   readonly pools: Readonly<Record<'envelopes' | 'letters' | 'json' | 'apart', BodyPool>>
   readonly buckets: Buckets
@@ -42,6 +47,7 @@ export class Shares {
     const apartShare = shareOf(true)
     this.watch = new RateWatch(limits.bodyBytesPerSecondMin, limits.bodyGraceMs, timers)
     this.unread = new Unread(timers)
+    this.letterPace = new Pace(timers, LETTER_BYTES_PER_MS)
     this.buckets = rates.of('requests', limits.requestRate)
     this.refusals = rates.of('refusals', QUICK_REFUSALS)
     this.pools = {
