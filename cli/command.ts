@@ -41,7 +41,7 @@ export type Run = (io: Io, input: Input, table: Table) => Promise<number>
 export type CommandRow = {
   readonly path: string
   readonly aliases?: readonly string[]
-  readonly group: 'node' | 'identity' | 'hub' | 'work' | 'credits' | 'proof' | 'agents' | 'other' | 'later'
+  readonly group: 'node' | 'identity' | 'hub' | 'work' | 'credits' | 'proof' | 'agents' | 'other'
   readonly summary: string
   readonly positionals?: readonly Positional[]
   readonly flags?: readonly Flag[]

@@ -21,7 +21,6 @@ export const groups: Record<CommandRow['group'], string> = {
   proof: 'Proof',
   agents: 'Coding agents',
   other: 'More',
-  later: 'Not in this build',
 }
 
 export const help: Run = async (io, input, { commands, find }) => {

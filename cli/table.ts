@@ -9,7 +9,6 @@ import { boardCommands } from './table/board.ts'
 import { creditCommands } from './table/credits.ts'
 import { hubCommands } from './table/hub.ts'
 import { identityCommands } from './table/identity.ts'
-import { laterCommands } from './table/later.ts'
 import { nodeCommands } from './table/node.ts'
 import { otherCommands } from './table/other.ts'
 import { proofCommands } from './table/proof.ts'
@@ -25,7 +24,6 @@ export const commands: readonly CommandRow[] = [
   ...proofCommands,
   ...agentsCommands,
   ...otherCommands,
-  ...laterCommands,
 ]
 
 /** First words under which two-word commands stand. */

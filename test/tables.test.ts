@@ -2,7 +2,6 @@
 
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { commands as commandTable } from '../cli/table.ts'
 import { present } from '../protocol/encoding/present.ts'
 
 const root = new URL('..', import.meta.url).pathname
@@ -242,10 +241,7 @@ describe('commands', () => {
   })
 
   test('only these need no running node', () => {
-    const later = commandTable.filter(({ group }) => group === 'later').map(({ path }) => path)
-    const free = commands
-      .filter(({ needsDaemon, path }) => !needsDaemon && !later.includes(path))
-      .map(command => command.path)
+    const free = commands.filter(({ needsDaemon }) => !needsDaemon).map(command => command.path)
     expect(free.sort()).toEqual([
       'backup',
       'completion',

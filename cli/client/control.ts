@@ -47,6 +47,7 @@ const WAITS: Partial<Record<OperationName, string>> = {
   hubLeave: 'the hub',
   profileSet: 'the hub',
   visibility: 'the hub',
+  p2pAdvertise: 'the hub',
   find: 'the hub',
   idRotate: 'the hub',
   autoReplyTest: 'the answer of the backend',

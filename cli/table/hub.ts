@@ -5,6 +5,7 @@ import { may, need, on, takes } from './row.ts'
 
 const node = () => import('../commands/node.ts')
 const hub = () => import('../commands/hub.ts')
+const p2p = () => import('../commands/p2p.ts')
 
 export const hubCommands: readonly CommandRow[] = [
   {
@@ -81,6 +82,15 @@ export const hubCommands: readonly CommandRow[] = [
     ],
     example: 'svc visibility public',
     load: async () => (await hub()).visibility,
+  },
+  {
+    path: 'p2p-advertise',
+    group: 'hub',
+    needsDaemon: true,
+    summary: 'publish an address for direct delivery; none withdraws it',
+    positionals: [may('addr', 'host:port; without it the address is withdrawn')],
+    example: 'svc p2p-advertise agent.example:4001',
+    load: async () => (await p2p()).advertise,
   },
   ...autoReplyCommands,
 ]

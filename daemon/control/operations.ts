@@ -35,6 +35,7 @@ import { elsewhereNote, hubOperations } from './hub-operations.ts'
 import { identityOperations } from './identity-operations.ts'
 import { listOperations, searchOperations } from './list-operations.ts'
 import { pullMail } from './listing.ts'
+import { p2pOperations } from './p2p.ts'
 import { balancesOf, directoryOf, taskReading, warningsOf } from './parts.ts'
 import { waitsView } from './payment-warnings.ts'
 import { auditOperations, PaymentGate, refundOperations, walletOperations } from './payments.ts'
@@ -165,6 +166,7 @@ function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
     ...contactOperations({ identity, book, changed: () => events.emit('settings'), wake }),
     ...hubOperations({ identity, timers, settings, membership, publishing, noteOf, sayAnew }, ending),
     ...profileOperations({ asker: ctx, settings, events, publishing, home: () => hubs.home() }),
+    ...p2pOperations({ asker: ctx, settings, membership, home: () => hubs.home() }),
     ...autoReplyOperations(settings, autoReply),
     ...identityOperations({ identity, hub, membership, timers, waits: () => waitsView(store, now) }, ending),
     ...chainOperations({ dir, identity, chain: ctx.chain, now }),
@@ -178,7 +180,7 @@ function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
 
 function overview(
   ctx: Context,
-  { autoReply, control, tickets, hosts, version, shutdown }: NodeParts,
+  { membership, autoReply, control, tickets, hosts, version, shutdown }: NodeParts,
 ): Pick<NodeOperations, 'status' | 'shutdown' | 'consoleTicket'> {
   const { dir, identity, store, chain, hub, settings, contacts, now } = ctx
   const own = new OwnStanding({ dir, identity, chain, version })
@@ -186,7 +188,8 @@ function overview(
   const warnings = warningsOf(ctx, autoReply, control)
   return {
     async status() {
-      return statusView({ own, store, hub, settings, restored, warnings, autoReply, control }, now())
+      const parts = { own, store, hub, settings, membership, restored, warnings, autoReply, control }
+      return statusView(parts, now())
     },
     async shutdown() {
       shutdown()

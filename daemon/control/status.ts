@@ -8,6 +8,7 @@ import type { Config } from '../home/config.ts'
 import type { Settings } from '../home/settings.ts'
 import type { CurrentHub } from '../hubs/current.ts'
 import type { Identity } from '../identity/identity.ts'
+import type { Membership } from '../membership/membership.ts'
 import { counted } from '../store/counters.ts'
 import { pendingCount, unreadCount } from '../store/lists.ts'
 import type { Store } from '../store/open.ts'
@@ -66,6 +67,12 @@ const profileView = (config: Config) => ({
   }),
 })
 
+/** Nothing where direct delivery was never set. */
+function p2pView({ p2p }: Config, listed: boolean): NodeStatus['p2p'] {
+  const { address = '' } = p2p ?? {}
+  return address === '' ? undefined : { address, listed }
+}
+
 function hubView(hub: CurrentHub, now: number): NodeStatus['hub'] {
   const home = hub.last
   if (home === undefined) return null
@@ -110,6 +117,7 @@ type StatusParts = {
   store: Store
   hub: CurrentHub
   settings: Settings
+  membership: Pick<Membership, 'isAddressListed'>
   restored: Restored
   warnings: Warnings
   autoReply: AutoReply
@@ -123,6 +131,7 @@ export function statusView(parts: StatusParts, now: number): NodeStatus {
     ...parts.own.view(),
     hub_url: hub.last?.url ?? null,
     ...profileView(settings.current),
+    ...present({ p2p: p2pView(settings.current, parts.membership.isAddressListed) }),
     console_url: consoleUrl(parts.control),
     old_copy: hub.oldCopy !== undefined,
     ...present({ restored: parts.restored.view(), auto_reply }),

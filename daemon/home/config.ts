@@ -17,6 +17,7 @@ import { Refusal } from '../../protocol/encoding/errors.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
 import { A2aConfig } from './a2a-config.ts'
 import { ModulesConfig } from './module-config.ts'
+import { P2pConfig } from './p2p-config.ts'
 import { CosignersConfig, PricesConfig, SpendConfig } from './payment-config.ts'
 
 export const CONFIG_SCHEMA = 1
@@ -57,6 +58,7 @@ export const Config = z
     spend: SpendConfig.optional(),
     cosigners: CosignersConfig.optional(),
     a2a: A2aConfig.optional(),
+    p2p: P2pConfig.optional(),
   })
   .refine(config => (config.voucher_addr === undefined) === (config.voucher_url === undefined), {
     message: 'voucher_addr and voucher_url must be given together',

@@ -9,6 +9,7 @@ import type { Quote } from '../../protocol/proof/quote.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { TaskBoard } from './board.ts'
+import type { DirectAddresses } from './direct.ts'
 import type { Connections } from './http.ts'
 import type { OpenMail, OpenReviews } from './open-mail.ts'
 import type { Publication } from './publication.ts'
@@ -297,6 +298,8 @@ export interface HubClient {
   readonly openReviews: OpenReviews | undefined
   /** Its task board; undefined where the wire has none. */
   readonly board: TaskBoard | undefined
+  /** Addresses at which agents are reached without their hub; undefined at a hub that lists none. */
+  readonly direct: DirectAddresses | undefined
   listAgents(query: {
     q?: string
     cap?: string

@@ -4,12 +4,14 @@ import type { CurrentHub } from '../hubs/current.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { KeyState } from './key-state.ts'
 import type { KnownHubs } from './known-hubs.ts'
+import type { OwnAddress } from './own-address.ts'
 import type { PushedLog } from './push-log.ts'
 
 export class Accounts {
   readonly #hub: CurrentHub
   readonly #known: KnownHubs
   readonly #pushedLog: PushedLog
+  readonly #address: OwnAddress
   readonly #keyState: KeyState
   readonly #now: () => number
 
@@ -17,12 +19,14 @@ export class Accounts {
     hub: CurrentHub
     known: KnownHubs
     pushedLog: PushedLog
+    address: OwnAddress
     keyState: KeyState
     now: () => number
   }) {
     this.#hub = parts.hub
     this.#known = parts.known
     this.#pushedLog = parts.pushedLog
+    this.#address = parts.address
     this.#keyState = parts.keyState
     this.#now = parts.now
   }
@@ -65,7 +69,7 @@ export class Accounts {
     return this.#keyState.isEnded ? [] : this.#known.previous(this.#now())
   }
 
-  /** Tells previous hubs of key events that they have not seen: of a move while they are emptied, of the end always. */
+  /** Tells previous hubs of key events and of an address that they have not seen: of a move while they are emptied, of the end always. */
   async pushToPrevious(): Promise<void> {
     const known = this.#known
     const told = this.#keyState.isEnded
@@ -73,6 +77,8 @@ export class Accounts {
       : known.previous(this.#now())
     // one that is home by another wire is told there
     const home = this.#hub.last?.identity.aid
-    await this.#pushedLog.toAll(told.filter(({ identity }) => identity.aid !== home))
+    const others = told.filter(({ identity }) => identity.aid !== home)
+    await this.#pushedLog.toAll(others)
+    await Promise.all(others.map(hub => this.#address.tell(hub).catch(() => undefined)))
   }
 }

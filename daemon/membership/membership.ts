@@ -11,6 +11,7 @@ import type { KeyEvents } from './key-events.ts'
 import type { KeyState } from './key-state.ts'
 import type { KnownHubs } from './known-hubs.ts'
 import type { Newest, WaitingMail } from './newest.ts'
+import type { OwnAddress } from './own-address.ts'
 import type { Rounds } from './rounds.ts'
 
 /** What a start does with the hub of the store, before anything is signed. */
@@ -72,6 +73,7 @@ export type MembershipParts = {
   accounts: Accounts
   rounds: Rounds
   home: HomeHub
+  address: OwnAddress
 }
 
 /** All of this in one place, for those who order it. */
@@ -139,6 +141,17 @@ export class Membership {
 
   draining(): HubClient[] {
     return this.#parts.accounts.draining()
+  }
+
+  /** Has a hub list the direct address of the settings, or none where that is empty. */
+  tellAddress(hub: HubClient): Promise<void> {
+    return this.#parts.address.tell(hub)
+  }
+
+  /** Whether the home lists it, as it said last. */
+  get isAddressListed(): boolean {
+    const { home } = this.#hub
+    return home !== undefined && this.#parts.address.isListed(home)
   }
 
   keepInSync(signal: AbortSignal): Promise<boolean> {

@@ -15,6 +15,7 @@ import { KeyState } from './key-state.ts'
 import { KnownHubs } from './known-hubs.ts'
 import { Beginning, Membership } from './membership.ts'
 import { Newest } from './newest.ts'
+import { OwnAddress } from './own-address.ts'
 import { OwnLog } from './own-log.ts'
 import { OwnProfile } from './profile.ts'
 import { PushedLog } from './push-log.ts'
@@ -45,13 +46,14 @@ export function openMembership(
   const pushedLog = new PushedLog(identity, store, log)
   const known = new KnownHubs(store, doors, inputs)
   const profile = new OwnProfile({ identity, store, settings, modules: ctx.modules }, now)
+  const address = new OwnAddress({ identity, settings }, now)
   const keySet = new OwnKeySet(identity, keys, settings)
   const solver = new PowSolver(store, ctx)
-  const call = new RegisterCall({ identity, keySet, profile, pushedLog, log })
+  const call = new RegisterCall({ identity, keySet, profile, address, pushedLog, log })
   const registration = new Registration({ hub, keyState, solver, call, wakeMail })
   const sync = new Sync({ hub, keyState, keySet, profile, pushedLog, registration })
   const home = new HomeHub({ hub, known, store, wakeMail, now })
-  const accounts = new Accounts({ hub, known, pushedLog, keyState, now })
+  const accounts = new Accounts({ hub, known, pushedLog, address, keyState, now })
   const ownLog = new OwnLog({ identity, keys, store, hub }, ctx)
   const copy = new ThisCopy(ctx.dir, store, now)
   const newest = new Newest({ hub, home, accounts, ownLog, copy, sync, wake }, ctx, ctx.timings)
@@ -63,8 +65,9 @@ export function openMembership(
     joining: new Joining({ home, known, admission, keyState, newest, sync }, store, wakeMail),
     keyEvents: new KeyEvents({ hub, keyState, sync, accounts, timers }, wakeMail),
     accounts,
-    rounds: new Rounds({ hub, newest, profile, sync, revoke }, log),
+    rounds: new Rounds({ hub, newest, profile, address, sync, revoke }, log),
     home,
+    address,
   }
   return { membership: new Membership(parts, hub, wakers.rounds), sync }
 }

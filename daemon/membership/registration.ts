@@ -11,6 +11,7 @@ import { type PowSolver, powChallenge } from '../hubs/pow.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { OwnKeySet } from './key-set.ts'
 import type { KeyState } from './key-state.ts'
+import type { OwnAddress } from './own-address.ts'
 import type { OwnProfile } from './profile.ts'
 import type { PushedLog } from './push-log.ts'
 
@@ -24,6 +25,7 @@ export class RegisterCall {
   readonly #identity: Identity
   readonly #keySet: OwnKeySet
   readonly #profile: OwnProfile
+  readonly #address: OwnAddress
   readonly #pushedLog: PushedLog
   readonly #log: Logger
 
@@ -31,12 +33,14 @@ export class RegisterCall {
     identity: Identity
     keySet: OwnKeySet
     profile: OwnProfile
+    address: OwnAddress
     pushedLog: PushedLog
     log: Logger
   }) {
     this.#identity = parts.identity
     this.#keySet = parts.keySet
     this.#profile = parts.profile
+    this.#address = parts.address
     this.#pushedLog = parts.pushedLog
     this.#log = parts.log
   }
@@ -61,6 +65,7 @@ export class RegisterCall {
     const { visibility } = profile
     if (visibility !== undefined && reply.probationUntilMs !== undefined) await home.setVisibility(visibility)
     this.#pushedLog.noteTold(home)
+    this.#address.forget(home)
     if (card !== undefined) profile.noteCard(home, card, reply.cardStatus)
     return reply
   }

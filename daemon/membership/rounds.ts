@@ -4,6 +4,7 @@ import type { CurrentHub } from '../hubs/current.ts'
 import { describe } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { Newest } from './newest.ts'
+import type { OwnAddress } from './own-address.ts'
 import type { OwnProfile } from './profile.ts'
 import type { Sync } from './sync.ts'
 
@@ -11,6 +12,7 @@ type RoundsParts = {
   hub: CurrentHub
   newest: Newest
   profile: OwnProfile
+  address: OwnAddress
   sync: Sync
   /** Takes back what is to be taken back; true where a new mailbox is due for it. */
   revoke: (hub: HubClient) => Promise<boolean>
@@ -27,7 +29,7 @@ export class Rounds {
 
   /** One look; false when it has to be repeated. */
   async keepInSync(signal: AbortSignal): Promise<boolean> {
-    const { hub, newest, profile, sync } = this.#parts
+    const { hub, newest, profile, address, sync } = this.#parts
     try {
       if (hub.oldCopy !== undefined) return true
       await newest.compare()
@@ -35,6 +37,7 @@ export class Rounds {
       if (hub.oldCopy !== undefined) return true
       if (hub.home !== undefined) await profile.watchCard(hub.home)
       await sync.run({ signal, profile: false })
+      if (hub.home !== undefined) await address.tell(hub.home)
       await this.#revoke(signal)
       return true
     } catch (error) {

@@ -165,6 +165,7 @@ export class ScriptedHub implements HubClient, SealedMail {
   readonly openReviews: OpenReviews | undefined
   readonly cardBinding: HubClient['cardBinding']
   readonly board = undefined
+  readonly direct = undefined
   readonly identity: HubIdentity
   readonly credits: HubCredits
   readonly lastContactAtMs = undefined

@@ -39,6 +39,7 @@ export const controlCodes = {
   no_receipt: { status: 409, next: 'both sides must end first\nsvc thread <id>' },
   file_unreadable: { status: 400, next: 'check the path' },
   no_credits: { status: 501, next: 'this release has no payment module\nsvc version' },
+  no_direct: { status: 409, next: 'svc status' },
   disk_full: { status: 507, next: 'free some room on the disk, then repeat it' },
   internal: { status: 500, next: 'svc logs' },
 } as const satisfies Record<string, { status: number; next: string }>

@@ -10,6 +10,7 @@ import { autoReplyOperations } from './autoreply.ts'
 import { boardOperations } from './board.ts'
 import { capabilityOperations } from './capabilities.ts'
 import { nodeOperations } from './node.ts'
+import { p2pOperations } from './p2p.ts'
 import { BODY_CONTENT_BYTES_MAX, FRAME_BYTES_MAX } from './page-frames.ts'
 import { paymentOperations } from './payments.ts'
 import { taskOperations } from './tasks.ts'
@@ -23,6 +24,7 @@ export const operations = {
   ...capabilityOperations,
   ...paymentOperations,
   ...a2aOperations,
+  ...p2pOperations,
 } as const
 
 /** The table as a type; its keys are {@link OperationName}. */

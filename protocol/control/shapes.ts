@@ -285,6 +285,8 @@ export const nodeStatusShape = z.strictObject({
   visibility: visibilityShape.optional(),
   accept_delegations: z.boolean(),
   guest_messages: count,
+  /** Direct delivery, where anything of it was set: the address of this node, and whether its hub lists it now. */
+  p2p: z.strictObject({ address: z.string().optional(), listed: z.boolean().optional() }).optional(),
   /** Where the console is; a build without one says so there. */
   console_url: z.string(),
   /** False where keys of one letter are off on its page. */

@@ -10,6 +10,7 @@ import { decodeShared } from '../../../protocol/proof/open-review.ts'
 import { WIRE1 } from '../../../protocol/wire1/headers.ts'
 import { wire1Routes as routes } from '../../../protocol/wire1/routes.ts'
 import type { TaskBoard } from '../board.ts'
+import type { DirectAddresses } from '../direct.ts'
 import { unlessMissing } from '../failures.ts'
 import {
   type CardBinding,
@@ -39,12 +40,13 @@ import { LETTER_BYTES_MAX, Payloads } from './payloads.ts'
 
 const UNSEALED = 'a hub of wire 1 holds no keys for sealed mail'
 
-export class Wire1Hub implements HubClient, OpenMail, OpenReviews {
+export class Wire1Hub implements HubClient, OpenMail, OpenReviews, DirectAddresses {
   readonly url: string
   readonly mail = undefined
   readonly openMail: OpenMail = this
   readonly openReviews: OpenReviews = this
   readonly letterBytesMax = LETTER_BYTES_MAX
+  readonly direct: DirectAddresses = this
   readonly probationUntilMs = undefined
   readonly cardBinding: CardBinding = {
     path: routes.relaySend.path,
@@ -157,6 +159,17 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews {
   async setVisibility(visibility: 'hub-local' | 'federated' | 'public'): Promise<void> {
     const params = { aid: this.#aid }
     await this.#calls.signed(routes.visibility, { params, body: { visibility } })
+  }
+
+  async addressOf(aid: string, signal?: AbortSignal): Promise<string | undefined> {
+    const asked = this.#calls.plain(routes.address, { params: { aid }, ...present({ signal }) })
+    const found = await unlessMissing(asked)
+    if (found !== undefined) requireOf(aid, found.aid)
+    return found?.addr
+  }
+
+  async advertise(addr: string): Promise<void> {
+    await this.#calls.signed(routes.publishAddress, { params: { aid: this.#aid }, body: { addr } })
   }
 
   async deregister(): Promise<void> {

@@ -55,6 +55,7 @@ export class Wire3Hub implements HubClient, SealedMail {
   readonly openMail = undefined
   readonly openReviews = undefined
   readonly board = undefined
+  readonly direct = undefined
   readonly cardBinding: CardBinding = {
     path: routes.relaySend.path,
     binding: 'urn:svc:relay:3',

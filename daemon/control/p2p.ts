@@ -1,0 +1,63 @@
+/** Operations on direct delivery: the address that the hub lists of this node. */
+import { present } from '../../protocol/encoding/present.ts'
+import { shellWord } from '../../protocol/shell.ts'
+import type { Settings } from '../home/settings.ts'
+import { describe } from '../hubs/failures.ts'
+import type { HubClient } from '../hubs/hub.ts'
+import type { Membership } from '../membership/membership.ts'
+import { refuse } from '../refusal.ts'
+import type { Handlers } from './handlers.ts'
+import { type Asker, hubOrdered, isUnreachable } from './hub-call.ts'
+
+const NO_ADDRESSES = 'the hub of this node seals mail and lists no direct addresses; hubs of wire 1 do'
+const KEPT = 'it is kept here, and told to the hub once that answers'
+
+export type P2pParts = {
+  asker: Asker
+  settings: Settings
+  membership: Pick<Membership, 'tellAddress' | 'draining'>
+  home: () => HubClient
+}
+
+export function p2pOperations({
+  asker,
+  settings,
+  membership,
+  home,
+}: P2pParts): Pick<Handlers, 'p2pAdvertise'> {
+  return {
+    async p2pAdvertise({ address = '' }) {
+      const { p2p } = settings.current
+      const hub = home()
+      const previous = membership.draining().filter(({ direct }) => direct !== undefined)
+      const isWithdrawnElsewhere = address === '' && previous.length > 0
+      if (hub.direct === undefined && !isWithdrawnElsewhere) refuse('no_direct', NO_ADDRESSES)
+      settings.change({ p2p: { ...p2p, address } })
+      const again = ['svc p2p-advertise', ...(address === '' ? [] : [shellWord(address)])].join(' ')
+      await hubOrdered(asker, () => membership.tellAddress(hub), { again }).catch(error => {
+        if (isUnreachable(error)) refuse(error.code, `${error.message}; ${KEPT}`, error.next)
+        settings.change({ p2p })
+        throw error
+      })
+      const untold = await Promise.all(previous.map(one => whyUntold(asker, membership, one)))
+      const note = untold.find(why => why !== undefined)
+      return address === ''
+        ? { status: 'withdrawn', ...present({ note }) }
+        : { status: 'published', address, ...present({ note }) }
+    },
+  }
+}
+
+/** A hub that was home before may not answer; it is told with a later round. */
+async function whyUntold(
+  asker: Asker,
+  membership: P2pParts['membership'],
+  hub: HubClient,
+): Promise<string | undefined> {
+  try {
+    await hubOrdered(asker, () => membership.tellAddress(hub), { ms: 5000 })
+    return undefined
+  } catch (error) {
+    return `${hub.url}, a hub of before, may list what it was told last: ${describe(error)}`
+  }
+}

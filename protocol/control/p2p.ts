@@ -1,0 +1,34 @@
+/** Operations on direct delivery: the address at which this node is reached without its hub. */
+import * as z from 'zod'
+import { operation } from './operation.ts'
+
+const ADDRESS_BYTES_MAX = 256
+const PORT_MAX = 65_535
+const ADDRESS = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]):([0-9]{1,5})$/i
+
+/** Whether a text is a host and a port at which somebody can be reached. */
+export function isDirectAddress(text: string): boolean {
+  const port = Number(ADDRESS.exec(text)?.[1] ?? 0)
+  return text.length <= ADDRESS_BYTES_MAX && port > 0 && port <= PORT_MAX
+}
+
+/** A host and a port, at most 256 bytes. */
+export const directAddress = z.string().refine(isDirectAddress, {
+  error: `expected a host and a port of at most ${ADDRESS_BYTES_MAX} bytes, such as agent.example:4001`,
+})
+
+/** Rows of `/p2p/` and below it; docs/operations.md has their members and codes. */
+export const p2pOperations = {
+  /** Without an address the one before is withdrawn. */
+  p2pAdvertise: operation('/p2p/advertise', {
+    reads: false,
+    request: z.strictObject({ address: directAddress.optional() }),
+    reply: z.strictObject({
+      status: z.enum(['published', 'withdrawn']),
+      address: z.string().optional(),
+      /** A hub that may list the one before still. */
+      note: z.string().optional(),
+    }),
+    codes: ['no_hub', 'no_direct', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
+  }),
+} as const
