@@ -1,6 +1,7 @@
 /** The running node: puts the parts together from the bottom up, owns start and stop. */
 import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
+import { module as p2p } from '#p2p'
 import { module as payments } from '#x402'
 import { buildInfo } from '../protocol/build-info.ts'
 import type { OperationInput } from '../protocol/control/operations.ts'
@@ -36,7 +37,7 @@ import { Connections } from './hubs/http.ts'
 import type { HubClient, HubInputs } from './hubs/hub.ts'
 import { Publication } from './hubs/publication.ts'
 import { spelledSeeds } from './identity/spelled-seeds.ts'
-import { mailParts, openOutbox, openRelay } from './mail/open.ts'
+import { mailParts, openOutbox, openRelay, takerOf } from './mail/open.ts'
 import type { Relay } from './mail/relay.ts'
 import { startMaintenance } from './maintenance.ts'
 import type { Membership } from './membership/membership.ts'
@@ -124,7 +125,7 @@ function aboveTheLine(below: Ground, publication: Publication) {
   const modules = new Modules(below.settings, { ...below, config, publication })
   const topUps = openTopUps(below)
   const ctx: Context = { ...below, topUps, modules, carriers: carriersOf(below) }
-  return { ctx, topUps, modules }
+  return { ctx, topUps, modules, served: { modules, direct: p2p?.takingOf(ctx, takerOf(ctx)) } }
 }
 
 type Assembled = Omit<Node, 'stop' | typeof Symbol.asyncDispose>
@@ -171,7 +172,7 @@ async function assemble(
   const { now } = ground
   undo.use(watchStore(below.dir, below, () => options.onShutdown?.()))
   const publication = new Publication()
-  const { ctx, topUps, modules } = aboveTheLine(below, publication)
+  const { ctx, topUps, modules, served } = aboveTheLine(below, publication)
   const connections = new Connections()
   const inputs = hubInputs({ ...below, now }, connections, publication)
   const { membership, sync } = openMembership(ctx, inputs)
@@ -198,7 +199,7 @@ async function assemble(
     tasks,
     ...opening,
     publication,
-    modules,
+    ...served,
     ...paying,
     a2a,
     version: buildInfo.version,

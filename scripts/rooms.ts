@@ -633,6 +633,24 @@ export const rooms: Record<string, Room> = {
       'daemon/context.ts',
     ],
   },
+  'daemon/p2p': {
+    purpose: 'direct delivery: letters from node to node without their hub',
+    uses: [
+      'protocol/encoding',
+      'protocol/identity',
+      'protocol/mail',
+      'daemon/store',
+      'daemon/identity',
+      'daemon/hubs',
+      'daemon/carrier',
+      'daemon/context.ts',
+      'daemon/open',
+    ],
+  },
+  'daemon/p2p/serve': {
+    purpose: 'a process of its own, which takes letters at an address for a running node',
+    uses: ['protocol/encoding', 'protocol/timers.ts', 'protocol/contract'],
+  },
   'daemon/carriers.ts': {
     purpose: 'the carriers of this build, by the wire of the hubs whose mail they bring',
     uses: ['daemon/hubs', 'daemon/carrier', 'daemon/context.ts', 'daemon/sealed', 'daemon/open'],
@@ -704,6 +722,7 @@ export const rooms: Record<string, Room> = {
       'daemon/peers',
       'daemon/carrier',
       'daemon/context.ts',
+      'daemon/p2p',
       'daemon/modules',
       'daemon/payments',
       'daemon/tasks',

@@ -223,6 +223,7 @@ describe('commands', () => {
     ['audit-hub', '', ''],
     ['x402-authorize', '--pay-to --amount --network --interaction', ''],
     ['p2p-advertise', '', 'addr'],
+    ['p2p serve', '--listen', ''],
     ['console', '--url', ''],
     ['tui', '', ''],
     ['install', '--agent', 'tool'],

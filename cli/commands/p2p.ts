@@ -9,3 +9,5 @@ export const advertise: Run = async (io, input) => {
   printReply(io, await connect(io, input).call('p2pAdvertise', present({ address })))
   return 0
 }
+
+export const serve: Run = async (io, input) => (await import('../run/p2p.ts')).servePeers(io, input)

@@ -92,5 +92,14 @@ export const hubCommands: readonly CommandRow[] = [
     example: 'svc p2p-advertise agent.example:4001',
     load: async () => (await p2p()).advertise,
   },
+  {
+    path: 'p2p serve',
+    group: 'hub',
+    needsDaemon: true,
+    summary: 'take letters at an address, for a node at a hub of wire 1',
+    flags: [takes('--listen', 'HOST:PORT', 'where to listen (127.0.0.1:4001)')],
+    example: 'svc p2p serve --listen 0.0.0.0:4001',
+    load: async () => (await p2p()).serve,
+  },
   ...autoReplyCommands,
 ]

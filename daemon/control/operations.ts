@@ -10,6 +10,7 @@ import { clockAheadWarning } from '../membership/clock-ahead.ts'
 import type { Membership } from '../membership/membership.ts'
 import type { Sync } from '../membership/sync.ts'
 import type { Modules } from '../modules/modules.ts'
+import type { DirectTaking } from '../p2p/taking.ts'
 import type { Audit } from '../payments/audit.ts'
 import { LostPayments } from '../payments/lost-payments.ts'
 import type { Wallet } from '../payments/wallet.ts'
@@ -134,6 +135,8 @@ export type NodeParts = {
   hosts: FreshHosts
   publication: Publication
   modules: Modules
+  /** Undefined in a build without direct delivery. */
+  direct: Pick<DirectTaking, 'take'> | undefined
   version: string
   /** Looks at once at everything that waits for its time. */
   wake: () => void
@@ -166,7 +169,7 @@ function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
     ...contactOperations({ identity, book, changed: () => events.emit('settings'), wake }),
     ...hubOperations({ identity, timers, settings, membership, publishing, noteOf, sayAnew }, ending),
     ...profileOperations({ asker: ctx, settings, events, publishing, home: () => hubs.home() }),
-    ...p2pOperations({ asker: ctx, settings, membership, home: () => hubs.home() }),
+    ...p2pOperations({ asker: ctx, settings, membership, home: () => hubs.home(), taking: parts.direct }),
     ...autoReplyOperations(settings, autoReply),
     ...identityOperations({ identity, hub, membership, timers, waits: () => waitsView(store, now) }, ending),
     ...chainOperations({ dir, identity, chain: ctx.chain, now }),

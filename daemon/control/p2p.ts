@@ -1,15 +1,18 @@
-/** Operations on direct delivery: the address that the hub lists of this node. */
+/** Operations on direct delivery: the address that the hub lists of this node, and letters that came there. */
+import { toBase64 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import type { Settings } from '../home/settings.ts'
 import { describe } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { Membership } from '../membership/membership.ts'
+import type { DirectTaking } from '../p2p/taking.ts'
 import { refuse } from '../refusal.ts'
 import type { Handlers } from './handlers.ts'
 import { type Asker, hubOrdered, isUnreachable } from './hub-call.ts'
 
 const NO_ADDRESSES = 'the hub of this node seals mail and lists no direct addresses; hubs of wire 1 do'
+const NO_SUPPORT = 'this build has no direct-connection support'
 const KEPT = 'it is kept here, and told to the hub once that answers'
 
 export type P2pParts = {
@@ -17,6 +20,8 @@ export type P2pParts = {
   settings: Settings
   membership: Pick<Membership, 'tellAddress' | 'draining'>
   home: () => HubClient
+  /** Undefined in a build without direct delivery. */
+  taking: Pick<DirectTaking, 'take'> | undefined
 }
 
 export function p2pOperations({
@@ -24,9 +29,12 @@ export function p2pOperations({
   settings,
   membership,
   home,
-}: P2pParts): Pick<Handlers, 'p2pAdvertise'> {
+  taking,
+}: P2pParts): Pick<Handlers, 'p2pAdvertise' | 'p2pTake'> {
+  const requireSupport = () => taking ?? refuse('no_direct', NO_SUPPORT, 'svc version')
   return {
     async p2pAdvertise({ address = '' }) {
+      requireSupport()
       const { p2p } = settings.current
       const hub = home()
       const previous = membership.draining().filter(({ direct }) => direct !== undefined)
@@ -44,6 +52,10 @@ export function p2pOperations({
       return address === ''
         ? { status: 'withdrawn', ...present({ note }) }
         : { status: 'published', address, ...present({ note }) }
+    },
+    async p2pTake(letter) {
+      const answered = await requireSupport().take(letter)
+      return 'refused' in answered ? answered : { confirmation: toBase64(answered.confirmation) }
     },
   }
 }

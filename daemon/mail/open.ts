@@ -99,9 +99,14 @@ export function openOutbox(ctx: Context): Outbox {
   return new Outbox(parts, ctx, timings.backoffFirstMs)
 }
 
-export function openRelay(ctx: Context): Relay {
-  const { hub, identity, store, carriers, contacts, threads, events, peers, attachments, wakers } = ctx
+/** Who takes what comes, whatever brought it. */
+export function takerOf(ctx: Context): MailTaker {
+  const { store, contacts, threads, events, peers, attachments } = ctx
   const retired = new RetiredWords({ store, contacts, threads, events }, ctx.now)
-  const taker = new MailTaker({ store, peers, attachments, receiving: receivingOf(ctx), retired })
-  return new Relay({ hub, identity, store, carriers, taker, wakers }, ctx, ctx.timings)
+  return new MailTaker({ store, peers, attachments, receiving: receivingOf(ctx), retired })
+}
+
+export function openRelay(ctx: Context): Relay {
+  const { hub, identity, store, carriers, wakers } = ctx
+  return new Relay({ hub, identity, store, carriers, taker: takerOf(ctx), wakers }, ctx, ctx.timings)
 }

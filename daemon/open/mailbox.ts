@@ -3,26 +3,20 @@
  * confirmation of a delivery: its sender learns of it by the numbers of an answer.
  */
 import type { Logger } from 'pino'
-import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
-import { messageDigest } from '../../protocol/mail/message.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { nextTurn, sleep, type Timers } from '../../protocol/timers.ts'
 import type { Arrived, Collected, Collecting, Looked, Taker } from '../carrier/carrier.ts'
-import { isTimely } from '../carrier/timely.ts'
-import { hubTime } from '../hubs/clocks.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { OpenMail, PolledLetter } from '../hubs/open-mail.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { count } from '../store/counters.ts'
 import type { Store } from '../store/open.ts'
-import { filesOf, type Reading, type ReadLetter, SenderUnknown } from './letters.ts'
+import type { Judging } from './judging.ts'
+import { type ReadLetter, SenderUnknown } from './letters.ts'
 
 /** Between two polls while nothing comes. */
 const POLL_FIRST_MS = 300
 const POLL_LAST_SHARE = 0.5
-const HOUR_MS = 3_600_000
-/** A message is sent for 28 days and may lie at its hub for as long. */
-const LETTER_LIFE_MS = 56 * 24 * HOUR_MS
-const AHEAD_MAX_MS = HOUR_MS
 
 /** A hub that carries open mail. */
 export type OpenHub = { hub: HubClient; mail: OpenMail }
@@ -30,7 +24,6 @@ export type OpenHub = { hub: HubClient; mail: OpenMail }
 /** `home`: the hub at which mail is waited for; nobody waits at one that was left. */
 export type MailboxParts = {
   store: Store
-  reading: Reading
   timers: Timers
   /** For so long a node that was moved or put back looks whether another copy of it takes its mail. */
   settledMs: number
@@ -43,17 +36,17 @@ export type MailboxParts = {
 /** What a node leaves in its own mailbox, to see whether another copy of it takes it. */
 const LEFT = new Uint8Array(0)
 
-const nothing = { came: () => undefined, taken: () => undefined }
-
 export class OpenMailbox {
   readonly #parts: MailboxParts
   readonly #hub: HubClient
   readonly #mail: OpenMail
+  readonly #judging: Judging
 
-  constructor(parts: MailboxParts, { hub, mail }: OpenHub) {
+  constructor(parts: MailboxParts, { hub, mail }: OpenHub, judging: Judging) {
     this.#parts = parts
     this.#hub = hub
     this.#mail = mail
+    this.#judging = judging
   }
 
   /** Works through one drain of the mailbox: polls until something comes, for as long as was asked, then until nothing is left. */
@@ -99,7 +92,7 @@ export class OpenMailbox {
     const letters = await this.#mail.poll(signal)
     for (const letter of letters) {
       const read = await this.#read(letter)
-      if (read !== undefined) see(this.#arrived(read))
+      if (read !== undefined) see(this.#judging.arrived(read))
     }
     return { taken: letters.length, held: true, more: false, after: letters.length }
   }
@@ -117,52 +110,21 @@ export class OpenMailbox {
   async #take(letter: PolledLetter, by: Taker): Promise<void> {
     const read = await this.#read(letter)
     if (read === undefined) return
-    await this.#judge(read, letter.createdAtMs, by)
+    await this.#judging.judge(read, letter.createdAtMs, by)
     // whoever follows this node hears of the message before the next one is read
     await nextTurn()
   }
 
   async #read(letter: PolledLetter): Promise<ReadLetter | undefined> {
-    const { store, reading, log, own } = this.#parts
+    const { store, log, own } = this.#parts
     if (letter.from === own() && letter.payload?.length === 0) return undefined
     try {
-      return await reading.read(letter, this.#hub)
+      return await this.#judging.read(letter)
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
       count(store, error instanceof SenderUnknown ? 'sender_unknown' : 'malformed')
       log.info({ id: letter.id, reason: error.message }, 'letter refused')
       return undefined
-    }
-  }
-
-  async #judge(read: ReadLetter, createdAtMs: number, by: Taker): Promise<void> {
-    const { store } = this.#parts
-    const { body } = read.open
-    const { log } = read
-    const arrived = this.#arrived(read)
-    if (by.earlier(arrived) !== undefined || !this.#isInTime(body.tsMs)) return
-    if (body.kelSeq < log.seq && !isTimely(this.#hub, log, body.kelSeq, createdAtMs)) {
-      count(store, 'retired_key')
-      by.showRetired(arrived)
-    } else if (body.kelSeq === log.seq && !equal(body.kelHeadDigest, log.headDigest))
-      count(store, 'peer_forks')
-    else await by.take(arrived, filesOf(read.open))
-  }
-
-  #isInTime(tsMs: number): boolean {
-    const now = hubTime(this.#hub)
-    return tsMs <= now + AHEAD_MAX_MS && tsMs >= now - LETTER_LIFE_MS
-  }
-
-  #arrived({ open: { body }, log }: ReadLetter): Arrived {
-    return {
-      body,
-      digest: messageDigest(body),
-      untilMs: body.tsMs + LETTER_LIFE_MS,
-      way: 'open',
-      log,
-      keySet: undefined,
-      credentials: nothing,
     }
   }
 }

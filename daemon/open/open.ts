@@ -7,6 +7,7 @@ import type { HubClient } from '../hubs/hub.ts'
 import type { OpenMail } from '../hubs/open-mail.ts'
 import { isUnusable } from '../peers/peers.ts'
 import { OpenCarrier } from './carrier.ts'
+import { Judging } from './judging.ts'
 import { Reading, Writing } from './letters.ts'
 import { logAt } from './logs.ts'
 import { OpenMailbox } from './mailbox.ts'
@@ -20,10 +21,9 @@ export function openCarriers(ground: Ground): Carriers {
   const carriers = new WeakMap<HubClient, Carrier>()
   const open = (hub: HubClient): Carrier => {
     const at = { hub, mail: mailOf(hub) }
-    const mailbox = new OpenMailbox(
-      { store, reading, timers, log, own: () => identity.aid, settledMs, home: () => ground.hub.home },
-      at,
-    )
+    const judging = new Judging(store, reading, hub)
+    const parts = { store, timers, log, own: () => identity.aid, settledMs, home: () => ground.hub.home }
+    const mailbox = new OpenMailbox(parts, at, judging)
     return new OpenCarrier({ store, threads, writing, timers }, at.mail, mailbox)
   }
   return {

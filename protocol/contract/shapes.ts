@@ -1,6 +1,6 @@
 /** JSON shapes shared by the route tables: binary values, identifiers, times, counts, what a profile holds. */
 import * as z from 'zod'
-import { fromBase64url, utf8Length } from '../encoding/bytes.ts'
+import { fromBase64, fromBase64url, utf8Length } from '../encoding/bytes.ts'
 import { isPlainText, isVisibleLine } from '../encoding/plain-text.ts'
 import { isAid } from '../identity/aid.ts'
 import { CAP_BYTES_MAX } from './limits.ts'
@@ -30,6 +30,26 @@ export const bytesText = (length: number, error?: string) =>
   base64url(n => n === length, `${length} bytes`, error)
 /** base64url of at most `bytesMax` bytes. */
 export const blobText = (bytesMax: number) => base64url(n => n <= bytesMax, `at most ${bytesMax} bytes`)
+
+const base64 = (accepts: (length: number) => boolean, expected: string) =>
+  z
+    .string()
+    .refine(
+      text => {
+        try {
+          return accepts(fromBase64(text).length)
+        } catch {
+          return false
+        }
+      },
+      { error: `expected ${expected} as standard base64` },
+    )
+    .meta({ description: `${expected} as base64`, contentEncoding: 'base64' })
+
+/** Standard base64 of exactly `length` bytes; `expected` says what they are. */
+export const bytes64 = (length: number, expected: string) => base64(n => n === length, expected)
+/** Standard base64 of at most `bytesMax` bytes. */
+export const blob64 = (bytesMax: number) => base64(n => n <= bytesMax, `at most ${bytesMax} bytes`)
 /** Text of a form that only its reader judges; `form` names it in the documents. */
 export const textOf = (form: string) => z.string().meta({ description: form })
 /** AID as text, 44 characters of base64url (objects §4). */

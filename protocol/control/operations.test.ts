@@ -89,6 +89,7 @@ describe('an operation', () => {
       autoReplySet: 256 * 1024,
       autoReplyTest: 256 * 1024,
       autoReplyAttack: 256 * 1024,
+      p2pTake: 7 * 1024 * 1024,
     })
   })
 })

@@ -1,5 +1,7 @@
-/** Operations on direct delivery: the address at which this node is reached without its hub. */
+/** Operations on direct delivery: the address at which this node is reached without its hub, and what comes there. */
 import * as z from 'zod'
+import { confirmationShape } from '../contract/direct.ts'
+import { LETTER_BODY_BYTES_MAX, letterMembers } from '../contract/letter.ts'
 import { operation } from './operation.ts'
 
 const ADDRESS_BYTES_MAX = 256
@@ -30,5 +32,17 @@ export const p2pOperations = {
       note: z.string().optional(),
     }),
     codes: ['no_hub', 'no_direct', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
+  }),
+  /** A letter that came to the address of this node; nothing of it is believed but what its sender signed. */
+  p2pTake: operation('/p2p/take', {
+    reads: false,
+    request: z.strictObject(letterMembers),
+    /** What this node signed of a letter that it has stored, or why it has not. */
+    reply: z.strictObject({
+      confirmation: confirmationShape.optional(),
+      refused: z.enum(['not_here', 'malformed', 'not_taken', 'busy', 'not_now']).optional(),
+    }),
+    codes: ['no_direct', 'disk_full'],
+    limits: { bodyBytes: LETTER_BODY_BYTES_MAX },
   }),
 } as const

@@ -10,6 +10,8 @@ const NAMED: Readonly<Record<string, string>> = {
   '#crypto': 'protocol/crypto/engine.node.ts',
   '#mcp': 'mcp/server.ts',
   '#x402': 'daemon/payments/x402.ts',
+  '#p2p': 'daemon/p2p/direct.ts',
+  '#p2p-server': 'daemon/p2p/serve/module.ts',
 }
 
 export const fileNamed = (name: string): string => NAMED[name] ?? `daemon/modules/${name.slice(1)}.ts`

@@ -7,7 +7,7 @@ import { contentId } from '../../protocol/crypto/hash.ts'
 import { toBase64, toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { MessageBody } from '../../protocol/mail/message.ts'
 import { encodeOpen, signOpen } from '../../protocol/mail/open-message.ts'
-import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { bodyOf as letterBody } from './letter.ts'
 import { never, type OpenNode, openNode } from './node.ts'
 
 const HOUR_MS = 3_600_000
@@ -47,22 +47,8 @@ beforeEach(() => {
 const collect = () => node.carrier.collect({ waitMs: 0, signal: never }, taker)
 const counted = (name: string) => node.counted(name)
 
-const bodyOf = (from: OpenAgent, more: Partial<MessageBody> = {}): MessageBody => ({
-  v: 1,
-  from: from.aid,
-  kelSeq: from.log.seq,
-  to: node.aid,
-  messageId: random(16),
-  tsMs: hub.clock.now(),
-  kind: kinds.message,
-  interactionId: random(16),
-  number: 1,
-  storedUpTo: 0,
-  payload: encodePayload(kinds.message, { document: new TextEncoder().encode('{"text":"hello"}') }),
-  kelHeadDigest: from.log.headDigest,
-  attachments: [],
-  ...more,
-})
+const bodyOf = (from: OpenAgent, more: Partial<MessageBody> = {}) =>
+  letterBody(from, { aid: node.aid, hub }, more)
 
 type Sent = {
   body?: MessageBody

@@ -1,6 +1,5 @@
 /** A hub of wire 1 behind the node's hub interface: it reads the mail that it carries, and holds no key sets. */
 import { Refused } from '../../../protocol/contract/client.ts'
-
 import { fromBase64, Malformed, toBase64, toBase64url, utf8 } from '../../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue, parseJson } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'

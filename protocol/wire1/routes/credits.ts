@@ -2,8 +2,8 @@
 import * as z from 'zod'
 import { CREDITS_MAX } from '../../contract/limits.ts'
 import { route } from '../../contract/route.ts'
-import { aidShape, count, lineShape, textShape } from '../../contract/shapes.ts'
-import { blob64, isoTime } from './shapes.ts'
+import { aidShape, blob64, count, lineShape, textShape } from '../../contract/shapes.ts'
+import { isoTime } from './shapes.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

@@ -1,10 +1,11 @@
 /** What hubs that list each other ask over wire 1: mail handed on, and who is where. */
 import * as z from 'zod'
+import { interaction, kind } from '../../contract/letter.ts'
 import { route } from '../../contract/route.ts'
-import { aidShape, count } from '../../contract/shapes.ts'
-import { BESIDE_BYTES_MAX, interaction, kind, payloadBytesIn } from './relay.ts'
+import { aidShape, blob64, count } from '../../contract/shapes.ts'
+import { BESIDE_BYTES_MAX, payloadBytesIn } from './relay.ts'
 import { toldReview } from './reviews.ts'
-import { blob64, kel64, signature64 } from './shapes.ts'
+import { kel64, signature64 } from './shapes.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

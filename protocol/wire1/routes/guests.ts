@@ -1,8 +1,7 @@
 /** The guest gateway over wire 1: a visitor has a session and no keys. */
 import * as z from 'zod'
 import { route } from '../../contract/route.ts'
-import { aidShape, count } from '../../contract/shapes.ts'
-import { blob64 } from './shapes.ts'
+import { aidShape, blob64, count } from '../../contract/shapes.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

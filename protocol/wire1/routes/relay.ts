@@ -1,8 +1,9 @@
 /** Mail over wire 1, which the hub can read. */
 import * as z from 'zod'
+import { kind, letterMembers } from '../../contract/letter.ts'
 import { route } from '../../contract/route.ts'
-import { aidShape, count } from '../../contract/shapes.ts'
-import { blob64, challenge, isoTime } from './shapes.ts'
+import { aidShape, blob64, count } from '../../contract/shapes.ts'
+import { challenge, isoTime } from './shapes.ts'
 
 const MIB = 1024 * 1024
 const IDS_MAX = 10_000
@@ -17,24 +18,13 @@ export const PAYLOAD_BYTES_MAX = payloadBytesIn(MAIL_BYTES_MAX)
 /** Of an answer to a poll, but for its payloads: 1,000 messages at most. */
 const POLL_BESIDE_BYTES_MAX = 2 * MIB
 
-/** What a message is said to be. */
-export const kind = z.enum(['delegate', 'result', 'message'])
-/** Which task it is of. */
-export const interaction = z.string().max(256)
-
 /** Routes of the relay. A send is signed by nobody. */
 export const relayRoutes = {
   relaySend: route({
     method: 'POST',
     path: '/relay/send',
     auth: 'none',
-    request: z.object({
-      to_aid: aidShape,
-      from_aid: z.string().max(256),
-      kind,
-      interaction_id: interaction.default(''),
-      payload: blob64(PAYLOAD_BYTES_MAX),
-    }),
+    request: z.object({ ...letterMembers, payload: blob64(PAYLOAD_BYTES_MAX) }),
     reply: z.union([
       z.object({
         id: z.string(),

@@ -2,8 +2,8 @@
 import * as z from 'zod'
 import { DOCUMENT_BYTES_MAX } from '../../contract/limits.ts'
 import { route } from '../../contract/route.ts'
-import { count } from '../../contract/shapes.ts'
-import { blob64, kel64 } from './shapes.ts'
+import { blob64, count } from '../../contract/shapes.ts'
+import { kel64 } from './shapes.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

@@ -1,32 +1,14 @@
 /** Shapes of members in wire 1: binary values are standard base64, and members that nobody knows are ignored. */
 import * as z from 'zod'
-import { aidShape } from '../../contract/shapes.ts'
-import { fromBase64 } from '../../encoding/bytes.ts'
+import { aidShape, blob64, bytes64 } from '../../contract/shapes.ts'
 import { KEL_BYTES_MAX } from '../../identity/kel.ts'
 
 const SIGNATURE_BYTES = 64
 
-const base64 = (accepts: (length: number) => boolean, expected: string) =>
-  z
-    .string()
-    .refine(
-      text => {
-        try {
-          return accepts(fromBase64(text).length)
-        } catch {
-          return false
-        }
-      },
-      { error: `expected ${expected} as standard base64` },
-    )
-    .meta({ description: `${expected} as base64`, contentEncoding: 'base64' })
-
-/** Standard base64 of at most `max` bytes. */
-export const blob64 = (max: number) => base64(length => length <= max, `at most ${max} bytes`)
 /** A key event log. */
 export const kel64 = blob64(KEL_BYTES_MAX)
 /** An Ed25519 signature. */
-export const signature64 = base64(length => length === SIGNATURE_BYTES, 'a signature of 64 bytes')
+export const signature64 = bytes64(SIGNATURE_BYTES, 'a signature of 64 bytes')
 /** The members of a challenge, which every signed request of this wire has in its body. */
 export const challenge = {
   aid: aidShape,

@@ -2,9 +2,9 @@
 import * as z from 'zod'
 import { CREDITS_MAX } from '../../contract/limits.ts'
 import { route } from '../../contract/route.ts'
-import { aidShape, count, millis } from '../../contract/shapes.ts'
+import { aidShape, blob64, count, millis } from '../../contract/shapes.ts'
 import { KEL_BYTES_MAX } from '../../identity/kel.ts'
-import { blob64, kel64 } from './shapes.ts'
+import { kel64 } from './shapes.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
