@@ -1,4 +1,5 @@
 /** The carriers of this build, by the wire of the hubs whose mail they bring. */
+import { module as p2p } from '#p2p'
 import type { Carriers } from './carrier/carrier.ts'
 import type { Ground } from './context.ts'
 import type { HubClient } from './hubs/hub.ts'
@@ -11,7 +12,7 @@ type CarrierKinds = ReadonlyMap<number, (ground: Ground) => Carriers>
 
 export const carrierKinds: CarrierKinds = new Map([
   [wire3.number, sealedCarriers],
-  [wire1.number, openCarriers],
+  [wire1.number, ground => openCarriers(ground, p2p?.shortcutsOf(ground))],
 ])
 
 /** Each hub has the carrier of its wire; agents are looked up by that of the home hub. */

@@ -44,6 +44,8 @@ export type Ground = {
   /** The time as our hub sees it: that of envelopes, which others judge by their own clocks. */
   readonly hubNow: () => number
   readonly random: (length: number) => Uint8Array
+  /** Aborts once the node stops, and ends what it waits for outside. */
+  readonly ending: AbortSignal
 }
 
 /** What the modules of this build serve. */

@@ -41,6 +41,8 @@ export type GroundOptions = {
   random: (length: number) => Uint8Array
   log: Logger
   timings?: Partial<Timings>
+  /** Aborts once the node stops; never where nothing says so. */
+  ending?: AbortSignal
   /** How the store of a directory is opened. */
   openStore?: (dir: string) => Store
 }
@@ -103,6 +105,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
     settings: new Settings(dir, () => events.emit('settings')),
     wakers,
     timings: { ...defaultTimings, ...options.timings },
+    ending: options.ending ?? new AbortController().signal,
     events,
     transfers: new Transfers(events, { now, timers }),
     notices,

@@ -167,7 +167,8 @@ async function assemble(
   options: NodeOptions,
   undo: AsyncDisposableStack,
 ): Promise<Assembled> {
-  const below = await openGround(ground, undo)
+  const lifetime = new AbortController()
+  const below = await openGround({ ...ground, ending: lifetime.signal }, undo)
   const { identity, timers, random, wakers, log } = below
   const { now } = ground
   undo.use(watchStore(below.dir, below, () => options.onShutdown?.()))
@@ -187,7 +188,6 @@ async function assemble(
   const autoReply = openAutoReply(ctx, options.env, () => [token, ...a2aSettings.secrets])
   const control = new ControlAddress()
   const opening = { control, tickets: new Tickets(now, random), hosts: new FreshHosts(now, random) }
-  const lifetime = new AbortController()
   const wake = () => wakeAll(wakers)
   const links = new AttachmentLinks({ ...ctx, token, now })
   const tasks = openedTasks(ctx, { links, reviews, payer: paying.payer })

@@ -68,6 +68,7 @@ describe('a delivery', () => {
       'at the hub; bob has not confirmed it yet: its hub is away',
     ],
     [{ state: 'delivered' }, "delivered: bob's node confirmed it"],
+    [{ state: 'delivered', direct: true }, "delivered directly: bob's node confirmed it"],
     [{ state: 'failed', reason: 'too large' }, 'not delivered: too large'],
     [{ state: 'unknown' }, 'no proof that it arrived'],
   ] as const)('%o', (delivery, says) => expect(sayDelivery(delivery, 'bob', { now: NOW }).says).toBe(says))

@@ -64,7 +64,10 @@ export function sayDelivery(
     case 'at_hub':
       return { says: `at the hub; ${peer} has not confirmed it yet${why}`, tone: 'wait' }
     case 'delivered':
-      return { says: `delivered: ${peer}'s node confirmed it`, tone: 'good' }
+      return {
+        says: `delivered${delivery.direct === true ? ' directly' : ''}: ${peer}'s node confirmed it`,
+        tone: 'good',
+      }
     case 'failed':
       return { says: `not delivered${why}`, tone: 'bad' }
     case 'unknown':
@@ -116,7 +119,9 @@ export function messageFacts(
 ): MessageFacts {
   const peer = peerName(thread)
   const by = turn.mine ? 'you' : peer
-  const sealed = thread.sealed ? 'sealed' : 'NOT sealed: the hub can read it'
+  const isDirect = turn.delivery?.direct === true
+  const reader = isDirect ? 'it went as it is, past the hub' : 'the hub can read it'
+  const sealed = thread.sealed ? 'sealed' : `NOT sealed: ${reader}`
   const signed = turn.retired_key === true ? `signed by ${by} under a retired key` : `signed by ${by}`
   const gap = sayGap(turn)
   const tone = !thread.sealed || turn.retired_key === true || gap !== '' ? 'warn' : 'quiet'

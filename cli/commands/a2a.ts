@@ -1,15 +1,9 @@
 /** `svc a2a`: the interface by which programs of this machine reach agents over A2A. */
 import { present } from '../../protocol/encoding/present.ts'
 import { connect } from '../client/control.ts'
-import type { Input, Run } from '../command.ts'
+import type { Run } from '../command.ts'
 import { printReply } from '../io.ts'
-import { flag, flags } from './values.ts'
-
-/** The names that were given; one that is empty takes all of them away. */
-function names(input: Input, name: string): string[] | undefined {
-  const given = flags(input, name)
-  return given.length === 0 ? undefined : given.filter(value => value !== '')
-}
+import { flag, names } from './values.ts'
 
 export const a2aOn: Run = async (io, input) => {
   const reply = await connect(io, input).call('a2aSet', {

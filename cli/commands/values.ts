@@ -19,6 +19,12 @@ export function flag<M extends string>(input: Input, name: string, member: M): {
   return (value === undefined ? {} : { [member]: value }) as { [K in M]?: string }
 }
 
+/** The names that were given; one that is empty takes all of them away. */
+export function names(input: Input, name: string): string[] | undefined {
+  const given = flags(input, name)
+  return given.length === 0 ? undefined : given.filter(value => value !== '')
+}
+
 export function integer<M extends string>(input: Input, name: string, member: M): { [K in M]?: number } {
   const value = flags(input, name)[0]
   if (value === undefined) return {}

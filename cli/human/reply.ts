@@ -184,8 +184,8 @@ const DELIVERIES: Readonly<Record<string, string>> = {
 }
 /** The same in a column. */
 const SHORT: typeof DELIVERIES = { queued: 'queued here', at_hub: 'at the hub' }
-const deliveryText = ({ state, reason }: Row): string =>
-  `${DELIVERIES[String(state)] ?? label(String(state))}${isNothing(reason) ? '' : ` (${String(reason)})`}`
+const deliveryText = ({ state, reason, direct }: Row): string =>
+  `${DELIVERIES[String(state)] ?? label(String(state))}${direct === true ? ' directly' : ''}${isNothing(reason) ? '' : ` (${String(reason)})`}`
 
 /** The state of a task where its name alone misleads: a task on its way, and a price, which is none. */
 function ofState(

@@ -67,10 +67,5 @@ function listenAddress(input: Input): [host: string, port: number] {
 
 function cannotListen(error: unknown, address: string): never {
   const why = systemFault(systemCode(error) ?? '') ?? String(error)
-  throw new CommandFailed(
-    `${address} cannot be used: ${why}`,
-    `svc p2p serve --listen ADDRESS:PORT`,
-    1,
-    error,
-  )
+  throw new CommandFailed(`${address} cannot be used: ${why}`, HELP, 1, error)
 }

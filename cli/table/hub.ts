@@ -1,7 +1,7 @@
 /** Commands for the hub and the profile; those of the auto-reply stand behind them. */
 import type { CommandRow } from '../command.ts'
 import { autoReplyCommands } from './autoreply.ts'
-import { may, need, on, takes } from './row.ts'
+import { many, may, need, on, takes } from './row.ts'
 
 const node = () => import('../commands/node.ts')
 const hub = () => import('../commands/hub.ts')
@@ -91,6 +91,23 @@ export const hubCommands: readonly CommandRow[] = [
     positionals: [may('addr', 'host:port; without it the address is withdrawn')],
     example: 'svc p2p-advertise agent.example:4001',
     load: async () => (await p2p()).advertise,
+  },
+  {
+    path: 'p2p on',
+    group: 'hub',
+    needsDaemon: true,
+    summary: 'send to contacts directly, who then see the address of this machine',
+    flags: [many('--host', 'HOST', 'a host that is called although it is not public; an empty one ends all')],
+    example: 'svc p2p on',
+    load: async () => (await p2p()).on,
+  },
+  {
+    path: 'p2p off',
+    group: 'hub',
+    needsDaemon: true,
+    summary: 'send everything by the hub',
+    example: 'svc p2p off',
+    load: async () => (await p2p()).off,
   },
   {
     path: 'p2p serve',

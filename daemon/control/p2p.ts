@@ -30,7 +30,7 @@ export function p2pOperations({
   membership,
   home,
   taking,
-}: P2pParts): Pick<Handlers, 'p2pAdvertise' | 'p2pTake'> {
+}: P2pParts): Pick<Handlers, 'p2pAdvertise' | 'p2pSet' | 'p2pTake'> {
   const requireSupport = () => taking ?? refuse('no_direct', NO_SUPPORT, 'svc version')
   return {
     async p2pAdvertise({ address = '' }) {
@@ -52,6 +52,11 @@ export function p2pOperations({
       return address === ''
         ? { status: 'withdrawn', ...present({ note }) }
         : { status: 'published', address, ...present({ note }) }
+    },
+    async p2pSet({ send, hosts = settings.current.p2p?.hosts }) {
+      requireSupport()
+      settings.change({ p2p: { ...settings.current.p2p, send, ...present({ hosts }) } })
+      return { send, ...present({ hosts }) }
     },
     async p2pTake(letter) {
       const answered = await requireSupport().take(letter)

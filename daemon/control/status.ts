@@ -69,8 +69,9 @@ const profileView = (config: Config) => ({
 
 /** Nothing where direct delivery was never set. */
 function p2pView({ p2p }: Config, listed: boolean): NodeStatus['p2p'] {
-  const { address = '' } = p2p ?? {}
-  return address === '' ? undefined : { address, listed }
+  const { address = '', send = false, hosts } = p2p ?? {}
+  if (address === '' && !send) return undefined
+  return { ...(address !== '' && { address, listed }), send, ...present({ hosts }) }
 }
 
 function hubView(hub: CurrentHub, now: number): NodeStatus['hub'] {

@@ -55,7 +55,7 @@ const NUMBER_WAITS =
 
 export function deliveryView(
   store: Store,
-  message: Pick<Message, 'key' | 'delivery' | 'reason' | 'reasonBy'>,
+  message: Pick<Message, 'key' | 'delivery' | 'reason' | 'reasonBy'> & Pick<Glimpse, 'direct'>,
 ): Delivery {
   const entry = waitOf(store, message.key)
   const doubt = entry?.state === 'queued' && isNumberInDoubt(store, message.key) ? NUMBER_WAITS : undefined
@@ -65,6 +65,7 @@ export function deliveryView(
   return {
     state: message.delivery ?? 'unknown',
     ...present({
+      direct: message.direct === 1 || undefined,
       reason: reason ?? undefined,
       reason_own: by === 'node' || undefined,
       held,
@@ -158,7 +159,7 @@ export class InteractionViews {
   }
 
   summary(interaction: Interaction, seen: Glimpse): InteractionSummary {
-    const { own, delivery, reason, reasonBy } = seen
+    const { own, delivery, reason, reasonBy, direct } = seen
     return {
       interaction_id: interaction.id,
       side: interaction.side,
@@ -176,7 +177,9 @@ export class InteractionViews {
       attachments: seen.attachments,
       ...present({
         delivery:
-          own === null ? undefined : deliveryView(this.#store, { key: own, delivery, reason, reasonBy }),
+          own === null
+            ? undefined
+            : deliveryView(this.#store, { key: own, delivery, reason, reasonBy, direct }),
       }),
       ...present({
         receipt: receiptView(interaction),

@@ -7,6 +7,8 @@ export type Pool = InstanceType<typeof Agent>
 type Options = NonNullable<ConstructorParameters<typeof Agent>[0]>
 
 const proxies = proxiesIn(process.env)
+/** Whether this machine reaches others by way of a proxy. */
+export const isProxied = proxies !== undefined
 // most machines have no proxy, and load nothing of it; its part alone lacks what a sealed connection needs
 const Proxied = proxies === undefined ? undefined : (await import('undici')).default.EnvHttpProxyAgent
 

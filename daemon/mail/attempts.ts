@@ -3,9 +3,11 @@ import type { Carriers, Delivered } from '../carrier/carrier.ts'
 import { reasonOf } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { Machine } from '../platform/machine.ts'
+import { noteDirect } from '../store/messages.ts'
 import type { Store } from '../store/open.ts'
 import { markAtHub, type OutboxEntry } from '../store/outbox.ts'
 import type { Threads } from '../store/threads.ts'
+import type { Deliveries } from '../tasks/delivery.ts'
 import type { ReturnedHeads } from './heads.ts'
 import type { Resending } from './resending.ts'
 import type { Settling } from './settling.ts'
@@ -16,6 +18,7 @@ const QUIET = 'the recipient has collected no mail for an hour or more, as the h
 type AttemptParts = {
   store: Store
   threads: Threads
+  deliveries: Deliveries
   carriers: Carriers
   settling: Settling
   resending: Resending
@@ -54,8 +57,19 @@ export class Attempts {
   #settle(entry: OutboxEntry, delivered: Delivered): void {
     const { settling, resending } = this.#parts
     if (delivered.outcome === 'at_hub') this.#atHub(entry, delivered)
+    else if (delivered.outcome === 'taken') this.#takenBy(entry)
     else if (delivered.outcome === 'again') resending.retry(entry, delivered)
     else if (delivered.outcome === 'final') settling.finish(entry, 'failed', delivered.reason)
+  }
+
+  /** The recipient has it, which proves more than a hub that took it. */
+  #takenBy({ message, peer }: OutboxEntry): void {
+    const { store, deliveries, heads } = this.#parts
+    store.transaction(() => {
+      noteDirect(store, message)
+      deliveries.note(message)
+      heads.giveBack(peer)
+    }, 'node.confirm')
   }
 
   #atHub(entry: OutboxEntry, { at, isQuiet }: Extract<Delivered, { outcome: 'at_hub' }>): void {

@@ -45,7 +45,7 @@ export function mailParts(ctx: Context) {
   return {
     settling,
     queries: new StatusQueries({ store, carriers, fates, settling }, ctx),
-    attempts: new Attempts({ store, threads, carriers, settling, resending, heads }, ctx, taken),
+    attempts: new Attempts({ store, threads, deliveries, carriers, settling, resending, heads }, ctx, taken),
     holding: new Holding({ store, threads, transfers, outbox: wakers.outbox, events }, now),
     asked: new AskedNumbers({ identity, store, threads, contacts, rounds: wakers.rounds }, now),
     waiting: new WaitingMail(looking, ctx.timers, timings.pollSettledMs),

@@ -15,12 +15,12 @@ import type {
   Undelivered,
 } from '../carrier/carrier.ts'
 import { finalRefusals, isUnreached, reasonOf } from '../hubs/failures.ts'
-import type { OpenMail } from '../hubs/open-mail.ts'
+import type { OpenLetter, OpenMail } from '../hubs/open-mail.ts'
 import type { Store } from '../store/open.ts'
 import { isHeld, noteSealing, type OutboxEntry } from '../store/outbox.ts'
 import { ownReason } from '../store/reasons.ts'
 import type { Threads } from '../store/threads.ts'
-import type { Writing } from './letters.ts'
+import type { Writing, WrittenLetter } from './letters.ts'
 import type { OpenMailbox } from './mailbox.ts'
 
 const SEND_TIMEOUT_MS = 15 * 60_000
@@ -32,9 +32,19 @@ const tooLarge = (bytesMax: number): Delivered => ({
   reason: `a message has ${bytesMax / MIB} MiB with its files at most at this hub; send less at once`,
   reached: undefined,
 })
+const HELD: Delivered = { outcome: 'held', reached: undefined }
 const SEALED_ALONE = 'an open letter carries no capabilities'
 
-type CarrierParts = { store: Store; threads: Threads; writing: Writing; timers: Timers }
+/** A way that is tried before that of the hub: whether the recipient has signed that it has the letter. */
+export type Shortcut = (written: WrittenLetter, entry: OutboxEntry) => Promise<boolean>
+
+type CarrierParts = {
+  store: Store
+  threads: Threads
+  writing: Writing
+  timers: Timers
+  shortcut: Shortcut | undefined
+}
 
 export class OpenCarrier implements Carrier {
   readonly #parts: CarrierParts
@@ -48,27 +58,30 @@ export class OpenCarrier implements Carrier {
   }
 
   async deliver(entry: OutboxEntry): Promise<Delivered> {
-    const { store, threads, writing, timers } = this.#parts
+    const { store, threads, writing, shortcut } = this.#parts
     if (threads.message(entry.message).kind === kinds.capabilities)
       return { outcome: 'final', reason: SEALED_ALONE, reached: undefined }
     try {
       const { letterBytesMax } = this.#mail
       if (writing.filesOf(entry) > letterBytesMax) return tooLarge(letterBytesMax)
-      const { letter, digest } = await writing.letter(entry)
-      if (letter.payload.length > letterBytesMax) return tooLarge(letterBytesMax)
-      if (isHeld(store, entry.message)) return { outcome: 'held', reached: undefined }
-      this.#noteWritten(entry, digest)
-      const {
-        id: rid,
-        viaHub = null,
-        isQuiet,
-      } = await this.#mail.send(letter, timers.deadline(SEND_TIMEOUT_MS))
-      const at = { rid, viaHub, credential: null, expiresAt: null }
-      return { outcome: 'at_hub', at, isQuiet, reached: true }
+      const written = await writing.letter(entry)
+      if (written.letter.payload.length > letterBytesMax) return tooLarge(letterBytesMax)
+      const isHeldBack = () => isHeld(store, entry.message)
+      if (isHeldBack()) return HELD
+      this.#noteWritten(entry, written.digest)
+      if (await shortcut?.(written, entry)) return { outcome: 'taken', reached: undefined }
+      return isHeldBack() ? HELD : await this.#atHub(written.letter)
     } catch (error) {
       const reached = isUnreached(error) ? false : error instanceof Refused || undefined
       return { ...this.#after(entry, error), reached }
     }
+  }
+
+  async #atHub(letter: OpenLetter): Promise<Delivered> {
+    const signal = this.#parts.timers.deadline(SEND_TIMEOUT_MS)
+    const { id: rid, viaHub = null, isQuiet } = await this.#mail.send(letter, signal)
+    const at = { rid, viaHub, credential: null, expiresAt: null }
+    return { outcome: 'at_hub', at, isQuiet, reached: true }
   }
 
   /** Somebody may have seen it from here on. */

@@ -30,6 +30,9 @@ export const relayKindOf = (kind: number): OpenKind => {
   return kind === kinds.result ? 'result' : 'message'
 }
 
+/** A letter with the head that it carries, and the digest of that. */
+export type WrittenLetter = { letter: OpenLetter; body: MessageBody; digest: Uint8Array }
+
 type WritingParts = {
   identity: Identity
   threads: Threads
@@ -50,7 +53,7 @@ export class Writing {
   }
 
   /** A message of the outbox under the present key, with its digest; id, number and digest are those of before. */
-  async letter(entry: OutboxEntry): Promise<{ letter: OpenLetter; digest: Uint8Array }> {
+  async letter(entry: OutboxEntry): Promise<WrittenLetter> {
     const { identity, attachments } = this.#parts
     const body = headOf(this.#parts, entry)
     const contents: Uint8Array[] = []
@@ -66,7 +69,7 @@ export class Writing {
       interaction: body.interactionId === undefined ? '' : toBase64url(body.interactionId),
       payload: encodeOpen(signOpen(identity.seed, body, contents)),
     }
-    return { letter, digest: messageDigest(body) }
+    return { letter, body, digest: messageDigest(body) }
   }
 }
 

@@ -6,14 +6,14 @@ import { isOwnFailure } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { OpenMail } from '../hubs/open-mail.ts'
 import { isUnusable } from '../peers/peers.ts'
-import { OpenCarrier } from './carrier.ts'
+import { OpenCarrier, type Shortcut } from './carrier.ts'
 import { Judging } from './judging.ts'
 import { Reading, Writing } from './letters.ts'
 import { logAt } from './logs.ts'
 import { OpenMailbox } from './mailbox.ts'
 
-/** One carrier for each hub, for as long as the hub is talked to. */
-export function openCarriers(ground: Ground): Carriers {
+/** One carrier for each hub, for as long as the hub is talked to; `shortcutAt` gives a way past it. */
+export function openCarriers(ground: Ground, shortcutAt?: (hub: HubClient) => Shortcut): Carriers {
   const { identity, store, threads, attachments, peers, timers, log, hubNow } = ground
   const { pollSettledMs: settledMs } = ground.timings
   const writing = new Writing({ identity, threads, attachments, hubNow })
@@ -24,7 +24,8 @@ export function openCarriers(ground: Ground): Carriers {
     const judging = new Judging(store, reading, hub)
     const parts = { store, timers, log, own: () => identity.aid, settledMs, home: () => ground.hub.home }
     const mailbox = new OpenMailbox(parts, at, judging)
-    return new OpenCarrier({ store, threads, writing, timers }, at.mail, mailbox)
+    const carried = { store, threads, writing, timers, shortcut: shortcutAt?.(hub) }
+    return new OpenCarrier(carried, at.mail, mailbox)
   }
   return {
     over(hub) {

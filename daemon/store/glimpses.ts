@@ -22,6 +22,7 @@ export type Glimpse = {
   delivery: DeliveryState | null
   reason: string | null
   reasonBy: 'node' | null
+  direct: 0 | 1 | null
   isReviewed: 0 | 1
   isPriced: 0 | 1
 }
@@ -41,7 +42,7 @@ SELECT
    ORDER BY m.key DESC LIMIT 1) AS unread_preview,
   (SELECT count(*) FROM messages AS m JOIN message_attachments AS a ON a.message = m.key
    WHERE m.interaction = i.key) AS attachments,
-  own.key AS own, own.delivery, own.reason, own.reason_by,
+  own.key AS own, own.delivery, own.reason, own.reason_by, own.direct,
   EXISTS (SELECT 1 FROM reviews AS r WHERE r.interaction = i.key)
     OR EXISTS (SELECT 1 FROM ratings AS r WHERE r.interaction = i.key) AS is_reviewed,
   EXISTS (SELECT 1 FROM payments AS p WHERE p.interaction = i.key)

@@ -34,6 +34,8 @@ export const messagesTable = {
     /** Before which message readers see it, by that one's key, where it came later than what was said after it. */
     place: orNull(integer),
     claimed: flag,
+    /** It went to its recipient past the hub. */
+    direct: flag,
   },
 } as const
 export const attachmentsTable = {
@@ -317,6 +319,11 @@ export function sentAbove(
       max,
     )
     .map(({ key }) => key)
+}
+
+/** It went to its recipient past the hub. */
+export function noteDirect(store: Store, message: number): void {
+  store.run('UPDATE messages SET direct = 1 WHERE key = ?', message)
 }
 
 /** Sets what became of an outgoing message, and why in words of this node; false when it is proven to be delivered already. */

@@ -169,6 +169,8 @@ CREATE TABLE messages (
   claimed INTEGER NOT NULL DEFAULT 0,
   -- Whose words the reason is.
   reason_by TEXT CHECK (reason_by IN ('node')),
+  -- It went to its recipient past the hub.
+  direct INTEGER NOT NULL DEFAULT 0,
   UNIQUE (sender, message_id)
 ) STRICT;
 CREATE UNIQUE INDEX messages_by_number ON messages (interaction, direction, number) WHERE number > 0;

@@ -8,7 +8,7 @@ import { camelRows } from './rows.ts'
 /** A message as readers see it; its payload stays where it is. */
 export type ShownMessage = Omit<Message, 'payload'>
 const SHOWN_COLUMNS = `key, interaction, direction, sender, recipient, message_id, kind, number, at, digest, text,
-  retired, auto, delivery, reason, reason_by, place`
+  retired, auto, delivery, reason, reason_by, place, direct`
 
 /** One under a retired key is shown too, until the same one came under a good key. */
 const SHOWN = `messages AS m WHERE interaction = ? AND (number > 0 OR kind = ? OR (retired = 1

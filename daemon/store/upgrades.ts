@@ -289,4 +289,8 @@ ALTER TABLE payments RENAME COLUMN problem_now TO problem;
 -- Whether its person lets a hub publish the task and its answer with it.
 ALTER TABLE reviews ADD COLUMN publishes INTEGER NOT NULL DEFAULT 0;
 `,
+  /* sql */ `
+-- It went to its recipient past the hub.
+ALTER TABLE messages ADD COLUMN direct INTEGER NOT NULL DEFAULT 0;
+`,
 ]

@@ -9,7 +9,6 @@ import { blob64 } from './shapes.ts'
 
 /** Bytes of a confirmation at most. */
 export const CONFIRMATION_BYTES_MAX = 512
-const REPLY_BYTES_MAX = 4096
 
 /** What the recipient signed of the letter (objects: delivery confirmation). */
 export const confirmationShape = blob64(CONFIRMATION_BYTES_MAX)
@@ -21,6 +20,6 @@ export const directSend = route({
   auth: 'none',
   request: z.object(letterMembers),
   reply: z.object({ status: z.literal('taken'), confirmation: confirmationShape }),
-  limits: { bodyBytes: LETTER_BODY_BYTES_MAX, replyBytes: REPLY_BYTES_MAX },
+  limits: { bodyBytes: LETTER_BODY_BYTES_MAX },
   own: true,
 })

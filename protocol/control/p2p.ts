@@ -2,7 +2,11 @@
 import * as z from 'zod'
 import { confirmationShape } from '../contract/direct.ts'
 import { LETTER_BODY_BYTES_MAX, letterMembers } from '../contract/letter.ts'
+import { hostName } from './a2a.ts'
 import { operation } from './operation.ts'
+
+/** Hosts in the list of those that are called besides public ones. */
+export const DIRECT_HOSTS_MAX = 16
 
 const ADDRESS_BYTES_MAX = 256
 const PORT_MAX = 65_535
@@ -32,6 +36,17 @@ export const p2pOperations = {
       note: z.string().optional(),
     }),
     codes: ['no_hub', 'no_direct', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
+  }),
+  /** Whether letters to contacts go directly, which shows them the address of this machine. */
+  p2pSet: operation('/p2p/set', {
+    reads: false,
+    /** Hosts that are not named stay as they are; an empty list takes all away. */
+    request: z.strictObject({
+      send: z.boolean(),
+      hosts: z.array(hostName).max(DIRECT_HOSTS_MAX).optional(),
+    }),
+    reply: z.strictObject({ send: z.boolean(), hosts: z.array(z.string()).optional() }),
+    codes: ['no_direct'],
   }),
   /** A letter that came to the address of this node; nothing of it is believed but what its sender signed. */
   p2pTake: operation('/p2p/take', {

@@ -33,6 +33,8 @@ export type InteractionState = (typeof interactionStates)[number]
 /** State of an outgoing message; always true, never a guess. */
 export const deliveryShape = z.strictObject({
   state: z.enum(['queued', 'at_hub', 'delivered', 'failed', 'unknown']),
+  /** It went past the hub, and the recipient's node signed that it has it. */
+  direct: z.literal(true).optional(),
   reason: z.string().optional(),
   /** The reason is a sentence of this node or its person, and quotes nobody; so in tasks. */
   reason_own: z.literal(true).optional(),
@@ -286,7 +288,15 @@ export const nodeStatusShape = z.strictObject({
   accept_delegations: z.boolean(),
   guest_messages: count,
   /** Direct delivery, where anything of it was set: the address of this node, and whether its hub lists it now. */
-  p2p: z.strictObject({ address: z.string().optional(), listed: z.boolean().optional() }).optional(),
+  p2p: z
+    .strictObject({
+      address: z.string().optional(),
+      listed: z.boolean().optional(),
+      /** Whether letters to contacts go directly, and the hosts that are called besides public ones. */
+      send: z.boolean(),
+      hosts: z.array(z.string()).optional(),
+    })
+    .optional(),
   /** Where the console is; a build without one says so there. */
   console_url: z.string(),
   /** False where keys of one letter are off on its page. */

@@ -1,0 +1,95 @@
+/**
+ * Letters that go past the hub: to contacts alone, and only where the owner said so, since whoever is called learns the address
+ * of this machine. What nobody signed for goes by the hub, and its recipient takes it once.
+ */
+import type { Logger } from 'pino'
+import { toBase64 } from '../../protocol/encoding/bytes.ts'
+import { wordsOf } from '../../protocol/encoding/errors.ts'
+import type { VerifiedKel } from '../../protocol/identity/kel.ts'
+import type { Timers } from '../../protocol/timers.ts'
+import type { Settings } from '../home/settings.ts'
+import type { HubClient } from '../hubs/hub.ts'
+import type { OpenLetter } from '../hubs/open-mail.ts'
+import type { WrittenLetter } from '../open/letters.ts'
+import { logAt } from '../open/logs.ts'
+import type { Contacts } from '../peers/contacts.ts'
+import type { PeerBook } from '../peers/peers.ts'
+import type { Store } from '../store/open.ts'
+import { entriesAtHub, type OutboxEntry } from '../store/outbox.ts'
+import { PeerAddresses } from './addresses.ts'
+import { callDirectly, NotDelivered } from './call.ts'
+import { isConfirmed } from './confirmations.ts'
+
+type SendingParts = {
+  settings: Settings
+  contacts: Contacts
+  peers: PeerBook
+  store: Store
+  /** Whether this machine reaches others by way of a proxy, past which nothing goes. */
+  isProxied: boolean
+}
+type SendingMachine = { timers: Timers; log: Logger; ending: AbortSignal }
+
+export class DirectSending {
+  readonly #parts: SendingParts
+  readonly #machine: SendingMachine
+  readonly #addresses: PeerAddresses
+
+  constructor(parts: SendingParts, machine: SendingMachine) {
+    this.#parts = parts
+    this.#machine = machine
+    this.#addresses = new PeerAddresses(machine.timers)
+  }
+
+  /** Whether the recipient signed that it has the letter; false where it was not tried, or nobody signed. */
+  async send(hub: HubClient, written: WrittenLetter, entry: OutboxEntry): Promise<boolean> {
+    if (hub.direct === undefined || !this.#mayGo(entry)) return false
+    const address = await this.#addresses.of(hub, entry.peer)
+    if (address === undefined) return false
+    try {
+      const { body, letter } = written
+      const log = await this.#logOf(hub, entry.peer)
+      const confirmation = await this.#call(address, letter)
+      if (log !== undefined && isConfirmed(log, { body, payload: letter.payload }, confirmation)) return true
+      throw new NotDelivered('who answers there is not the recipient')
+    } catch (error) {
+      this.#addresses.rest(entry.peer)
+      this.#say(entry, error)
+      return false
+    }
+  }
+
+  /** Whatever went wrong, the hub is still there; a mistake of ours is said as one. */
+  #say({ peer, message }: OutboxEntry, error: unknown): void {
+    const isMistake = error instanceof TypeError || error instanceof RangeError
+    const said = { peer, message, ...(isMistake ? { err: error } : { reason: wordsOf(error) }) }
+    this.#machine.log[isMistake ? 'error' : 'info'](said, 'not delivered directly; it goes by the hub')
+  }
+
+  /** No message overtakes one of its task that lies at the hub. */
+  #mayGo({ peer, interaction, message }: OutboxEntry): boolean {
+    const { settings, contacts, store, isProxied } = this.#parts
+    if (isProxied || settings.current.p2p?.send !== true || !contacts.isContact(peer)) return false
+    return interaction === null || entriesAtHub(store, interaction).every(one => one.message > message)
+  }
+
+  /** Of somebody who was never heard of, as the hub shows it. */
+  async #logOf(hub: HubClient, aid: string): Promise<VerifiedKel | undefined> {
+    const { peers } = this.#parts
+    const held = peers.find(aid)?.log
+    if (held !== undefined) return held
+    const shown = await logAt(hub, aid)
+    return shown && peers.learn(peers.merge(aid, shown), undefined).log
+  }
+
+  #call(address: string, { to, from, kind, interaction, payload }: OpenLetter): Promise<Uint8Array> {
+    const { timers, ending: signal } = this.#machine
+    return callDirectly({
+      ...{ address, timers, signal, hosts: this.#parts.settings.current.p2p?.hosts ?? [] },
+      letter: {
+        ...{ to_aid: to, from_aid: from, kind },
+        ...{ interaction_id: interaction, payload: toBase64(payload) },
+      },
+    })
+  }
+}
