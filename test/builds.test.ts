@@ -25,6 +25,7 @@ const SENTENCES = {
   taskboard: 'marks a card as waiting for something else',
   mcp: 'its client does not read standard output any more',
   x402: 'the payment is to somebody else',
+  p2p: 'who answers there is not the recipient',
   shell: 'the shell module lets nobody call',
 } as const
 
@@ -65,11 +66,21 @@ describe.each(builds)('a build with $modules modules', ({ modules, names, says }
     }
     const up = svc('up')
     expect(up.status, up.stderr).toBe(0)
+    const direct = [
+      ['p2p', 'serve', '--listen', '256.0.0.1:1'],
+      ['p2p', 'on'],
+      ['p2p-advertise', 'a.example:1'],
+    ]
+    const lacksDirect = direct.filter(words =>
+      svc(...words).stderr.includes('this build has no direct-connection support\ntry: svc version'),
+    )
+    expect(lacksDirect).toEqual((names as readonly string[]).includes('p2p') ? [] : direct)
     const { data_dir } = JSON.parse(svc('status').stdout) as { data_dir: string }
     svc('stop')
     const config = {
       control_addr: '127.0.0.1:0',
       modules: { cas: {}, org: { members: [], values: { a: 'b' } } },
+      p2p: { send: true },
     }
     writeFileSync(join(data_dir, 'config.json'), JSON.stringify(config))
     expect(svc('up').status).toBe(0)
@@ -80,6 +91,7 @@ describe.each(builds)('a build with $modules modules', ({ modules, names, says }
     const idle = ['cas', 'org'].filter(name => !(names as readonly string[]).includes(name))
     expect(warnings.some(one => one.includes('no effect in this build'))).toBe(idle.length > 0)
     for (const name of idle) expect(warnings.join()).toContain(`modules.${name}`)
+    expect(warnings.some(one => /\bp2p\b.*no effect in this build/.test(one))).toBe(lacksDirect.length > 0)
     expect(svc('stop').status).toBe(0)
   })
 })

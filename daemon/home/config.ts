@@ -123,6 +123,7 @@ export function settingsWithoutEffect(config: Config, compiled: readonly string[
       `modules.${name}`,
       value !== undefined && !compiled.includes(name),
     ]),
+    ['p2p', config.p2p !== undefined && !compiled.includes('p2p')],
   ]
   return given.flatMap(([name, isGiven]) => (isGiven ? [name] : []))
 }

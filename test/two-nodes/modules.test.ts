@@ -132,7 +132,7 @@ const recordOf = (id: string) =>
 
 test('the modules that the sources have are those of the build', async () => {
   expect(buildInfo.modules).toEqual([...MODULES])
-  const served = MODULES.filter(name => !['mcp', 'x402'].includes(name))
+  const served = MODULES.filter(name => !['mcp', 'x402', 'p2p'].includes(name))
   expect((await bob.handlers.capabilityList(undefined, never)).modules).toEqual(served)
 })
 
