@@ -3,6 +3,7 @@
  * of this machine. What nobody signed for goes by the hub, and its recipient takes it once.
  */
 import type { Logger } from 'pino'
+import { LETTER_BYTES_MAX } from '../../protocol/contract/letter.ts'
 import { toBase64 } from '../../protocol/encoding/bytes.ts'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
@@ -43,7 +44,8 @@ export class DirectSending {
 
   /** Whether the recipient signed that it has the letter; false where it was not tried, or nobody signed. */
   async send(hub: HubClient, written: WrittenLetter, entry: OutboxEntry): Promise<boolean> {
-    if (hub.direct === undefined || !this.#mayGo(entry)) return false
+    const isLong = written.letter.payload.length > LETTER_BYTES_MAX
+    if (hub.direct === undefined || isLong || !this.#mayGo(entry)) return false
     const address = await this.#addresses.of(hub, entry.peer)
     if (address === undefined) return false
     try {

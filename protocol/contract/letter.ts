@@ -3,9 +3,9 @@ import * as z from 'zod'
 import { aidShape, blob64 } from './shapes.ts'
 
 const MIB = 1024 * 1024
-/** Bytes of one payload at most. */
+/** Bytes of one payload that goes directly; hubs take more. */
 export const LETTER_BYTES_MAX = 5 * MIB
-/** Bytes of a request that carries one payload at most. */
+/** Bytes of a request that carries such a payload. */
 export const LETTER_BODY_BYTES_MAX = 7 * MIB
 
 /** What a message is said to be. */

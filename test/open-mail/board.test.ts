@@ -202,7 +202,7 @@ describe('an order whose answer is lost', () => {
       return sent.map(({ body }) => Number(body['ts']))
     }
     const [first = 0, second] = await times()
-    expect(second).toBe(first + 1)
+    expect(second).toBeGreaterThan(first)
     hub.clock.advance(-120_000)
     const [back = 0] = await times()
     expect(back).toBeLessThan(first)
