@@ -72,6 +72,7 @@ const ATTACHMENT_BYTES = 200_000
 export class CrashLab {
   readonly folder = mkdtempSync(join(tmpdir(), 'svc-crash-'))
   readonly nodes: readonly NodeName[]
+  readonly wire: 1 | 3
   #config: object
   #children = new Map<Who, ChildProcess>()
   #startedAt = new Map<Who, number>()
@@ -80,9 +81,10 @@ export class CrashLab {
   #programs = { hub: '', node: '' }
   kills = 0
 
-  /** Nodes with these settings; each knows all others as contacts. */
-  constructor(nodes: readonly NodeName[] = ['alice', 'bob'], config: object = {}) {
+  /** Nodes with these settings; each knows all others as contacts. The hub speaks this wire alone. */
+  constructor(nodes: readonly NodeName[] = ['alice', 'bob'], config: object = {}, wire: 1 | 3 = 3) {
     this.nodes = nodes
+    this.wire = wire
     this.#config = config
   }
 
@@ -99,7 +101,7 @@ export class CrashLab {
     }
     for (const who of this.nodes) {
       await this.admit(await this.aid(who))
-      await this.ask(who, 'POST', '/hub/register', { url: this.hubUrl, name: who })
+      await this.ask(who, 'POST', '/hub/register', { url: this.hubUrl, name: who, wire: this.wire })
     }
     for (const who of this.nodes)
       for (const other of this.nodes.filter(name => name !== who))
@@ -141,6 +143,8 @@ export class CrashLab {
         ? [
             this.#programs.hub,
             'serve',
+            '--wire',
+            String(this.wire),
             '--listen',
             `127.0.0.1:${this.#ports.get('hub')}`,
             '--data-dir',
@@ -173,7 +177,8 @@ export class CrashLab {
     this.#children.delete(who)
     await this.#end(child, 'SIGTERM')
     this.start(who, fault)
-    if (who !== 'hub') await this.ask(who, 'GET', '/status')
+    if (who === 'hub') await this.#serving()
+    else await this.ask(who, 'GET', '/status')
   }
 
   kill(who: Who): void {
@@ -235,6 +240,43 @@ export class CrashLab {
       return (await this.ask('bob', 'POST', '/verify', { interaction_id: id }))['counter_signed'] === true
     })
     return id
+  }
+
+  /** Alice's rating of an ended task, until the hub has it; a hub of wire 1 publishes the task with it. */
+  async review(id: string): Promise<void> {
+    const given = { interaction_id: id, rating: 4, comment: 'as asked', publish: true }
+    await this.ask('alice', 'POST', '/review', given)
+    await this.#tryReviews()
+    await this.until('the hub has the review', async () => {
+      const { review } = await this.ask('alice', 'POST', '/thread', { interaction_id: id })
+      return (review as { uploaded?: boolean } | undefined)?.uploaded === true
+    })
+  }
+
+  /** Where the hub was away, the next try would be ten minutes later. */
+  async #tryReviews(): Promise<void> {
+    const child = this.#children.get('alice')
+    this.#children.delete('alice')
+    await this.#end(child, 'SIGTERM')
+    const database = new DatabaseSync(join(this.dir('alice'), 'interactions', 'store.db'))
+    database.exec("UPDATE reviews SET next_at = 0 WHERE state = 'kept'")
+    database.close()
+    await this.#serving()
+    this.start('alice')
+  }
+
+  #serving(): Promise<void> {
+    const isServing = async () => (await fetch(`${this.hubUrl}/healthz`)).ok
+    return this.until('the hub serves', () => isServing().catch(() => false))
+  }
+
+  /** How often the hub shows a review of a task. */
+  async reviewsOf(id: string): Promise<number> {
+    const answer = await fetch(`${this.hubUrl}/agents/${await this.aid('bob')}`, {
+      headers: { 'X-Svc-Wire': String(this.wire) },
+    })
+    const { reviews = [] } = (await answer.json()) as { reviews?: { interaction_id: string }[] }
+    return reviews.filter(({ interaction_id }) => interaction_id === id).length
   }
 
   /** The file in bob's store is the one that alice sent. */

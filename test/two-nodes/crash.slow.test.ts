@@ -1,80 +1,35 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { drawn, seed, sliced } from '../../protocol/testing/slow.ts'
+import { filePoints, points } from './crash-points.ts'
 import { CrashLab, readNode, type Who } from './crash-world.ts'
 
 const KILLS = sliced(200, 4)
 const POINTS_OF_A_SLICE = 1
 
-const around = (name: string) => [`${name}.before-commit`, `${name}.after-commit`]
-const answers = (name: string) => [`${name}.before-answer`, `${name}.after-answer`]
+describe.each([3, 1] as const)('kill -9 at every named point of a delegation over wire %s', wire => {
+  const lab = new CrashLab(['alice', 'bob'], {}, wire)
+  const ids: string[] = []
+  const withFile = new Set<string>()
+  beforeAll(() => lab.open())
+  afterAll(() => lab.close())
 
-/** Every commit, rename and answer that a delegation passes, by the process in which it lies. */
-const points: Record<'hub' | 'alice' | 'bob', string[]> = {
-  alice: [
-    ...around('node.delegate'),
-    ...answers('node.control.delegate'),
-    ...around('node.seal'),
-    ...around('node.send'),
-    ...around('node.receive'),
-    ...around('node.end'),
-    ...answers('node.control.end'),
-    'node.receive.before-ack',
-    'node.receive.after-ack',
-    'node.chain.before-write',
-    'node.chain.before-sync',
-    'node.chain.after-sync',
-  ],
-  bob: [
-    ...around('node.receive'),
-    ...around('node.auto-reply'),
-    ...around('node.auto-end'),
-    ...around('node.seal'),
-    ...around('node.send'),
-    'node.receive.before-ack',
-    'node.receive.after-ack',
-    'node.chain.before-write',
-    'node.chain.before-sync',
-    'node.chain.after-sync',
-  ],
-  hub: [
-    ...around('hub.group'),
-    ...answers('hub.relaySend'),
-    ...answers('hub.relayPoll'),
-    ...answers('hub.relayAck'),
-  ],
-}
-
-/** Renames that only a task with a file passes. */
-const filePoints: Record<'hub' | 'alice' | 'bob', string[]> = {
-  alice: ['node.attachment.before-rename', 'node.attachment.after-rename'],
-  bob: ['node.attachment.before-rename', 'node.attachment.after-rename'],
-  hub: ['hub.blob.before-rename', 'hub.blob.after-rename'],
-}
-
-const lab = new CrashLab()
-const ids: string[] = []
-const withFile = new Set<string>()
-beforeAll(() => lab.open())
-afterAll(() => lab.close())
-
-async function checkAll(): Promise<void> {
-  await lab.stop()
-  const alice = await readNode(lab.dir('alice'))
-  const bob = await readNode(lab.dir('bob'))
-  for (const [n, id] of ids.entries()) {
-    expect([...(alice.stories.get(id)?.texts ?? [])].sort()).toEqual([
-      `answer to task ${n + 1}`,
-      `task ${n + 1}`,
-    ])
-    // delegation, answer, end, accept-end; the file of a first contact follows in a message of its own
-    const counts = withFile.has(id) ? [4, 5] : [4]
-    expect(counts).toContain(alice.stories.get(id)?.messages)
-    expect(bob.stories.get(id)?.digests).toEqual(alice.stories.get(id)?.digests)
+  async function checkAll(): Promise<void> {
+    await lab.stop()
+    const alice = await readNode(lab.dir('alice'))
+    const bob = await readNode(lab.dir('bob'))
+    for (const [n, id] of ids.entries()) {
+      expect([...(alice.stories.get(id)?.texts ?? [])].sort()).toEqual([
+        `answer to task ${n + 1}`,
+        `task ${n + 1}`,
+      ])
+      // delegation, answer, end, accept-end; the file of a first contact follows in a message of its own
+      const counts = withFile.has(id) ? [4, 5] : [4]
+      expect(counts).toContain(alice.stories.get(id)?.messages)
+      expect(bob.stories.get(id)?.digests).toEqual(alice.stories.get(id)?.digests)
+    }
+    expect([alice.chainLength, bob.chainLength]).toEqual([2 * ids.length, ids.length])
   }
-  expect([alice.chainLength, bob.chainLength]).toEqual([2 * ids.length, ids.length])
-}
 
-describe('kill -9 at every named point of a delegation', () => {
   for (const who of ['alice', 'bob', 'hub'] as const)
     for (const point of drawn(points[who], POINTS_OF_A_SLICE))
       test(`${who} dies at ${point}: the task completes by itself`, async () => {
@@ -85,7 +40,7 @@ describe('kill -9 at every named point of a delegation', () => {
       })
 
   for (const who of ['alice', 'bob', 'hub'] as const)
-    for (const point of drawn(filePoints[who], POINTS_OF_A_SLICE))
+    for (const point of drawn(filePoints[wire][who], POINTS_OF_A_SLICE))
       test(`${who} dies at ${point}: the task and its file arrive`, async () => {
         const before = lab.kills
         await lab.arm(who, point)
