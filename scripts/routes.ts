@@ -8,7 +8,7 @@ if (process.argv.includes('--json')) {
 }
 
 function markdown(): string {
-  const lines: Line[] = ['wire3', 'control']
+  const lines: Line[] = ['wire3', 'wire1', 'control']
   const parts = lines.flatMap(line => [
     `## Routes: ${line}\n`,
     '| Method | Path | Authentication | Action | Codes | Limits |\n|---|---|---|---|---|---|',

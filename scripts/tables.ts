@@ -6,6 +6,8 @@ import type { RouteRow } from '../protocol/contract/route.ts'
 import { controlCodes } from '../protocol/control/codes.ts'
 import { controlRoutes, operations } from '../protocol/control/operations.ts'
 import { present } from '../protocol/encoding/present.ts'
+import { failures } from '../protocol/wire1/failures.ts'
+import { wire1Routes } from '../protocol/wire1/routes.ts'
 import { authCodes, codes, commonCodes } from '../protocol/wire3/codes.ts'
 import { wire3Routes } from '../protocol/wire3/routes.ts'
 
@@ -14,6 +16,7 @@ export type Line = 'wire3' | 'wire1' | 'control'
 export function routeRows() {
   const lines: [Line, Record<string, RouteRow>][] = [
     ['wire3', wire3Routes],
+    ['wire1', wire1Routes],
     ['control', { ...operations, ...controlRoutes }],
   ]
   return lines.flatMap(([line, table]) => Object.values(table).map(row => printed(line, row)))
@@ -45,7 +48,11 @@ export function codeRows() {
     status: row.status,
     members: [],
   }))
-  return [...wire3, ...control]
+  const wire1 = Object.entries(failures).map(([code, status]) => ({
+    line: 'wire1' as const,
+    ...{ code, status, members: [] },
+  }))
+  return [...wire3, ...wire1, ...control]
 }
 
 export const common = { any: commonCodes, ...authCodes }

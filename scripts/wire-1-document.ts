@@ -1,5 +1,8 @@
 /** The tables within docs/wire-1.md; the rest of that page is written by hand. */
 import { readFileSync } from 'node:fs'
+import { type PaymentReason, paymentReasons } from '../hub/core/ledger/refused.ts'
+import { failureOf } from '../hub/v1/payments.ts'
+import { refusalRows } from '../hub/v1/refusals.ts'
 import type { RouteRow } from '../protocol/contract/route.ts'
 import { type Failure, failures, fedLabels } from '../protocol/wire1/failures.ts'
 import { forwardRecord } from '../protocol/wire1/routes/fed.ts'
@@ -21,6 +24,8 @@ function tables(): string {
   return [
     routeTable(),
     failureTable(),
+    refusalTable(),
+    paymentTable(),
     '## Members\n\nRequest and answer of every route with JSON. `?` marks a member that may be absent. The members of the record of `/fed/v1/forward` stand at its end.',
     ...rows.flatMap(row => membersSection(row)),
     ...membersSection({
@@ -52,6 +57,28 @@ function failureTable(): string {
     '| Kind | Status | Label under `/fed/v1` |\n|---|---|---|',
     ...Object.entries(failures).map(
       ([kind, status]) => `| ${kind} | ${status} | ${fedLabels[kind as Failure]} |`,
+    ),
+  ].join('\n')
+}
+
+/** By status, as whoever reads a refusal looks it up. */
+function refusalTable(): string {
+  const refusals = refusalRows().sort((a, b) => failures[a.kind] - failures[b.kind])
+  return [
+    '## Refusals\n\nWhat the hub says, by its reason. `error` has the sentence, and `detail` under `/fed/v1`. What stands in braces is filled in. A client decides by the status alone.\n',
+    '| Reason | Status | Sentence | `hint` |\n|---|---|---|---|',
+    ...refusals.map(
+      ({ reason, kind, sentence, hint = '' }) => `| ${reason} | ${failures[kind]} | ${sentence} | ${hint} |`,
+    ),
+  ].join('\n')
+}
+
+function paymentTable(): string {
+  return [
+    '## Reasons of payments\n\nA payment that is not made answers 200 with one of six words as `errorReason`, or as `invalidReason`. `error` has the sentence.\n',
+    '| Word | Sentence | What to do |\n|---|---|---|',
+    ...Object.entries(paymentReasons).map(
+      ([reason, { says, next }]) => `| ${failureOf[reason as PaymentReason]} | ${says} | ${next} |`,
     ),
   ].join('\n')
 }

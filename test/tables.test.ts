@@ -35,6 +35,68 @@ type Command = {
 const { routes, codes } = print<{ routes: Route[]; codes: Code[] }>('routes')
 const commands = print<Command[]>('commands')
 
+describe('routes of wire 1', () => {
+  const ofWire1 = routes.filter(({ line }) => line === 'wire1')
+
+  test('are those of its document, but for a page of our own', () => {
+    const [reads, sends] = ['GET', 'POST'].map(method =>
+      ofWire1
+        .filter(row => row.method === method && !row.own)
+        .map(row => `${row.path} ${row.action ?? ''}`.trim()),
+    )
+    expect(reads?.sort()).toEqual(
+      [
+        ...[
+          '/',
+          '/agents',
+          '/agents/{aid}',
+          '/agents/{aid}/balance',
+          '/agents/{aid}/card',
+          '/agents/{aid}/kel',
+        ],
+        ...[
+          '/agents/{aid}/ledger',
+          '/agents/{aid}/p2p',
+          '/agents/{aid}/redemptions',
+          '/agents/{aid}/reputation',
+        ],
+        ...['/fed/v1/cards', '/fed/v1/reviews', '/federation/reviews', '/graph', '/healthz', '/hub/identity'],
+        ...['/llms.txt', '/p2p/peers', '/research', '/stats', '/tasks/board', '/tasks/cards/{id}'],
+        ...['/x402/issuance', '/x402/issuance/head', '/x402/resource/{aid}/{capability}', '/x402/supply'],
+        ...['/x402/supported', '/x402/witnesses'],
+      ].sort(),
+    )
+    expect(sends?.sort()).toEqual(
+      [
+        ...[
+          '/agents/{aid}/deregister profile',
+          '/agents/{aid}/p2p profile',
+          '/agents/{aid}/visibility profile',
+        ],
+        ...['/profile profile', '/register register', '/relay/ack ack', '/relay/poll poll', '/relay/send'],
+        ...[
+          '/fed/v1/forward',
+          '/federation/clear',
+          '/reviews',
+          '/x402/redeem',
+          '/x402/settle',
+          '/x402/verify',
+        ],
+        ...['/x402/witness', '/guest/end', '/guest/poll', '/guest/send', '/guest/start'],
+        ...['accept', 'block', 'claim', 'create', 'move', 'reject', 'submit', 'unblock'].map(
+          name => `/tasks/${name} task.${name}`,
+        ),
+      ].sort(),
+    )
+    expect(ofWire1.filter(({ own }) => own).map(({ path }) => path)).toEqual(['/guest'])
+  })
+
+  test('name failures that have a status', () => {
+    const known = codes.filter(({ line }) => line === 'wire1').map(({ code }) => code)
+    for (const row of ofWire1) expect(known, row.path).toEqual(expect.arrayContaining(row.codes))
+  })
+})
+
 describe('routes of wire 3', () => {
   test.each([
     ['POST /relay/session', 'signed', 'session', 'admission_required'],

@@ -24,7 +24,7 @@ type GivenTerms = Payload['accepted']
 const PEER_RECEIPT_EXTENSION = 'svc.peer.receipt'
 
 /** The six words in which this wire says why nothing was paid. */
-const failureOf = {
+export const failureOf = {
   malformed_payment: 'malformed_payment',
   invalid_x402_version: 'malformed_payment',
   unsupported_scheme: 'malformed_payment',

@@ -48,7 +48,7 @@ const told = {
   hubItself: ['forbidden', 'this is the hub itself, which is none of its agents; name an agent'],
   homeUnreachable: ['peer_failed', 'the hub of the recipient did not answer; try again later'],
   hopExceeded: ['hop_exceeded', '{why}; deliver it at its own hub'],
-  identityDeactivated: unauthorized('REVOKED_KEY', 'this identity has ended'),
+  identityDeactivated: unauthorized('REVOKED_KEY', 'this identity has ended; use another one'),
   inviteInvalid: ['forbidden', 'this invitation lets nobody in: it is unknown, used, over or was taken back'],
   keyEventTimeOutside: malformed,
   keyLogForked: [
@@ -59,7 +59,10 @@ const told = {
     'malformed',
     'the key history does not verify: {why}; send the whole history as it was written',
   ],
-  keyLogOlder: unauthorized('KEY_STATE_DOWNGRADE', 'the key history is shorter than the one held here'),
+  keyLogOlder: unauthorized(
+    'KEY_STATE_DOWNGRADE',
+    'the key history is shorter than the one held here; send the newest one',
+  ),
   keyRetired: unauthorized('REVOKED_KEY', 'the key that signed was rotated away; sign with the newest key'),
   keySetOlder: elsewhere,
   keyStateUnknown: unauthorized(
@@ -69,13 +72,13 @@ const told = {
   kidStale: elsewhere,
   mailboxFull: busy,
   mailSealed: ['forbidden', 'the mail of {aid} is sealed at this hub, and is never opened again'],
-  notPeer: ['forbidden', 'this is no peer of this hub'],
+  notPeer: ['forbidden', 'this is no peer of this hub; ask its operator to list that hub'],
   overloaded: ['failed', 'the hub has too much to do now; try again later'],
   powRequired: elsewhere,
   probation: elsewhere,
   receiptNotReviewable: malformed,
-  reviewExists: ['malformed', 'this task has a review already'],
-  reviewOfAnother: ['conflict', 'this task has a review of somebody else already'],
+  reviewExists: ['malformed', 'this task has a review already; the first one stays'],
+  reviewOfAnother: ['conflict', 'this task has a review of somebody else already; the first one stays'],
   reviewWindowClosed: malformed,
   queuedTooOften: busy,
   rateLimited: ['failed', 'this address sends too much at once; try again later'],
@@ -94,7 +97,10 @@ const told = {
     'this agent takes mail of those alone whom the operator of this hub named; ask it to name you',
   ],
   sessionInvalid: elsewhere,
-  signatureInvalid: unauthorized('INVALID_SIGNATURE', 'the signature does not hold'),
+  signatureInvalid: unauthorized(
+    'INVALID_SIGNATURE',
+    'the signature does not hold; sign exactly what is sent, with the newest key',
+  ),
   sourceRate: busy,
   statusQueryMalformed: malformed,
   strangersBusy: busy,
@@ -110,6 +116,15 @@ const told = {
   ],
   witnessElsewhere: malformed,
 } as const satisfies Record<RefusalReason, Told>
+
+/** Each reason that clients of this wire meet: what it is here, its sentence, and the hint beside it. */
+export const refusalRows = () =>
+  (Object.entries(told) as [RefusalReason, Told][])
+    .filter(([, row]) => row !== elsewhere)
+    .map(([reason, [kind, sentence]]) => ({
+      ...{ reason, kind, sentence },
+      ...hintOf({ code: reason, facts: { aid: '<AID>' } }),
+    }))
 
 /** What only this wire refuses. */
 export class Wire1Refusal extends AnyRefusal<Failure> {
