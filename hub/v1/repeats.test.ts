@@ -31,15 +31,14 @@ beforeAll(async () => {
   hub = await startTestHub({ wires: [1], guests: true, wire1Federation: { tells: true } })
   client = new Wire1Client(hub)
   peer = new MadeUpHub(hub.clock.now())
-  await peer.listen()
-  await listOpenPeer(hub, peer)
+  // it answers nothing, so that the hub stores nothing of it meanwhile
+  await listOpenPeer(hub, { url: 'http://127.0.0.1:1', log: peer.log })
   payers = await startTestHub()
   const kel = toBase64url(encodeKel(payers.running.hub.context.identity.kel.events))
   await hub.running.order({ command: 'peers', add: { url: payers.url, kel } })
   await hub.running.order({ command: 'peers', limit: { aid: payers.aid, credits: PEER_OWES_MAX } })
 })
 afterAll(async () => {
-  peer.close()
   await payers.close()
   await hub.close()
 })
