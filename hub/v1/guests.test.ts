@@ -51,7 +51,7 @@ function answer(agent: OpenAgent, { number = 1, to = hub.aid, task, kind = kinds
 /** A session whose handler has its first words. */
 async function talking() {
   const agent = await client.registered()
-  const { session } = await started()
+  const { session } = await started({ aid: agent.aid })
   await sent(session, 'hi')
   const [first] = await got(agent)
   return { agent, session, task: first?.interaction_id ?? '' }
