@@ -1,7 +1,9 @@
 /** How attachments go: together, or one after another. */
+import { LETTER_BYTES_MAX } from '../../protocol/contract/letter.ts'
 import { STRANGER_BYTES_MIN } from '../../protocol/identity/keyset.ts'
 import type { Attachment } from '../../protocol/mail/message.ts'
 import { fitsOneEnvelope } from '../../protocol/mail/seal.ts'
+import type { CurrentHub } from '../hubs/current.ts'
 import type { DeliveryCapabilities } from '../peers/capabilities.ts'
 import type { PeerBook } from '../peers/peers.ts'
 
@@ -11,10 +13,12 @@ const HEAD_RESERVE_BYTES = 900 * 1024
 const STRANGER_RESERVE_BYTES = 320 * 1024
 
 export class Batches {
+  readonly #hub: CurrentHub
   readonly #peers: PeerBook
   readonly #capabilities: DeliveryCapabilities
 
-  constructor(peers: PeerBook, capabilities: DeliveryCapabilities) {
+  constructor(hub: CurrentHub, peers: PeerBook, capabilities: DeliveryCapabilities) {
+    this.#hub = hub
     this.#peers = peers
     this.#capabilities = capabilities
   }
@@ -26,9 +30,22 @@ export class Batches {
   of(peer: string, attachments: readonly Attachment[]): Attachment[][] {
     const sizes = attachments.map(attachment => attachment.size)
     const sum = sizes.reduce((total, size) => total + size, 0)
+    const fits = this.#isOpen
+      ? sum <= LETTER_BYTES_MAX - HEAD_RESERVE_BYTES
+      : this.#fitsSealed(peer, sizes, sum)
+    if (fits) return [[...attachments]]
+    return [[], ...attachments.map(attachment => [attachment])]
+  }
+
+  /** Nobody is a stranger to open mail. */
+  get #isOpen(): boolean {
+    const { last } = this.#hub
+    return last !== undefined && last.mail === undefined
+  }
+
+  #fitsSealed(peer: string, sizes: readonly number[], sum: number): boolean {
     const strangerBytes = this.#peers.find(peer)?.keys?.body.strangers.bytes ?? STRANGER_BYTES_MIN
     const fitsStranger = sum <= strangerBytes - STRANGER_RESERVE_BYTES || this.#capabilities.holdsAny(peer)
-    if (fitsStranger && fitsOneEnvelope(HEAD_RESERVE_BYTES, sizes)) return [[...attachments]]
-    return [[], ...attachments.map(attachment => [attachment])]
+    return fitsStranger && fitsOneEnvelope(HEAD_RESERVE_BYTES, sizes)
   }
 }

@@ -67,7 +67,7 @@ export function taskParts(ctx: Context) {
     effects,
     calls: wakers.calls,
   })
-  const batches = new Batches(peers, capabilities)
+  const batches = new Batches(hub, peers, capabilities)
   const once = new Once(store, now)
   const committed = new CommittedTasks({ identity, hub, chain, threads, batches }, random)
   const verdicts = new Verdicts({ identity, store, peers, threads, hub })

@@ -98,6 +98,8 @@ describe('a task', () => {
     const given = { to: bob.aid, task: 'read this', attach: [file] }
     const { interaction_id: id } = await alice.handlers.delegate(given, never)
     await until('it came', async () => (await files(bob, id)).length > 0)
+    // in one letter: whoever answers the task has its files
+    expect((await thread(bob, id)).turns).toHaveLength(1)
     const out = join(lab.folder, 'out')
     await bob.handlers.pull({ interaction_id: id, out }, never)
     expect(readFileSync(join(out, 'report.txt'), 'utf8')).toBe('lines\n'.repeat(50_000))
