@@ -3,6 +3,7 @@ import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { federationSteps } from '../cli/demo/federation-steps.ts'
+import { openSteps } from '../cli/demo/open-steps.ts'
 import { paySteps } from '../cli/demo/pay-steps.ts'
 import { steps } from '../cli/demo/steps.ts'
 
@@ -13,6 +14,7 @@ const spoiling = [
   ...steps.map(({ name }) => ({ name, flags: [] as string[] })),
   ...paySteps.map(({ name }) => ({ name, flags: ['--pay'] })),
   ...federationSteps.map(({ name }) => ({ name, flags: ['--hubs', '3'] })),
+  ...openSteps.map(({ name }) => ({ name, flags: ['--wire', '1'] })),
 ]
 
 test.each(spoiling)('the step $name ($flags) fails when its premise is spoiled', async ({ name, flags }) => {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { federationSteps } from '../cli/demo/federation-steps.ts'
+import { openSteps } from '../cli/demo/open-steps.ts'
 import { paySteps } from '../cli/demo/pay-steps.ts'
 import { steps } from '../cli/demo/steps.ts'
 
@@ -34,6 +35,7 @@ test.each([
   ['the demo', [], steps, 9],
   ['the demo in which one agent pays the other', ['--pay'], paySteps, 12],
   ['the demo with three hubs', ['--hubs', '3'], federationSteps, 13],
+  ['the demo at a hub that seals nothing', ['--wire', '1'], openSteps, 19],
 ] as const)(
   '%s runs all its steps, prints one object, and leaves neither process nor file behind',
   {

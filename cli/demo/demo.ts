@@ -3,6 +3,7 @@
 import type { Input, Run } from '../command.ts'
 import { type Io, printReply, UsageRefused } from '../io.ts'
 import { federationSteps } from './federation-steps.ts'
+import { openSteps } from './open-steps.ts'
 import { paySteps } from './pay-steps.ts'
 import { openBoth, requireTmux } from './side-by-side.ts'
 import type { Facts, Step } from './step.ts'
@@ -14,7 +15,7 @@ type StepResult = { name: string; ok: boolean; ms: number; detail: string }
 export const demo: Run = async (io, input) => {
   const json = input.flags.has('--json')
   const spoil = input.flags.get('--break')?.[0]
-  const chosen = chosenSteps(input.flags)
+  const { steps: chosen, hubs } = chosenDemo(input.flags)
   if (spoil !== undefined && !chosen.some(step => step.name === spoil))
     throw new UsageRefused(
       `expected a step of this demo for --break: ${chosen.map(({ name }) => name).join(', ')}`,
@@ -28,7 +29,7 @@ export const demo: Run = async (io, input) => {
   try {
     const outcomes = await runSteps(io, world, facts, {
       steps: chosen,
-      hubs: chosen === federationSteps ? 'three hubs' : 'a private hub',
+      hubs,
       json,
       spoil,
       stopped: stopped.signal,
@@ -43,10 +44,19 @@ export const demo: Run = async (io, input) => {
   }
 }
 
-function chosenSteps(flags: Input['flags']): readonly Step[] {
-  if (!flags.has('--hubs')) return flags.has('--pay') ? paySteps : steps
-  if (flags.has('--pay')) throw new UsageRefused('expected --hubs or --pay, not both')
-  return federationSteps
+type Chosen = { steps: readonly Step[]; hubs: string }
+
+/** Each demo of its own by the flag that asks for it. */
+const byFlag: readonly (Chosen & { flag: string })[] = [
+  { flag: '--pay', steps: paySteps, hubs: 'a private hub' },
+  { flag: '--hubs', steps: federationSteps, hubs: 'three hubs' },
+  { flag: '--wire', steps: openSteps, hubs: 'a hub that seals nothing' },
+]
+
+function chosenDemo(flags: Input['flags']): Chosen {
+  const [chosen, other] = byFlag.filter(({ flag }) => flags.has(flag))
+  if (other !== undefined) throw new UsageRefused(`expected ${chosen?.flag} or ${other.flag}, not both`)
+  return chosen ?? { steps, hubs: 'a private hub' }
 }
 
 type Options = {

@@ -1,8 +1,7 @@
 /** The steps of the demo in which one agent pays the other; each compares what it read on another side with what was said. */
 
 import { writeFileSync } from 'node:fs'
-import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { Sensor } from './sensor.ts'
 import {
   type Facts,
   getJson,
@@ -22,43 +21,6 @@ const SENSOR = 'sensor.temperature'
 const BROKEN = 'sensor.broken'
 const PRICE = 5
 const GRANTED = 50
-
-/** A local service that bob's node serves; it counts what it is asked, and answers when it is let. */
-class Sensor {
-  readonly #server: Server
-  readonly #waiting: ServerResponse[] = []
-  asked = 0
-  holds = false
-
-  constructor() {
-    this.#server = createServer((request, response) => {
-      this.asked += 1
-      if (request.url === '/broken') response.writeHead(500).end('{}')
-      else if (this.holds) this.#waiting.push(response)
-      else this.#answer(response)
-    })
-  }
-
-  async listen(): Promise<string> {
-    await new Promise<void>(done => this.#server.listen(0, '127.0.0.1', done))
-    this.#server.unref()
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
-  }
-
-  release(): void {
-    this.holds = false
-    for (const response of this.#waiting.splice(0)) this.#answer(response)
-  }
-
-  #answer(response: ServerResponse): void {
-    response.end('{"celsius":21}')
-  }
-
-  close(): void {
-    this.#server.closeAllConnections()
-    this.#server.close()
-  }
-}
 
 /** What the steps of this demo hand on beside the others. */
 type Paying = { sensor: Sensor; url: string; paid: string; before: Balance; transaction: string }
@@ -299,7 +261,7 @@ const supply: Step = {
   },
 }
 
-const chains: Step = {
+export const chains: Step = {
   name: 'chains',
   title: 'an altered evidence chain does not open',
   async run(world, facts, spoiled) {

@@ -52,12 +52,36 @@ export const federationStepNames = [
   'back',
 ] as const
 
+/** Those of the demo at a hub that seals nothing. */
+export const openStepNames = [
+  'hub',
+  'sensor',
+  'alice',
+  'bob',
+  'invite',
+  'find',
+  'read',
+  'reply',
+  'end',
+  'verify',
+  'tamper',
+  'publish',
+  'guest',
+  'board',
+  'price',
+  'voucher',
+  'once',
+  'accounts',
+  'chains',
+] as const
+
 export type StepName =
   | (typeof stepNames)[number]
   | (typeof payStepNames)[number]
   | (typeof federationStepNames)[number]
+  | (typeof openStepNames)[number]
 
 /** Of all demos, each once. */
 export const allStepNames: readonly StepName[] = [
-  ...new Set([...stepNames, ...payStepNames, ...federationStepNames]),
+  ...new Set([...stepNames, ...payStepNames, ...federationStepNames, ...openStepNames]),
 ]

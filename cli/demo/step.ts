@@ -45,8 +45,8 @@ export async function until<T>(
   }
 }
 
-export const getJson = async (url: string) =>
-  (await (await fetch(url, { headers: { 'X-Svc-Wire': '3' } })).json()) as Record<string, unknown>
+export const getJson = async (url: string, wire = 3) =>
+  (await (await fetch(url, { headers: { 'X-Svc-Wire': String(wire) } })).json()) as Record<string, unknown>
 export const short = (aid: string) => `${aid.slice(0, 6)}…${aid.slice(-4)}`
 
 export async function startNode(

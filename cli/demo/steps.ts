@@ -32,7 +32,7 @@ process.stdin.on('data', chunk => { prompt += chunk }).on('end', () => {
   console.log(task === null ? 'no task' : task[1].trim().split(/\\s+/).length + ' words')
 })
 `
-const EXPECTED = `${
+export const EXPECTED = `${
   TASK.slice(TASK.indexOf(':') + 1)
     .trim()
     .split(/\s+/).length
@@ -60,7 +60,8 @@ export const alice: Step = {
   },
 }
 
-const answerer = (world: World): string => `${shellWord(world.node)} ${shellWord(world.dir('answer.mjs'))}`
+export const answerer = (world: World): string =>
+  `${shellWord(world.node)} ${shellWord(world.dir('answer.mjs'))}`
 
 export const bob: Step = {
   name: 'bob',
@@ -100,7 +101,7 @@ export const admit: Step = {
   },
 }
 
-const find: Step = {
+export const find: Step = {
   name: 'find',
   title: "alice's coding agent finds bob by capability",
   async run(world, facts, spoiled) {

@@ -18,6 +18,9 @@ export const otherCommands: readonly CommandRow[] = [
         'three hubs that list each other: a task from one to the next, one of them killed',
         ['3'],
       ),
+      takes('--wire', 'N', 'at a hub that seals nothing: a visitor, the task board, a voucher for one use', [
+        '1',
+      ]),
       on('--tui', 'then both inboxes beside each other, where tmux is installed'),
       on('--json', 'print one object instead of lines'),
       takes(
