@@ -382,14 +382,18 @@ async function trialLess(hub: TestHub): Promise<TestAgent> {
   return await registeredAgent(hub)
 }
 
-/** Limits of slow bodies and a full disk stand under test with the other faults of a disk. */
+/** Limits that stand under test elsewhere: in which file, and under which sentence. */
+const disk = './disk-faults.test.ts'
+const slowBody = 'a body that comes more slowly than the minimum rate is cut, and nothing of it stays'
 const elsewhere = {
-  storeBytesMax: 'a full disk refuses sends; polls and acks go on and make room for the next send',
-  bodyBytesPerSecondMin:
-    'a body that comes more slowly than the minimum rate is cut, and nothing of it stays',
-  bodyGraceMs: 'a body that comes more slowly than the minimum rate is cut, and nothing of it stays',
-  openMailBytesInFlightMax: 'letters on their way in have room of their own, of which an address has half',
-} satisfies Partial<Record<keyof Limits, string>>
+  storeBytesMax: [disk, 'a full disk refuses sends; polls and acks go on and make room for the next send'],
+  bodyBytesPerSecondMin: [disk, slowBody],
+  bodyGraceMs: [disk, slowBody],
+  openMailBytesInFlightMax: [
+    '../v1/letters.test.ts',
+    'letters on their way in have room of their own, of which an address has half',
+  ],
+} satisfies Partial<Record<keyof Limits, readonly [string, string]>>
 
 // A limit without a test does not compile.
 const edges = { ...mailEdges, ...rateEdges, ...startEdges }
@@ -400,10 +404,10 @@ describe('each limit', () => {
     await edge(hub)
   })
 
-  test('has a test, here or among the faults of a disk', () => {
+  test('has a test, here or where it is said', () => {
     expect(Object.keys(tested).sort()).toEqual(Object.keys(defaultLimits).sort())
-    const text = readFileSync(new URL('./disk-faults.test.ts', import.meta.url), 'utf8')
-    for (const [name, title] of Object.entries(elsewhere)) {
+    for (const [name, [path, title]] of Object.entries(elsewhere)) {
+      const text = readFileSync(new URL(path, import.meta.url), 'utf8')
       expect(text).toContain(`test('${title}'`)
       expect(text).toContain(name)
     }

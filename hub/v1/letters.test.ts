@@ -200,6 +200,7 @@ describe('a long letter', () => {
 })
 
 test('letters on their way in have room of their own, of which an address has half', async () => {
+  // as much as openMailBytesInFlightMax says
   const { letters, json, envelopes } = hub.running.shares.pools
   expect(new Set([letters, json, envelopes]).size).toBe(3)
   const asked = request(`${client.url}/relay/send`, {
