@@ -93,6 +93,23 @@ describe('a long text', () => {
       await expect(lifted(`{"payload":"${none}"}`)).rejects.toThrow(/escape/)
   })
 
+  it.each(['\\/', '\\u0041'])(
+    'of many escapes (%s) is handed on in large pieces, however it comes',
+    async unit => {
+      const characters = 128 * 1024
+      const body = utf8(`{"payload":"${unit.repeat(characters)}"}`)
+      for (const length of [3, 64 * 1024]) {
+        const taken: number[] = []
+        await liftTexts(inPieces(body, length), lifting, () => ({
+          take: piece => void taken.push(piece.length),
+          end() {},
+        }))
+        expect(taken.reduce((sum, one) => sum + one, 0)).toBe((characters / 4) * 3)
+        expect(taken.length).toBeLessThanOrEqual(3)
+      }
+    },
+  )
+
   it('leaves no room for much beside it', async () => {
     await expect(lifted(`{"payload":"eA==","more":"${'x'.repeat(1000)}"}`)).rejects.toThrow(TooMuchBeside)
     await expect(lifted(`{${' '.repeat(1000)}`)).rejects.toThrow(TooMuchBeside)

@@ -15,8 +15,8 @@ export type Lifting = {
 /** What takes a text: its bytes in order, then its end. */
 export type TextTaker = { take(bytes: Uint8Array): Promise<void> | void; end(): Promise<void> | void }
 
-/** What a piece of JSON had: characters of a text that is taken out, or the end of that text. */
-type Step = string | typeof END
+/** What a piece of JSON had: many characters of a text that is taken out, or the end of that text. */
+type Step = Uint8Array | typeof END
 const END = Symbol('end of a text')
 
 const QUOTE = 0x22
@@ -34,6 +34,13 @@ const NAME_BYTES_PER_CHARACTER = 6
 /** So much is written at once. */
 const PIECE_BYTES = 192 * 1024
 
+/** A text of so many characters is handed on; one that is short is held until its end. */
+const CHARACTERS_FULL = 64 * 1024
+const CHARACTERS_MIN = 256
+/** Short runs between escapes are found one by one. */
+const RUN_LOOKED_AT = 32
+const NO_BASE64 = 0xff
+
 type Place = 'outside' | 'string' | 'escape' | 'lifted' | 'liftedEscape'
 
 /** Follows JSON piece by piece; judges no more of it than it needs to find its texts. */
@@ -49,6 +56,7 @@ class Scanner {
   /** It is the name of the member whose value comes. */
   #isNamed = false
   #escape = ''
+  readonly #characters = new Characters()
 
   constructor(lifting: Lifting) {
     this.#lifting = lifting
@@ -120,39 +128,78 @@ class Scanner {
 
   /** The part of the text that is in this piece; gives where it goes on. */
   *#lift(bytes: Uint8Array, from: number): Generator<Step, number> {
-    if (this.#place === 'liftedEscape') return yield* this.#liftEscape(bytes, from)
-    const end = endOfRun(bytes, from)
-    if (end > from) yield latin1(bytes.subarray(from, end))
-    if (end === bytes.length) return end
-    if (bytes[end] === BACKSLASH) {
-      this.#place = 'liftedEscape'
-      this.#escape = ''
-      return end + 1
+    const quote = bytes.indexOf(QUOTE, from)
+    const last = quote < 0 ? bytes.length : quote
+    for (let at = from; at < bytes.length; ) {
+      if (this.#place === 'liftedEscape') this.#takeEscape(bytes[at++] as number)
+      else if (at === last || bytes[at] === QUOTE) return yield* this.#endText(bytes, at)
+      else if (bytes[at] === BACKSLASH) {
+        this.#place = 'liftedEscape'
+        this.#escape = ''
+        at++
+      } else {
+        const end = endOfRun(bytes, at, last)
+        this.#characters.put(bytes.subarray(at, end))
+        at = end
+      }
+      if (this.#characters.isFull) yield this.#characters.take()
     }
-    this.#place = 'outside'
-    this.#keep(bytes.subarray(end, end + 1))
-    yield END
-    return end + 1
+    return bytes.length
   }
 
-  *#liftEscape(bytes: Uint8Array, from: number): Generator<Step, number> {
-    this.#escape += String.fromCharCode(bytes[from] as number)
-    const isWhole = SIMPLE_ESCAPE.test(this.#escape) || UNICODE_ESCAPE.test(this.#escape)
-    if (isWhole) {
+  *#endText(bytes: Uint8Array, at: number): Generator<Step, number> {
+    this.#place = 'outside'
+    this.#keep(bytes.subarray(at, at + 1))
+    yield this.#characters.take()
+    yield END
+    return at + 1
+  }
+
+  #takeEscape(byte: number): void {
+    this.#escape += String.fromCharCode(byte)
+    if (SIMPLE_ESCAPE.test(this.#escape) || UNICODE_ESCAPE.test(this.#escape)) {
       this.#place = 'lifted'
-      yield JSON.parse(`"\\${this.#escape}"`) as string
+      const code = (JSON.parse(`"\\${this.#escape}"`) as string).charCodeAt(0)
+      // base64 is ASCII, and what is not is refused there
+      this.#characters.put(Uint8Array.of(Math.min(code, NO_BASE64)))
     } else if (!this.#escape.startsWith('u') || this.#escape.length >= UNICODE_ESCAPE_LENGTH)
       throw new Malformed('a string of the JSON has an unknown escape')
-    return from + 1
   }
 }
 
-/** Where the next quote or backslash stands, or the end. */
-function endOfRun(bytes: Uint8Array, from: number): number {
-  const quote = bytes.indexOf(QUOTE, from)
-  const end = quote < 0 ? bytes.length : quote
-  const backslash = bytes.subarray(from, end).indexOf(BACKSLASH)
-  return backslash < 0 ? end : from + backslash
+/** Characters that are held until they are worth a step: whoever writes each as an escape gets no step for each. */
+class Characters {
+  #held = new Uint8Array(CHARACTERS_MIN)
+  #length = 0
+
+  get isFull(): boolean {
+    return this.#length >= CHARACTERS_FULL
+  }
+
+  put(run: Uint8Array): void {
+    const length = this.#length + run.length
+    if (length > this.#held.length) {
+      const larger = new Uint8Array(Math.max(length, 2 * this.#held.length))
+      larger.set(this.#held.subarray(0, this.#length))
+      this.#held = larger
+    }
+    this.#held.set(run, this.#length)
+    this.#length = length
+  }
+
+  take(): Uint8Array {
+    const taken = this.#held.subarray(0, this.#length)
+    this.#held = new Uint8Array(CHARACTERS_MIN)
+    this.#length = 0
+    return taken
+  }
+}
+
+/** Where the next backslash stands, or the end of the text. */
+function endOfRun(bytes: Uint8Array, from: number, last: number): number {
+  for (let at = from; at < Math.min(from + RUN_LOOKED_AT, last); at++) if (bytes[at] === BACKSLASH) return at
+  const backslash = bytes.subarray(from, last).indexOf(BACKSLASH)
+  return backslash < 0 ? last : from + backslash
 }
 
 const latin1Decoder = new TextDecoder('latin1')
@@ -206,7 +253,7 @@ export async function liftTexts(
         under.base64.end()
         await under.taker.end()
         under = undefined
-      } else await under.taker.take(under.base64.take(step))
+      } else if (step.length > 0) await under.taker.take(under.base64.take(latin1(step)))
     }
   return scanner.rest()
 }
