@@ -37,8 +37,6 @@ const PIECE_BYTES = 192 * 1024
 /** A text of so many characters is handed on; one that is short is held until its end. */
 const CHARACTERS_FULL = 64 * 1024
 const CHARACTERS_MIN = 256
-/** Short runs between escapes are found one by one. */
-const RUN_LOOKED_AT = 32
 const NO_BASE64 = 0xff
 
 type Place = 'outside' | 'string' | 'escape' | 'lifted' | 'liftedEscape'
@@ -128,17 +126,17 @@ class Scanner {
 
   /** The part of the text that is in this piece; gives where it goes on. */
   *#lift(bytes: Uint8Array, from: number): Generator<Step, number> {
-    const quote = bytes.indexOf(QUOTE, from)
-    const last = quote < 0 ? bytes.length : quote
+    let quote = -1
     for (let at = from; at < bytes.length; ) {
+      if (quote < at) quote = placeOf(QUOTE, bytes, at)
       if (this.#place === 'liftedEscape') this.#takeEscape(bytes[at++] as number)
-      else if (at === last || bytes[at] === QUOTE) return yield* this.#endText(bytes, at)
+      else if (at === quote) return yield* this.#endText(bytes, at)
       else if (bytes[at] === BACKSLASH) {
         this.#place = 'liftedEscape'
         this.#escape = ''
         at++
       } else {
-        const end = endOfRun(bytes, at, last)
+        const end = placeOf(BACKSLASH, bytes.subarray(0, quote), at)
         this.#characters.put(bytes.subarray(at, end))
         at = end
       }
@@ -195,11 +193,10 @@ class Characters {
   }
 }
 
-/** Where the next backslash stands, or the end of the text. */
-function endOfRun(bytes: Uint8Array, from: number, last: number): number {
-  for (let at = from; at < Math.min(from + RUN_LOOKED_AT, last); at++) if (bytes[at] === BACKSLASH) return at
-  const backslash = bytes.subarray(from, last).indexOf(BACKSLASH)
-  return backslash < 0 ? last : from + backslash
+/** Where a byte stands next, or the end. */
+function placeOf(byte: number, bytes: Uint8Array, from: number): number {
+  const at = bytes.indexOf(byte, from)
+  return at < 0 ? bytes.length : at
 }
 
 const latin1Decoder = new TextDecoder('latin1')
