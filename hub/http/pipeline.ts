@@ -171,6 +171,15 @@ export function openLine<K extends Kinds>(parts: Parts<K>, onError: LineOptions[
     return told.code
   }
 
+  /** What was lifted out of a body and is kept nowhere goes. */
+  async function letGo({ lifted }: Exchange<K>): Promise<void> {
+    try {
+      if (lifted !== undefined) await parts.lifts?.drop(lifted)
+    } catch (error) {
+      onError(Buffer.from(context.random(6)).toString('hex'), error)
+    }
+  }
+
   return {
     speaks: request => hooks.speaks(request),
     async handle(request, response) {
@@ -179,12 +188,13 @@ export function openLine<K extends Kinds>(parts: Parts<K>, onError: LineOptions[
       const route = routeLabel(exchange)
       try {
         for (const step of steps) await step(exchange, parts)
+        await letGo(exchange)
         return { route, code: undefined }
       } catch (thrown) {
+        await letGo(exchange)
         return { route, code: refuse(exchange, thrown) }
       } finally {
         exchange.room?.release()
-        if (exchange.lifted !== undefined) await parts.lifts?.drop(exchange.lifted)
       }
     },
     answerUnparsed(fault) {

@@ -67,7 +67,7 @@ type Got = { id: string; from_aid: string; interaction_id: string }
 async function beRefused(client: Wire1Client, send: Record<string, unknown>, said: Said): Promise<void> {
   const text = said.unkept
   const payload = toBase64(utf8(text))
-  await expectStatus(client, '/relay/send', { ...send, payload, to_aid: client.hub.aid }, 400)
+  await expectStatus(client, '/relay/send', { ...send, payload, to_aid: client.hub.aid }, 404)
   await expectStatus(client, '/relay/send', { ...send, payload, to_aid: NOBODY }, 404)
   await expectStatus(client, '/relay/send', { ...send, payload, kind: text }, 400)
   await expectStatus(client, '/relay/send', { ...send, payload: `${text}!` }, 400)

@@ -266,6 +266,15 @@ describe('mail for the hub itself', () => {
   it('is refused as for an unknown recipient in a task that nobody knows', async () => {
     const { agent } = await talking()
     expect((await answer(agent, { task: 'AAAAAAAAAAAAAAAAAAAAAA' })).status).toBe(404)
+    // before anything of it is read
+    const junk = {
+      to_aid: hub.aid,
+      from_aid: agent.aid,
+      kind: 'message',
+      interaction_id: 'x',
+      payload: 'AAAA',
+    }
+    expect((await client.post('/relay/send', junk)).status).toBe(404)
   })
 
   it('is refused where its sender did not sign it, or wrote to another', async () => {

@@ -128,15 +128,21 @@ export class Guests {
   }
 
   async #write(session: GuestSession, number: number, encoded: Encoded, share?: number): Promise<void> {
+    const { files } = this.#parts.openMail
+    const payload = await files.keep(signedWords(this.#context, session, number, encoded))
     const given = {
       to: session.handler,
       from: this.#context.identity.aid,
       kind: encoded.kind === kinds.delegate ? ('delegate' as const) : ('message' as const),
       interaction: session.task,
-      payload: await this.#parts.openMail.files.keep(signedWords(this.#context, session, number, encoded)),
+      payload,
       ofVisitor: true as const,
     }
-    await this.#parts.openMail.send(given, { share })
+    try {
+      await this.#parts.openMail.send(given, { share })
+    } finally {
+      await files.drop(payload)
+    }
   }
 
   /** What came since the last time; where the visitor says how many words it has, what came after those. */
@@ -180,18 +186,26 @@ export class Guests {
 
   /** Takes mail for the hub itself: words of a handler in a task that the hub delegated to it. */
   async receive({ from, interaction, payload }: GivenMessage): Promise<string> {
+    // nothing is read into memory for a visit that nobody has
+    await this.#visitOf(from, interaction)
     const bytes = await this.#parts.openMail.files.whole(payload, WORDS_BYTES_MAX)
     const { word, body } = await this.#judged(from, interaction, bytes)
     const { memory, random } = this.#context
     for (let outcome = ''; outcome !== 'replaced'; ) {
-      const session = await memory.guests.findTask(interaction)
-      if (session === undefined || session.handler !== from) throw new Refusal('recipientUnknown')
+      const session = await this.#visitOf(from, interaction)
       const next = heard(session, body.number, word)
       if (next === session) break
       outcome = await memory.guests.replace(next, WAITING_BYTES_MAX)
       if (outcome === 'full') throw withoutRoom('more words for visitors')
     }
     return toBase64url(random(ID_BYTES))
+  }
+
+  /** The visit of a task, which is its handler's alone. */
+  async #visitOf(handler: string, task: string): Promise<GuestSession> {
+    const session = await this.#context.memory.guests.findTask(task)
+    if (session === undefined || session.handler !== handler) throw new Refusal('recipientUnknown')
+    return session
   }
 
   async #judged(from: string, interaction: string, payload: Uint8Array) {

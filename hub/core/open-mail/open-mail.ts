@@ -68,24 +68,13 @@ export class OpenMail {
   }
 
   /**
-   * Queues a message for an agent here, or lets its payload go; refuses a recipient that is not. `once`: nothing is queued for a repeat; `share`: how
+   * Queues a message for an agent here; whoever has its payload lets that go afterwards. Refuses a recipient that is not. `once`: nothing is queued for a repeat; `share`: how
    * much of each room it may fill. Of one that the operator keeps to named senders only that is held against a message which
    * it says itself: nobody signs it.
    */
   async send(
-    given: GivenMessage,
-    options: SendOptions = {},
-  ): Promise<{ id: string; quiet: boolean; isRepeat: boolean }> {
-    try {
-      return await this.#queue(given, options)
-    } finally {
-      await this.files.drop(given.payload)
-    }
-  }
-
-  async #queue(
     { to, payload, ofVisitor, ...given }: GivenMessage,
-    { once, share = 1 }: SendOptions,
+    { once, share = 1 }: SendOptions = {},
   ): Promise<{ id: string; quiet: boolean; isRepeat: boolean }> {
     const found = await this.find(to)
     if (found === undefined) throw new Refusal('recipientUnknown')
