@@ -1,5 +1,4 @@
 /** How attachments go: together, or one after another. */
-import { LETTER_BYTES_MAX } from '../../protocol/contract/letter.ts'
 import { STRANGER_BYTES_MIN } from '../../protocol/identity/keyset.ts'
 import type { Attachment } from '../../protocol/mail/message.ts'
 import { fitsOneEnvelope } from '../../protocol/mail/seal.ts'
@@ -24,23 +23,20 @@ export class Batches {
   }
 
   /**
-   * Attachments that fit one envelope together; what does not fit goes as further messages, one each. So does what only
+   * Attachments that fit one envelope, or one letter, together; what does not fit goes as further messages, one each. So does what only
    * a capability carries, while none is held: the text goes ahead, and the recipient can give one.
    */
   of(peer: string, attachments: readonly Attachment[]): Attachment[][] {
     const sizes = attachments.map(attachment => attachment.size)
     const sum = sizes.reduce((total, size) => total + size, 0)
-    const fits = this.#isOpen
-      ? sum <= LETTER_BYTES_MAX - HEAD_RESERVE_BYTES
-      : this.#fitsSealed(peer, sizes, sum)
+    const open = this.#hub.last?.openMail
+    // nobody is a stranger to open mail
+    const fits =
+      open === undefined
+        ? this.#fitsSealed(peer, sizes, sum)
+        : sum <= open.letterBytesMax - HEAD_RESERVE_BYTES
     if (fits) return [[...attachments]]
     return [[], ...attachments.map(attachment => [attachment])]
-  }
-
-  /** Nobody is a stranger to open mail. */
-  get #isOpen(): boolean {
-    const { last } = this.#hub
-    return last !== undefined && last.mail === undefined
   }
 
   #fitsSealed(peer: string, sizes: readonly number[], sum: number): boolean {
