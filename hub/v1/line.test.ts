@@ -83,6 +83,15 @@ describe('an agent joins', () => {
     })
   })
 
+  test('and takes as many visitors as it said last, where a later registration says nothing of it', async () => {
+    const agent = await registered({ guest_messages: 0 })
+    agent.rotate()
+    expect((await agent.register()).status).toBe(200)
+    expect((await get(`/agents/${agent.aid}`)).json['agent']).toMatchObject({ guest_quota: 0 })
+    await agent.register({ guest_messages: 7 })
+    expect((await get(`/agents/${agent.aid}`)).json['agent']).toMatchObject({ guest_quota: 7 })
+  })
+
   test('and is refused under the history of another, a shorter one, or one that was altered', async () => {
     const [agent, other] = [await registered(), new OpenAgent(client)]
     expect((await other.register({ kel: agent.kel })).status).toBe(400)

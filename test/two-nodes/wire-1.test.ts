@@ -67,6 +67,22 @@ describe('joining', () => {
     await expect(join(frank)).rejects.toMatchObject({ code: 'hub_refused' })
   })
 
+  test.each([0, 7])(
+    'lets in %i messages of a visitor, as its person said, from the first on',
+    async quota => {
+      const node = await lab.start(`guests-${quota}`)
+      await lab.hub.running.order({ command: 'admit', aid: node.aid })
+      const shown = async () => {
+        const answer = await fetch(`${lab.hub.url}/agents/${node.aid}`)
+        return ((await answer.json()) as { agent: { guest_quota: number } }).agent.guest_quota
+      }
+      await node.handlers.hubRegister({ url: lab.line.url, wire: 1, guest_messages: quota }, never)
+      expect(await shown()).toBe(quota)
+      await node.handlers.idRotate({}, never)
+      expect(await shown()).toBe(quota)
+    },
+  )
+
   test('says that nothing is sealed, and again changes nothing', async () => {
     expect((await status(alice)).hub).toMatchObject({ wire: 1, sealed: false, state: 'online' })
     const before = alice.ctx.identity.log.seq
@@ -94,7 +110,8 @@ describe('a task', () => {
 
   test('takes its files along', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'svc-open-')), 'report.txt')
-    writeFileSync(file, 'lines\n'.repeat(50_000))
+    // more than sealed mail takes of a stranger, and than goes directly
+    writeFileSync(file, 'lines\n'.repeat(1_000_000))
     const given = { to: bob.aid, task: 'read this', attach: [file] }
     const { interaction_id: id } = await alice.handlers.delegate(given, never)
     await until('it came', async () => (await files(bob, id)).length > 0)
@@ -102,7 +119,7 @@ describe('a task', () => {
     expect((await thread(bob, id)).turns).toHaveLength(1)
     const out = join(lab.folder, 'out')
     await bob.handlers.pull({ interaction_id: id, out }, never)
-    expect(readFileSync(join(out, 'report.txt'), 'utf8')).toBe('lines\n'.repeat(50_000))
+    expect(readFileSync(join(out, 'report.txt'), 'utf8')).toBe('lines\n'.repeat(1_000_000))
   })
 
   test('goes on where a file is larger than a letter may be, and its sender is told', async () => {

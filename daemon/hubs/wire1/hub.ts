@@ -59,6 +59,8 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews, DirectAddress
   readonly credits: HubCredits
   readonly board: TaskBoard
   #identity: HubIdentity
+  /** What was said last of visitors: each registration says it again. */
+  #guestMessages: number | undefined
   readonly #inputs: HubInputs
   readonly #calls: Wire1Calls
 
@@ -120,13 +122,22 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews, DirectAddress
     { log, profile, card }: Pick<RegisterRequest, 'log' | 'profile' | 'card'>,
     invite: string | undefined,
   ): Promise<void> {
+    // known to others that register meanwhile
+    this.#guestMessages = profile?.guestMessages ?? this.#guestMessages
+    const guestMessages = this.#guestMessages ?? (await this.#shownGuestMessages())
     const body = {
       kel: toBase64(encodeKel(log.events)),
       ...profileMembers(profile),
-      ...present({ invite, card: card && canonicalJson(card as JsonValue) }),
+      ...present({ guest_messages: guestMessages, invite, card: card && canonicalJson(card as JsonValue) }),
     }
     const reply = await this.#calls.signed(routes.register, { body })
     requireOf(log.aid, reply.aid)
+  }
+
+  /** How many messages of a visitor the hub lets in now: a registration that says nothing of it would let some in. */
+  async #shownGuestMessages(): Promise<number> {
+    const found = await unlessMissing(this.#calls.plain(routes.agent, { params: { aid: this.#aid } }))
+    return found?.agent.registered === true ? found.agent.guest_quota : 0
   }
 
   /** Shown by registering anew, which changes nothing else. */
@@ -273,8 +284,8 @@ type Entry = {
 
 const profileMembers = (profile: Profile | undefined) => {
   if (profile === undefined) return {}
-  const { name, caps, summary, readme, pricing, guestMessages } = profile
-  return { name, caps, summary, readme, ...present({ pricing, guest_messages: guestMessages }) }
+  const { name, caps, summary, readme, pricing } = profile
+  return { name, caps, summary, readme, ...present({ pricing }) }
 }
 
 /** A card as this node marks it; one that is no JSON is none of ours. */

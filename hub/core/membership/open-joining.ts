@@ -76,7 +76,7 @@ export class OpenJoining {
       newestHeld => (newestHeld === undefined ? terms : undefined),
     )
     await this.#putProfile(agent.row.number, {
-      guestQuota: clamped(given.guestQuota ?? GUEST_QUOTA_DEFAULT),
+      ...(given.guestQuota !== undefined && { guestQuota: clamped(given.guestQuota) }),
       ...(given.pricing !== undefined && { pricing: given.pricing }),
     })
     await this.#context.store.noteLeft({ number: agent.row.number, leftMs: undefined })
