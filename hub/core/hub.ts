@@ -43,6 +43,7 @@ import {
 } from './open-federation/open-federation.ts'
 import { OpenMail } from './open-mail/open-mail.ts'
 import { OpenReviews } from './open-reviews/open-reviews.ts'
+import { collectOrphans } from './orphans.ts'
 import { Reviews } from './reviews.ts'
 import { Sends } from './sends.ts'
 import { Sessions } from './sessions.ts'
@@ -134,9 +135,9 @@ export async function composeHub(
     federation,
     openMail: open.openMail,
   })
-  await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
-  await context.openBlobs.collect(context.now(), names => context.store.unusedOpenFiles(names))
-  const stopSweeping = keepSweeping([mailboxes, open.openMail, open.guests, around.received], context)
+  const orphans = await collectOrphans(context)
+  const swept = [mailboxes, open.openMail, open.guests, around.received, ...orphans]
+  const stopSweeping = keepSweeping(swept, context)
   const reading = readPeers(context, { agents, keyLogs, federation, calls })
   const publication = new Publication(context.store, () => liabilitySecret(context))
   const checkpoints = new Checkpoints(context, supply)

@@ -36,6 +36,8 @@ export interface Blobs {
   open(name: string): Promise<BlobReader | undefined>
   /** Removes blobs whose rows are gone. */
   remove(names: string[]): Promise<void>
+  /** Names of all blobs, some at a time. */
+  names(): AsyncIterable<string[]>
   /** Keeps every blob until the returned function is called: rows that were copied meanwhile still have theirs. */
   hold(): Promise<() => Promise<void>>
   /** At start, when nothing is under way: removes what a broken write left, and old blobs that no row names. */

@@ -126,6 +126,10 @@ export class BlobFolder implements Blobs {
     for (const name of names) await rm(this.#pathOf(name), { force: true })
   }
 
+  async *names(): AsyncGenerator<string[]> {
+    for (const folder of await readdir(this.#folder)) yield await readdir(join(this.#folder, folder))
+  }
+
   async hold(): Promise<() => Promise<void>> {
     this.#holders += 1
     return async () => {
@@ -137,10 +141,9 @@ export class BlobFolder implements Blobs {
   async collect(nowMs: number, unused: (names: string[]) => Promise<string[]>): Promise<number> {
     for (const name of await readdir(this.#temporary)) await rm(join(this.#temporary, name), { force: true })
     let removed = 0
-    for (const folder of await readdir(this.#folder)) {
-      const orphans = await unused(await readdir(join(this.#folder, folder)))
-      for (const name of orphans) {
-        const path = join(this.#folder, folder, name)
+    for await (const names of this.names()) {
+      for (const name of await unused(names)) {
+        const path = this.#pathOf(name)
         if (nowMs - (await stat(path)).mtimeMs < ORPHAN_AGE_MS) continue
         await rm(path, { force: true })
         removed += 1
