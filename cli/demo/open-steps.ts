@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { chains } from './pay-steps.ts'
-import { Sensor } from './sensor.ts'
+import { type Sensor, sensorStep } from './sensor.ts'
 import { type Facts, filesWith, getJson, type Step, same, short, until } from './step.ts'
 import { openStepNames } from './step-names.ts'
 import { alice, answerer, bob as answering, CAPABILITY, EXPECTED, end, find, reply, TASK } from './steps.ts'
@@ -56,20 +56,9 @@ const hub: Step = {
   },
 }
 
-const sensor: Step = {
-  name: 'sensor',
-  title: 'a local service, of which bob will sell single uses',
-  async run(world, _facts, spoiled) {
-    const service = new Sensor()
-    world.atEnd(() => service.close())
-    const url = await service.listen()
-    Object.assign(openOf(world), { sensor: service, serviceUrl: url })
-    const answer = (await (await fetch(spoiled ? `${url}/broken` : url)).json()) as { celsius?: number }
-    same('what the service says', answer.celsius, 21)
-    service.asked = 0
-    return `${url} says 21 °C`
-  },
-}
+const sensor = sensorStep('a local service, of which bob will sell single uses', (world, service, url) => {
+  Object.assign(openOf(world), { sensor: service, serviceUrl: url })
+})
 
 const bob: Step = {
   name: 'bob',

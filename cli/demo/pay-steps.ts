@@ -1,7 +1,7 @@
 /** The steps of the demo in which one agent pays the other; each compares what it read on another side with what was said. */
 
 import { writeFileSync } from 'node:fs'
-import { Sensor } from './sensor.ts'
+import { type Sensor, sensorStep } from './sensor.ts'
 import {
   type Facts,
   getJson,
@@ -59,20 +59,9 @@ const signed = (world: World, id: string) =>
     return receipt?.verified === true ? receipt : undefined
   })
 
-const sensor: Step = {
-  name: 'sensor',
-  title: 'a local service, which bob will serve for a price',
-  async run(world, _facts, spoiled) {
-    const service = new Sensor()
-    world.atEnd(() => service.close())
-    const url = await service.listen()
-    Object.assign(payingOf(world), { sensor: service, url })
-    const answer = (await (await fetch(spoiled ? `${url}/broken` : url)).json()) as { celsius?: number }
-    same('what the service says', answer.celsius, 21)
-    service.asked = 0
-    return `${url} says 21 °C`
-  },
-}
+const sensor = sensorStep('a local service, which bob will serve for a price', (world, service, url) => {
+  Object.assign(payingOf(world), { sensor: service, url })
+})
 
 const bob: Step = {
   name: 'bob',

@@ -1,6 +1,8 @@
 /** What bob's node sells in a demo. */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type Step, same } from './step.ts'
+import type { World } from './world.ts'
 
 /** A local service that bob's node serves; it counts what it is asked, and answers when it is let. */
 export class Sensor {
@@ -38,3 +40,22 @@ export class Sensor {
     this.#server.close()
   }
 }
+
+/** The step that starts it; `keep` hands it on to later steps. */
+export const sensorStep = (
+  title: string,
+  keep: (world: World, service: Sensor, url: string) => void,
+): Step => ({
+  name: 'sensor',
+  title,
+  async run(world, _facts, spoiled) {
+    const service = new Sensor()
+    world.atEnd(() => service.close())
+    const url = await service.listen()
+    keep(world, service, url)
+    const answer = (await (await fetch(spoiled ? `${url}/broken` : url)).json()) as { celsius?: number }
+    same('what the service says', answer.celsius, 21)
+    service.asked = 0
+    return `${url} says 21 °C`
+  },
+})
