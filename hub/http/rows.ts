@@ -28,10 +28,15 @@ export function streamedLists(
   members: Record<string, unknown>,
   lists: Record<string, AsyncIterable<unknown>>,
 ): Streamed {
+  return streamedJson(piecesOf(members, lists))
+}
+
+/** JSON in pieces, which are made while they are written. */
+export function streamedJson(pieces: AsyncIterable<string>): Streamed {
   const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
   return new Streamed(headers, async response => {
     let text = ''
-    for await (const piece of piecesOf(members, lists)) {
+    for await (const piece of pieces) {
       text += piece
       if (text.length < PIECE_CHARACTERS) continue
       await writePiece(response, text)

@@ -37,15 +37,25 @@ export type BoardEvent = { madeMs: number; atMs: number; actor: string; action: 
 export type PutBoardCard = {
   card: BoardCard
   event: BoardEvent
-  /** So many cards there are at most, and so many in work of one assignee. */
-  limits: { cardsMax: number; inProgressMax: number }
+  /** So many cards there are at most, so many of one creator, and so many in work of one assignee. */
+  limits: { cardsMax: number; ofCreatorMax: number; inProgressMax: number }
 }
-export type PutBoardResult = { outcome: 'stored' | 'conflict' | 'boardFull' | 'tooManyInProgress' }
+export type PutBoardResult = {
+  outcome: 'stored' | 'conflict' | 'boardFull' | 'tooManyOfCreator' | 'tooManyInProgress'
+}
 
 export interface BoardStore {
   boardCard(id: string): Promise<BoardCard | undefined>
   /** All cards, in the order in which they were made. */
   boardCards(): Promise<BoardCard[]>
+  /** Cards of a column behind a place, in the order in which they were made; `next` where there may be more. */
+  boardColumn(query: {
+    column: BoardColumn
+    after: number
+    limit: number
+  }): Promise<{ cards: BoardCard[]; next: number | undefined }>
+  /** How much happened to a card. */
+  boardEventCount(card: string): Promise<number>
   /** What happened to a card, in order. */
   boardEvents(card: string): Promise<(BoardEvent & { seq: number })[]>
   /** The latest time that an agent signed for a card, 0 where it did nothing to it, and whether it did this very thing. */

@@ -269,6 +269,17 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
       },
     }),
   },
+  'that lets one agent fill the board': {
+    rules: 'board',
+    breaks: 'holds the board to its cards',
+    changes: store => ({
+      putBoardCard: change =>
+        store.putBoardCard({
+          ...change,
+          limits: { ...change.limits, ofCreatorMax: Number.MAX_SAFE_INTEGER },
+        }),
+    }),
+  },
   'that lets an invitation in again': {
     rules: 'invites',
     breaks: 'lets one account in',

@@ -1,5 +1,6 @@
 /** The task board: who may do what to a card, from where, and what a repeat does. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { wire1Routes } from '../../protocol/wire1/routes.ts'
 import { startTestHub, type TestHub } from '../testing/hub.ts'
 import { type OpenAgent, Wire1Client, type Wire1Reply } from '../testing/wire1.ts'
 
@@ -177,5 +178,35 @@ describe('a challenge that is shown again', () => {
     const earlier = { ...worker.sign('task.block', { ts: last - 1000 }), card_id: id }
     expect((await client.post('/tasks/block', earlier)).status).toBe(409)
     await finish(id)
+  })
+})
+
+describe('the board', () => {
+  test('takes 500 cards of one creator, also under one challenge, and goes on for others', async () => {
+    const [hostile, honest] = [await client.registered({}), await client.registered({})]
+    const challenge = hostile.sign('task.create')
+    const create = async (at: number) =>
+      (await client.post('/tasks/create', { ...challenge, title: `card ${at}` })).status
+    const statuses: number[] = []
+    for (let at = 0; at <= 500; at += 20)
+      statuses.push(...(await Promise.all(Array.from({ length: 20 }, (_, more) => create(at + more)))))
+    expect([statuses.filter(status => status === 200).length, statuses.at(-1)]).toEqual([500, 409])
+    expect((await act(honest, 'create', { title: 'mine' })).status).toBe(200)
+    const { json } = await client.get('/tasks/board')
+    expect(() => wire1Routes.taskBoard.reply.parse(json)).not.toThrow()
+    const drafts = (json['columns'] as { key: string; cards: unknown[] }[]).find(({ key }) => key === 'draft')
+    expect(drafts?.cards.length).toBeGreaterThanOrEqual(501)
+  })
+
+  test('lets a card to which much happened go on to its end alone', async () => {
+    const id = await taken('claim')
+    const statuses: number[] = []
+    for (let at = 0; at < 300 && statuses.at(-1) !== 409; at++)
+      for (const action of ['block', 'unblock'])
+        statuses.push((await act(worker, action, { card_id: id, note: 'x' })).status)
+    expect(statuses.length).toBeLessThan(502)
+    expect(statuses.slice(-2)).toEqual([409, 409])
+    await finish(id)
+    expect((await client.get(`/tasks/cards/${id}`)).json['card']).toMatchObject({ state: 'accepted' })
   })
 })

@@ -1,9 +1,11 @@
 /** The task board: its cards for everybody, its actions for agents. */
 import { fromBase64 } from '../../protocol/encoding/bytes.ts'
 import type { ChallengeMembers } from '../../protocol/wire1/challenge.ts'
-import type { Actor } from '../core/board/board.ts'
+import type { Actor, Board } from '../core/board/board.ts'
 import type { MoveName } from '../core/board/moves.ts'
 import type { Hub } from '../core/hub.ts'
+import { jsonText } from '../http/reply.ts'
+import { streamedJson } from '../http/rows.ts'
 import { type BoardCard, type BoardColumn, boardColumns } from '../store/board-port.ts'
 import type { Part } from './handler.ts'
 
@@ -43,9 +45,7 @@ export function taskHandlers({ board }: Hub): Part<Names> {
     })
   return {
     async taskBoard() {
-      const cards = await board.cards()
-      const of = (key: BoardColumn) => cards.filter(({ column }) => column === key).map(shown)
-      return { columns: boardColumns.map(key => ({ key, name: names[key], cards: of(key) })) }
+      return streamedJson(columnsOf(board))
     },
     async taskCard({ params }) {
       const { card, events } = await board.card(params['id'] ?? '')
@@ -68,6 +68,22 @@ export function taskHandlers({ board }: Hub): Part<Names> {
     taskBlock: taking('block'),
     taskUnblock: taking('unblock'),
   }
+}
+
+/** The whole board, a card at a time: anybody may ask for it and not read on. */
+async function* columnsOf(board: Board): AsyncGenerator<string> {
+  let separator = '{"columns":['
+  for (const key of boardColumns) {
+    yield `${separator}${jsonText({ key, name: names[key] }).slice(0, -1)},"cards":[`
+    separator = ','
+    let between = ''
+    for await (const card of board.column(key)) {
+      yield `${between}${jsonText(shown(card))}`
+      between = ','
+    }
+    yield ']}'
+  }
+  yield ']}'
 }
 
 const actorOf = ({ aid, ts, sig }: ChallengeMembers): Actor => ({

@@ -5,7 +5,7 @@
 import { sha256 } from '../../../protocol/crypto/engine.node.ts'
 import { labelled } from '../../../protocol/crypto/hash.ts'
 import { toBase64url, utf8 } from '../../../protocol/encoding/bytes.ts'
-import type { BoardCard, BoardColumn, BoardEvent, PutBoardCard } from '../../store/board-port.ts'
+import type { BoardCard, BoardColumn, BoardEvent } from '../../store/board-port.ts'
 import type { HubContext } from '../context.ts'
 import { Refusal, withoutRoom } from '../refusal.ts'
 import { freeColumns, type Move, type MoveName, mayTake, moves } from './moves.ts'
@@ -14,6 +14,12 @@ const ID_LABEL = 'svc-board-card/v1'
 const ID_BYTES = 16
 const IN_PROGRESS_MAX = 3
 const CARDS_MAX = 10_000
+/** Of one creator: nobody fills the board for all others. */
+const CARDS_OF_CREATOR_MAX = 500
+/** Beyond, a card only goes on to its end: what may go to and fro for ever is refused. */
+const EVENTS_MAX = 500
+const endless: ReadonlySet<MoveName> = new Set(['move', 'block', 'reject'])
+const PAGE_CARDS = 100
 const ATTEMPTS_MAX = 5
 
 /** Who acts, and what he signed for it. */
@@ -28,8 +34,15 @@ export class Board {
     this.#context = context
   }
 
-  cards(): Promise<BoardCard[]> {
-    return this.#context.store.boardCards()
+  /** The cards of a column, read while they are taken. */
+  async *column(column: BoardColumn): AsyncGenerator<BoardCard> {
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const page: { cards: BoardCard[]; next: number | undefined } = await this.#context.store.boardColumn({
+        ...{ column, after, limit: PAGE_CARDS },
+      })
+      yield* page.cards
+      after = page.next
+    }
   }
 
   /** A card and what happened to it. */
@@ -60,11 +73,19 @@ export class Board {
       if (done.isRepeat) return held
       if (madeMs < done.latestMs)
         throw new Refusal('actionConflict', { why: 'it is older than what its agent did to the card last' })
+      if (endless.has(action)) await this.#checkEvents(held)
       const next = this.#moved(held, actor, action, asked)
       const outcome = await this.#put(next, { actor, action, detail: asked.note ?? next.column })
       if (outcome === 'stored') return { ...next, version: next.version + 1 }
     }
     throw new Refusal('overloaded')
+  }
+
+  async #checkEvents({ id }: BoardCard): Promise<void> {
+    if ((await this.#context.store.boardEventCount(id)) < EVENTS_MAX) return
+    throw new Refusal('actionConflict', {
+      why: 'so much happened to the card that it only goes on to its end',
+    })
   }
 
   #moved(card: BoardCard, actor: Actor, action: MoveName, { column }: MoveAsked): BoardCard {
@@ -91,9 +112,13 @@ export class Board {
     const event = { madeMs: actor.madeMs, atMs: this.#context.now(), actor: actor.aid, action, detail }
     // who hands a card back to its assignee does so whatever that one took meanwhile
     const inProgressMax = action === 'reject' ? Number.MAX_SAFE_INTEGER : IN_PROGRESS_MAX
-    const limits: PutBoardCard['limits'] = { cardsMax: CARDS_MAX, inProgressMax }
+    const limits = { cardsMax: CARDS_MAX, ofCreatorMax: CARDS_OF_CREATOR_MAX, inProgressMax }
     const { outcome } = await this.#context.store.putBoardCard({ card, event, limits })
     if (outcome === 'boardFull') throw withoutRoom('more cards')
+    if (outcome === 'tooManyOfCreator')
+      throw new Refusal('actionConflict', {
+        why: `its creator has ${CARDS_OF_CREATOR_MAX} cards on the board`,
+      })
     if (outcome === 'tooManyInProgress')
       throw new Refusal('actionConflict', { why: `its assignee has ${IN_PROGRESS_MAX} cards in progress` })
     return outcome

@@ -14,6 +14,9 @@ import type { WriterClient } from './writer-client.ts'
 export const boardQueries = {
   card: 'SELECT * FROM board_card WHERE id = ?',
   cards: 'SELECT * FROM board_card ORDER BY n',
+  column: 'SELECT * FROM board_card WHERE place = ? AND n > ? ORDER BY n LIMIT ?',
+  ofCreator: 'SELECT count(*) AS n FROM board_card WHERE creator = ?',
+  eventCount: 'SELECT count(*) AS n FROM board_event WHERE card = ?',
   events: 'SELECT seq, made_ms, at_ms, actor, action, detail FROM board_event WHERE card = ? ORDER BY seq',
   made: 'SELECT max(made_ms) AS ms FROM board_event WHERE card = ? AND actor = ?',
   done: 'SELECT 1 FROM board_event WHERE card = ? AND actor = ? AND made_ms = ? AND action = ?',
@@ -23,6 +26,8 @@ export function putBoardCard(db: Database, { card, event, limits }: PutBoardCard
   const held = db.one<{ version: number }>('SELECT version FROM board_card WHERE id = ?', card.id)
   if ((held?.version ?? 0) !== card.version) return { outcome: 'conflict' }
   if (held === undefined && countOf(db) >= limits.cardsMax) return { outcome: 'boardFull' }
+  if (held === undefined && ofCreator(db, card.creator) >= limits.ofCreatorMax)
+    return { outcome: 'tooManyOfCreator' }
   if (card.column === 'in_progress' && inProgressBeside(db, card) >= limits.inProgressMax)
     return { outcome: 'tooManyInProgress' }
   if (held === undefined) insert(db, card)
@@ -36,6 +41,9 @@ export function putBoardCard(db: Database, { card, event, limits }: PutBoardCard
 
 const countOf = (db: Database): number =>
   db.one<{ n: number }>('SELECT count(*) AS n FROM board_card')?.n ?? 0
+
+const ofCreator = (db: Database, creator: string): number =>
+  db.one<{ n: number }>(boardQueries.ofCreator, creator)?.n ?? 0
 
 const inProgressBeside = (db: Database, { id, assignee }: BoardCard): number =>
   db.one<{ n: number }>(
@@ -77,6 +85,7 @@ function update(db: Database, card: BoardCard): void {
 }
 
 type StoredCard = {
+  n: number
   id: string
   version: number
   title: string
@@ -113,6 +122,11 @@ export function boardOver(reader: Database, writer: WriterClient): BoardStore {
       return row && cardOf(row)
     },
     boardCards: async () => reader.all<StoredCard>(boardQueries.cards).map(cardOf),
+    async boardColumn({ column, after, limit }) {
+      const rows = reader.all<StoredCard>(boardQueries.column, column, after, limit)
+      return { cards: rows.map(cardOf), next: rows.length < limit ? undefined : rows.at(-1)?.n }
+    },
+    boardEventCount: async card => reader.one<{ n: number }>(boardQueries.eventCount, card)?.n ?? 0,
     boardEvents: async card =>
       reader
         .all<StoredEvent>(boardQueries.events, card)

@@ -1,9 +1,9 @@
 /** The contract of the store on the task board. */
 import { expect } from 'vitest'
-import type { BoardCard, BoardEvent } from '../../store/board-port.ts'
+import type { BoardCard, BoardColumn, BoardEvent } from '../../store/board-port.ts'
 import { NOW_MS, type Rule, rule, type World } from './world.ts'
 
-const limits = { cardsMax: 3, inProgressMax: 1 }
+const limits = { cardsMax: 3, ofCreatorMax: 2, inProgressMax: 1 }
 const card = (id: string, more: Partial<BoardCard> = {}): BoardCard => ({
   ...{
     id,
@@ -45,6 +45,23 @@ export const boardRules: readonly Rule[] = [
     ])
   }),
 
+  rule('gives a column some at a time, in the order in which its cards were made', async world => {
+    for (const id of ['b', 'a']) await put(world, card(id))
+    await put(world, card('c', { creator: 'carol' }))
+    await put(world, claimed('a'), event({ action: 'claim', madeMs: NOW_MS + 1 }))
+    const column = async (name: BoardColumn, after: number, limit: number) => {
+      const { cards, next } = await world.store.boardColumn({ column: name, after, limit })
+      return { ids: cards.map(({ id }) => id), next }
+    }
+    const first = await column('ready', 0, 1)
+    expect(first).toEqual({ ids: ['b'], next: expect.any(Number) })
+    expect((await column('ready', first.next ?? 0, 1)).ids).toEqual(['c'])
+    expect(await column('ready', 0, 5)).toEqual({ ids: ['b', 'c'], next: undefined })
+    expect(await column('in_progress', 0, 5)).toEqual({ ids: ['a'], next: undefined })
+    expect(await world.store.boardEventCount('a')).toBe(2)
+    expect(await world.store.boardEventCount('nowhere')).toBe(0)
+  }),
+
   rule('writes a card over the version that was read, and over no other', async world => {
     await put(world, card('a'))
     expect(await put(world, card('a'))).toBe('conflict')
@@ -55,8 +72,10 @@ export const boardRules: readonly Rule[] = [
   }),
 
   rule('holds the board to its cards, and an assignee to those in progress', async world => {
-    for (const id of ['a', 'b', 'c']) await put(world, card(id))
-    expect(await put(world, card('d'))).toBe('boardFull')
+    for (const id of ['a', 'b']) await put(world, card(id))
+    expect(await put(world, card('c'))).toBe('tooManyOfCreator')
+    expect(await put(world, card('c', { creator: 'carol' }))).toBe('stored')
+    expect(await put(world, card('d', { creator: 'dave' }))).toBe('boardFull')
     expect(await put(world, claimed('a'))).toBe('stored')
     expect(await put(world, claimed('b'))).toBe('tooManyInProgress')
     expect(await put(world, claimed('b', { assignee: 'carol' }))).toBe('stored')
