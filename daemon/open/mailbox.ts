@@ -17,6 +17,8 @@ import { type ReadLetter, SenderUnknown } from './letters.ts'
 /** Between two polls while nothing comes. */
 const POLL_FIRST_MS = 300
 const POLL_LAST_SHARE = 0.5
+/** Anybody can send what is no letter: the log has a line for so long, which counts those since the one before. */
+const REFUSED_EACH_MS = 60_000
 
 /** A hub that carries open mail. */
 export type OpenHub = { hub: HubClient; mail: OpenMail }
@@ -41,6 +43,8 @@ export class OpenMailbox {
   readonly #hub: HubClient
   readonly #mail: OpenMail
   readonly #judging: Judging
+  #refused = 0
+  #toldMs: number | undefined
 
   constructor(parts: MailboxParts, { hub, mail }: OpenHub, judging: Judging) {
     this.#parts = parts
@@ -116,15 +120,25 @@ export class OpenMailbox {
   }
 
   async #read(letter: PolledLetter): Promise<ReadLetter | undefined> {
-    const { store, log, own } = this.#parts
+    const { store, own } = this.#parts
     if (letter.from === own() && letter.payload?.length === 0) return undefined
     try {
       return await this.#judging.read(letter)
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
       count(store, error instanceof SenderUnknown ? 'sender_unknown' : 'malformed')
-      log.info({ id: letter.id, reason: error.message }, 'letter refused')
+      this.#tellRefused(letter, error)
       return undefined
     }
+  }
+
+  #tellRefused({ id }: PolledLetter, { message: reason }: Malformed): void {
+    const { log, timers } = this.#parts
+    const nowMs = timers.monotonic()
+    this.#refused += 1
+    if (this.#toldMs !== undefined && nowMs - this.#toldMs < REFUSED_EACH_MS) return
+    log.info({ id, reason, letters: this.#refused }, 'letter refused')
+    this.#refused = 0
+    this.#toldMs = nowMs
   }
 }

@@ -93,6 +93,12 @@ test.each<[string, (other: OpenAgent) => Sent, string]>([
   expect(counted(counter)).toBe(before + 1)
 })
 
+test('what is no letter leaves one line in the log, however much of it comes', async () => {
+  for (let n = 0; n < 20; n++) await send(mallory, { payload: random(40), from: mallory.aid })
+  await collect()
+  expect(node.logged('letter refused')).toHaveLength(1)
+})
+
 test('one of somebody whom the hub does not know is refused', async () => {
   const stranger = new OpenAgent(client)
   await send(stranger)

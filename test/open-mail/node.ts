@@ -27,6 +27,8 @@ export type OpenNode = {
   counted(name: string): number
   /** From here on the hub gives no key histories, or gives them again. */
   failLogs(isFailing: boolean): void
+  /** Lines of its log with these words. */
+  logged(words: string): string[]
   close(): Promise<void>
 }
 
@@ -48,7 +50,8 @@ export async function openNode(
   const undo = new AsyncDisposableStack()
   const now = () => at.clock.now() + skewMs
   const env = { SVC_HOME: dir, SVC_RUNTIME_DIR: join(dir, 'run') }
-  const log = pino({ level: 'silent' })
+  const logged: string[] = []
+  const log = pino({}, { write: line => void logged.push(line) })
   const ground = await openGround({ dir, env, now, timers: systemTimers, random, log }, undo)
   const { identity } = ground
   const connections = new Connections()
@@ -73,6 +76,7 @@ export async function openNode(
     aid: identity.aid,
     ...{ ground, hub, inputs, carrier: openCarriers(ground).over(hub) },
     counted: name => counted(ground.store, name),
+    logged: words => logged.filter(line => line.includes(words)),
     failLogs(to) {
       isFailing = to
     },
