@@ -37,8 +37,11 @@ export type BoardEvent = { madeMs: number; atMs: number; actor: string; action: 
 export type PutBoardCard = {
   card: BoardCard
   event: BoardEvent
-  /** So many cards there are at most, so many of one creator, and so many in work of one assignee. */
-  limits: { cardsMax: number; ofCreatorMax: number; inProgressMax: number }
+  /**
+   * So many cards there are at most, so many of one creator, and so many in work of one assignee. Where there is no room
+   * for a new one, the card goes that was done first, if that was before `doneBeforeMs`.
+   */
+  limits: { cardsMax: number; ofCreatorMax: number; inProgressMax: number; doneBeforeMs: number }
 }
 export type PutBoardResult = {
   outcome: 'stored' | 'conflict' | 'boardFull' | 'tooManyOfCreator' | 'tooManyInProgress'

@@ -280,6 +280,14 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
         }),
     }),
   },
+  'that keeps each card for ever': {
+    rules: 'board',
+    breaks: 'lets the card go that was done first',
+    changes: store => ({
+      putBoardCard: change =>
+        store.putBoardCard({ ...change, limits: { ...change.limits, doneBeforeMs: 0 } }),
+    }),
+  },
   'that lets an invitation in again': {
     rules: 'invites',
     breaks: 'lets one account in',

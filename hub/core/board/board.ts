@@ -7,6 +7,7 @@ import { labelled } from '../../../protocol/crypto/hash.ts'
 import { toBase64url, utf8 } from '../../../protocol/encoding/bytes.ts'
 import type { BoardCard, BoardColumn, BoardEvent } from '../../store/board-port.ts'
 import type { HubContext } from '../context.ts'
+import { DAY_MS } from '../limits.ts'
 import { Refusal, withoutRoom } from '../refusal.ts'
 import { freeColumns, type Move, type MoveName, mayTake, moves } from './moves.ts'
 
@@ -18,6 +19,8 @@ const CARDS_MAX = 10_000
 const CARDS_OF_CREATOR_MAX = 500
 /** Beyond, a card only goes on to its end: what may go to and fro for ever is refused. */
 const EVENTS_MAX = 500
+/** A card that is done stays so long at least; then it goes where a new one needs its place. */
+const DONE_KEPT_MS = 30 * DAY_MS
 const endless: ReadonlySet<MoveName> = new Set(['move', 'block', 'reject'])
 const PAGE_CARDS = 100
 const ATTEMPTS_MAX = 5
@@ -112,12 +115,13 @@ export class Board {
     const event = { madeMs: actor.madeMs, atMs: this.#context.now(), actor: actor.aid, action, detail }
     // who hands a card back to its assignee does so whatever that one took meanwhile
     const inProgressMax = action === 'reject' ? Number.MAX_SAFE_INTEGER : IN_PROGRESS_MAX
-    const limits = { cardsMax: CARDS_MAX, ofCreatorMax: CARDS_OF_CREATOR_MAX, inProgressMax }
+    const doneBeforeMs = this.#context.now() - DONE_KEPT_MS
+    const limits = { cardsMax: CARDS_MAX, ofCreatorMax: CARDS_OF_CREATOR_MAX, inProgressMax, doneBeforeMs }
     const { outcome } = await this.#context.store.putBoardCard({ card, event, limits })
     if (outcome === 'boardFull') throw withoutRoom('more cards')
     if (outcome === 'tooManyOfCreator')
       throw new Refusal('actionConflict', {
-        why: `its creator has ${CARDS_OF_CREATOR_MAX} cards on the board`,
+        why: `its creator has ${CARDS_OF_CREATOR_MAX} cards on the board; one that is done makes room 30 days later`,
       })
     if (outcome === 'tooManyInProgress')
       throw new Refusal('actionConflict', { why: `its assignee has ${IN_PROGRESS_MAX} cards in progress` })

@@ -16,6 +16,9 @@ export const boardQueries = {
   cards: 'SELECT * FROM board_card ORDER BY n',
   column: 'SELECT * FROM board_card WHERE place = ? AND n > ? ORDER BY n LIMIT ?',
   ofCreator: 'SELECT count(*) AS n FROM board_card WHERE creator = ?',
+  firstDone: "SELECT id FROM board_card WHERE place = 'done' AND updated_ms < ? ORDER BY updated_ms LIMIT 1",
+  firstDoneOf:
+    "SELECT id FROM board_card WHERE creator = ? AND place = 'done' AND updated_ms < ? ORDER BY updated_ms LIMIT 1",
   eventCount: 'SELECT count(*) AS n FROM board_event WHERE card = ?',
   events: 'SELECT seq, made_ms, at_ms, actor, action, detail FROM board_event WHERE card = ? ORDER BY seq',
   made: 'SELECT max(made_ms) AS ms FROM board_event WHERE card = ? AND actor = ?',
@@ -25,11 +28,11 @@ export const boardQueries = {
 export function putBoardCard(db: Database, { card, event, limits }: PutBoardCard): PutBoardResult {
   const held = db.one<{ version: number }>('SELECT version FROM board_card WHERE id = ?', card.id)
   if ((held?.version ?? 0) !== card.version) return { outcome: 'conflict' }
-  if (held === undefined && countOf(db) >= limits.cardsMax) return { outcome: 'boardFull' }
-  if (held === undefined && ofCreator(db, card.creator) >= limits.ofCreatorMax)
-    return { outcome: 'tooManyOfCreator' }
+  const room = held === undefined ? roomFor(db, card, limits) : { gone: [] }
+  if (room.outcome !== undefined) return { outcome: room.outcome }
   if (card.column === 'in_progress' && inProgressBeside(db, card) >= limits.inProgressMax)
     return { outcome: 'tooManyInProgress' }
+  for (const id of room.gone) remove(db, id)
   if (held === undefined) insert(db, card)
   else update(db, card)
   db.run(
@@ -37,6 +40,25 @@ export function putBoardCard(db: Database, { card, event, limits }: PutBoardCard
     ...[card.id, event.madeMs, event.atMs, event.actor, event.action, event.detail],
   )
   return { outcome: 'stored' }
+}
+
+type Room = { outcome?: 'boardFull' | 'tooManyOfCreator'; gone: string[] }
+
+/** What has to go for a new card; an outcome where nothing may. */
+function roomFor(db: Database, { creator }: BoardCard, limits: PutBoardCard['limits']): Room {
+  const { ofCreatorMax, cardsMax, doneBeforeMs } = limits
+  if (ofCreator(db, creator) >= ofCreatorMax) {
+    const first = db.one<{ id: string }>(boardQueries.firstDoneOf, creator, doneBeforeMs)
+    return first === undefined ? { outcome: 'tooManyOfCreator', gone: [] } : { gone: [first.id] }
+  }
+  if (countOf(db) < cardsMax) return { gone: [] }
+  const first = db.one<{ id: string }>(boardQueries.firstDone, doneBeforeMs)
+  return first === undefined ? { outcome: 'boardFull', gone: [] } : { gone: [first.id] }
+}
+
+function remove(db: Database, id: string): void {
+  db.run('DELETE FROM board_event WHERE card = ?', id)
+  db.run('DELETE FROM board_card WHERE id = ?', id)
 }
 
 const countOf = (db: Database): number =>

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { BoardCard, BoardColumn, BoardEvent } from '../../store/board-port.ts'
 import { NOW_MS, type Rule, rule, type World } from './world.ts'
 
-const limits = { cardsMax: 3, ofCreatorMax: 2, inProgressMax: 1 }
+const limits = { cardsMax: 3, ofCreatorMax: 2, inProgressMax: 1, doneBeforeMs: NOW_MS }
 const card = (id: string, more: Partial<BoardCard> = {}): BoardCard => ({
   ...{
     id,
@@ -83,6 +83,29 @@ export const boardRules: readonly Rule[] = [
     const done = { version: 3, column: 'done', state: 'accepted' } as const
     expect(await put(world, claimed('a', done))).toBe('stored')
     expect(await put(world, claimed('c'))).toBe('stored')
+  }),
+
+  rule('lets the card go that was done first, once a new one needs its place', async world => {
+    const done = (id: string, ms: number) => card(id, { column: 'done', state: 'accepted', updatedMs: ms })
+    const ids = async () => (await world.store.boardCards()).map(({ id }) => id)
+    await put(world, done('a', NOW_MS - 1))
+    await put(world, done('b', NOW_MS - 2))
+    expect(await put(world, card('c'))).toBe('stored')
+    expect(await ids()).toEqual(['a', 'c'])
+    expect(await world.store.boardEvents('b')).toEqual([])
+    expect(await put(world, card('d', { creator: 'dave' }))).toBe('stored')
+    expect(await put(world, card('e', { creator: 'erin' }))).toBe('stored')
+    expect(await ids()).toEqual(['c', 'd', 'e'])
+  }),
+
+  rule('keeps a card that was done of late', async world => {
+    const done = card('a', { column: 'done', state: 'accepted', updatedMs: NOW_MS })
+    await put(world, done)
+    await put(world, card('b'))
+    expect(await put(world, card('c'))).toBe('tooManyOfCreator')
+    await put(world, card('d', { creator: 'dave' }))
+    expect(await put(world, card('e', { creator: 'erin' }))).toBe('boardFull')
+    expect(await world.store.boardCard('a')).toBeDefined()
   }),
 
   rule('tells when an agent last did something to a card, and whether it was this', async world => {
