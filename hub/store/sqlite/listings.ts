@@ -1,11 +1,11 @@
 /** Pages of registered agents: read row by row until the page is full or as much was read as one answer may cost. */
+import { isAsked } from '../listing.ts'
 import type { AgentRow, ListedAgents, ListQuery } from '../port.ts'
+import { agentOf, type StoredAgent } from '../rows.ts'
 import type { Database } from './database.ts'
 import { hotQueries, readAgent } from './reads.ts'
-import { agentOf, type StoredAgent } from './rows.ts'
 
 export function readList(db: Database, query: ListQuery): ListedAgents {
-  const fits = filterOf(query, db)
   const rows: AgentRow[] = []
   let bytes = 0
   let read = 0
@@ -17,7 +17,7 @@ export function readList(db: Database, query: ListQuery): ListedAgents {
     bytes += size
     read += 1
     last = row.aid
-    if (fits(row)) rows.push(row)
+    if (isAsked(row, query) && hasTerms(db, row, query)) rows.push(row)
   }
   return { rows, next: undefined }
 }
@@ -45,27 +45,5 @@ function* named(db: Database, sql: string, word: string, afterAid: string): Gene
   }
 }
 
-function filterOf(
-  { text, caps, terms = [], onlyPublic = false, open = false }: ListQuery,
-  db: Database,
-): (row: AgentRow) => boolean {
-  const wanted = text?.toLowerCase()
-  const hasCap = (row: AgentRow): boolean => caps === undefined || isOfAny(row.caps, caps)
-  const hasText = (row: AgentRow): boolean => wanted === undefined || fieldsOf(row).includes(wanted)
-  const hasTerms = (row: AgentRow): boolean =>
-    terms.every(term => db.one(hotQueries.hasTerm, term, row.aid) !== undefined)
-  const isShown = (row: AgentRow): boolean =>
-    (row.mail === 'open') === open && (!onlyPublic || row.visibility === 'public')
-  return row => isShown(row) && hasCap(row) && hasText(row) && hasTerms(row)
-}
-
-/** Whether one of the tags of an agent is among those, or of their families. */
-export const isOfAny = (own: readonly string[], caps: readonly string[]): boolean =>
-  own.some(tag => caps.some(cap => isOf(tag, cap)))
-
-/** Whether a tag is this one, or of this family, which ends in `*`. */
-const isOf = (tag: string, cap: string): boolean =>
-  cap.endsWith('*') ? tag.startsWith(cap.slice(0, -1)) : tag === cap
-
-const fieldsOf = (row: AgentRow): string =>
-  [row.aid, row.name, ...row.caps, row.summary, row.readme].join('\n').toLowerCase()
+const hasTerms = (db: Database, { aid }: AgentRow, { terms = [] }: ListQuery): boolean =>
+  terms.every(term => db.one(hotQueries.hasTerm, term, aid) !== undefined)

@@ -1,4 +1,5 @@
 /** Agents with open mail that peers told of, in the database. Changes run inside a transaction. */
+import { isOfAny } from '../listing.ts'
 import type {
   OpenPeerAgent,
   OpenPeerStore,
@@ -7,7 +8,6 @@ import type {
   ToldOpenAgent,
 } from '../open-peer-port.ts'
 import type { Database } from './database.ts'
-import { isOfAny } from './listings.ts'
 import type { WriterClient } from './writer-client.ts'
 
 export const openPeerQueries = {

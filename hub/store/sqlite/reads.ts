@@ -9,10 +9,10 @@ import type {
   StoreCounts,
   WaitingEnvelope,
 } from '../port.ts'
+import { accountOf, agentOf, type StoredAccount, type StoredAgent } from '../rows.ts'
 import type { Database } from './database.ts'
 import { openQueries } from './open-mail-store.ts'
 import { ridOf, ridsOf } from './rids.ts'
-import { accountOf, agentOf, type StoredAccount, type StoredAgent } from './rows.ts'
 
 /** Hot queries by name, so that a test can ask the engine how it runs them. */
 export const hotQueries = {

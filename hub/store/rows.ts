@@ -1,13 +1,13 @@
-/** Registry rows as they lie in the database and as the hub sees them. */
-import { shownLine, shownText } from '../../../protocol/encoding/plain-text.ts'
-import type { MailKind } from '../open-mail-port.ts'
-import type { Account, AgentRow, Visibility } from '../port.ts'
+/** Registry rows as engines keep them and as the hub sees them. */
+import { shownLine, shownText } from '../../protocol/encoding/plain-text.ts'
+import type { MailKind } from './open-mail-port.ts'
+import type { Account, AgentRow, Visibility } from './port.ts'
 
 export type StoredAgent = {
   number: number
   aid: string
   version: number
-  registered: number
+  registered: number | boolean
   name: string
   caps: string
   summary: string
@@ -25,8 +25,8 @@ export type StoredAgent = {
 }
 
 export type StoredAccount = {
-  admitted: number
-  blocked: number
+  admitted: number | boolean
+  blocked: number | boolean
   floor_ms: number
   envelopes_max: number | null
   bytes_max: number | null
@@ -40,7 +40,7 @@ export function agentOf(stored: StoredAgent): AgentRow {
     number: stored.number,
     aid: stored.aid,
     version: stored.version,
-    registered: stored.registered === 1,
+    registered: Boolean(stored.registered),
     // A release before this one took any text; it is read as it may be shown.
     name: shownLine(stored.name),
     caps: JSON.parse(stored.caps) as string[],
@@ -62,8 +62,8 @@ export function agentOf(stored: StoredAgent): AgentRow {
 export function accountOf(stored: StoredAccount | undefined): Account {
   if (stored === undefined) return { admitted: false, blocked: false, floorMs: 0, quota: {} }
   return {
-    admitted: stored.admitted === 1,
-    blocked: stored.blocked === 1,
+    admitted: Boolean(stored.admitted),
+    blocked: Boolean(stored.blocked),
     floorMs: stored.floor_ms,
     quota: {
       envelopesMax: stored.envelopes_max ?? undefined,

@@ -1,0 +1,167 @@
+/**
+ * Changes that arrive together become one transaction, in which each fails alone. A change names what it locks: whoever
+ * changes the same, in this process or another, waits for its end. All locks are taken before the first change, in one
+ * order, so that no two groups wait for each other.
+ */
+import { soon } from '../../../protocol/timers.ts'
+import type { Connections, Queries } from './connections.ts'
+
+/** `subjects` are names of what is no row of a mailbox. */
+export type Locks = { subjects?: readonly string[]; aids?: readonly string[]; mailboxes?: readonly number[] }
+
+/** One kind of change: what it locks, and how it is made inside a transaction. */
+export type Write<A, R> = { locks: (argument: A) => Locks; make: (db: Queries, argument: A) => Promise<R> }
+export type Writes = Readonly<Record<string, Write<never, unknown>>>
+export type ArgumentOf<W> = W extends Write<infer A, infer _> ? A : never
+export type ResultOf<W> = W extends Write<infer _, infer R> ? R : never
+
+type Job = {
+  make: (db: Queries) => Promise<unknown>
+  locks: Locks
+  resolve: (value: unknown) => void
+  reject: (error: unknown) => void
+}
+type Outcome = { value: unknown } | { error: unknown }
+
+const GROUP_MAX = 512
+/** Groups under way at once; what comes meanwhile goes with the next, so that groups are large. */
+const GROUPS_MAX = 2
+/** The server refused a group as a whole because of another one; made again, it goes through. */
+const AGAIN: ReadonlySet<unknown> = new Set(['40001', '40P01'])
+const ATTEMPTS_MAX = 5
+
+const LOCK_SUBJECTS =
+  'SELECT pg_advisory_xact_lock(h) FROM' +
+  ' (SELECT DISTINCT hashtextextended(name, 0) AS h FROM unnest($1::text[]) AS name ORDER BY h) AS sorted'
+const LOCK_AGENTS =
+  'SELECT number FROM agent WHERE number = ANY($1::bigint[]) OR aid = ANY($2::text[]) ORDER BY number FOR UPDATE'
+
+export class GroupWriter<W extends Writes> {
+  readonly #connections: Connections
+  readonly #writes: W
+  readonly #onGroup: ((group: { changes: number; ms: number }) => void) | undefined
+  readonly #monotonic: () => number
+  readonly #under = new Set<Promise<void>>()
+  #waiting: Job[] = []
+
+  constructor(
+    connections: Connections,
+    writes: W,
+    monotonic: () => number,
+    onGroup?: (group: { changes: number; ms: number }) => void,
+  ) {
+    this.#connections = connections
+    this.#writes = writes
+    this.#monotonic = monotonic
+    this.#onGroup = onGroup
+  }
+
+  write<N extends keyof W>(name: N, argument: ArgumentOf<W[N]>): Promise<ResultOf<W[N]>> {
+    const { make, locks } = this.#writes[name] as Write<unknown, ResultOf<W[N]>>
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({
+        make: db => make(db, argument),
+        locks: locks(argument),
+        resolve: resolve as Job['resolve'],
+        reject,
+      })
+      if (this.#waiting.length === 1) soon(() => this.#begin())
+    })
+  }
+
+  /** Resolves once nothing waits and nothing is under way. */
+  async idle(): Promise<void> {
+    this.#begin()
+    while (this.#under.size > 0) await Promise.all(this.#under)
+  }
+
+  #begin(): void {
+    while (this.#waiting.length > 0 && this.#under.size < GROUPS_MAX) {
+      const jobs = this.#waiting.splice(0, GROUP_MAX)
+      const group = this.#run(jobs).finally(() => {
+        this.#under.delete(group)
+        this.#begin()
+      })
+      this.#under.add(group)
+    }
+  }
+
+  async #run(jobs: Job[]): Promise<void> {
+    const startedMs = this.#monotonic()
+    const outcomes = await this.#outcomes(jobs)
+    this.#onGroup?.({ changes: jobs.length, ms: this.#monotonic() - startedMs })
+    jobs.forEach((job, index) => {
+      const outcome = outcomes[index] as Outcome
+      if ('value' in outcome) job.resolve(outcome.value)
+      else job.reject(outcome.error)
+    })
+  }
+
+  /** Where a change breaks, the group starts again with a savepoint around each, so that only that one fails. */
+  async #outcomes(jobs: Job[]): Promise<Outcome[]> {
+    try {
+      return await this.#committed(jobs, plain)
+    } catch (error) {
+      if (!(error instanceof ChangeBroke)) return jobs.map(() => ({ error }))
+    }
+    try {
+      return await this.#committed(jobs, alone)
+    } catch (error) {
+      return jobs.map(() => ({ error }))
+    }
+  }
+
+  async #committed(jobs: Job[], makeOne: typeof plain, tried = 1): Promise<Outcome[]> {
+    try {
+      return await this.#connections.transaction(async db => {
+        await takeLocks(db, jobs)
+        const outcomes: Outcome[] = []
+        for (const job of jobs) outcomes.push(await makeOne(db, job))
+        return outcomes
+      })
+    } catch (error) {
+      const cause = error instanceof ChangeBroke ? error.cause : error
+      if (!AGAIN.has(codeOf(cause)) || tried === ATTEMPTS_MAX) throw error
+    }
+    return await this.#committed(jobs, makeOne, tried + 1)
+  }
+}
+
+/** A change broke half-way, in a transaction that is rolled back as a whole. */
+class ChangeBroke extends Error {}
+
+async function takeLocks(db: Queries, jobs: readonly Job[]): Promise<void> {
+  const of = <T>(read: (locks: Locks) => readonly T[] | undefined): T[] => [
+    ...new Set(jobs.flatMap(({ locks }) => read(locks) ?? [])),
+  ]
+  const [subjects, aids, mailboxes] = [of(l => l.subjects), of(l => l.aids), of(l => l.mailboxes)]
+  // an agent that has no row yet is locked by its name
+  const names = [...subjects, ...aids.map(aid => `agent ${aid}`)]
+  if (names.length > 0) await db.run(LOCK_SUBJECTS, names)
+  if (mailboxes.length + aids.length > 0) await db.run(LOCK_AGENTS, mailboxes, aids)
+}
+
+async function plain(db: Queries, job: Job): Promise<Outcome> {
+  try {
+    return { value: await job.make(db) }
+  } catch (error) {
+    throw new ChangeBroke('a change broke', { cause: error })
+  }
+}
+
+async function alone(db: Queries, job: Job): Promise<Outcome> {
+  await db.run('SAVEPOINT item')
+  try {
+    const value = await job.make(db)
+    await db.run('RELEASE item')
+    return { value }
+  } catch (error) {
+    if (AGAIN.has(codeOf(error))) throw error
+    await db.run('ROLLBACK TO item')
+    await db.run('RELEASE item')
+    return { error }
+  }
+}
+
+const codeOf = (error: unknown): unknown =>
+  typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined

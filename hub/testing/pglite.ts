@@ -1,0 +1,40 @@
+/** For tests: PostgreSQL in this process. It has one connection, which a transaction has to itself. */
+import { PGlite, type Transaction } from '@electric-sql/pglite'
+import type { Connections, Queries, Value } from '../store/postgres/connections.ts'
+
+export class EmbeddedPostgres {
+  readonly #server: PGlite
+
+  private constructor(server: PGlite) {
+    this.#server = server
+  }
+
+  static async start(): Promise<EmbeddedPostgres> {
+    return new EmbeddedPostgres(await PGlite.create())
+  }
+
+  connect(): Connections {
+    const server = this.#server
+    return {
+      ...queriesOver(server),
+      async script(sql) {
+        await server.exec(sql)
+      },
+      transaction: work => server.transaction(of => work(queriesOver(of))) as never,
+      close: async () => undefined,
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.#server.close()
+  }
+}
+
+function queriesOver(of: PGlite | Transaction): Queries {
+  const query = (sql: string, values: Value[]) => of.query(sql, values)
+  return {
+    all: async <T>(sql: string, ...values: Value[]) => (await query(sql, values)).rows as T[],
+    one: async <T>(sql: string, ...values: Value[]) => (await query(sql, values)).rows[0] as T | undefined,
+    run: async (sql, ...values) => (await query(sql, values)).affectedRows ?? 0,
+  }
+}

@@ -1,0 +1,44 @@
+/** For tests: the contract of the store over the engine for PostgreSQL, wherever the database runs. */
+import { systemTimers } from '../../protocol/timers.ts'
+import type { Store } from '../store/port.ts'
+import type { Connections } from '../store/postgres/connections.ts'
+import { openPostgres } from '../store/postgres/open.ts'
+import type { Opened } from './contract/world.ts'
+import { type ContractSubject, storeContract } from './store-contract.ts'
+
+/** The subjects that this engine has so far. */
+const SUBJECTS: readonly ContractSubject[] = ['board', 'invites']
+
+const TABLES =
+  "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_held'"
+
+async function emptyAll(connections: Connections): Promise<void> {
+  const names = (await connections.all<{ name: string }>(TABLES)).map(({ name }) => name)
+  await connections.script(`TRUNCATE ${names.join(', ')} RESTART IDENTITY CASCADE`)
+}
+
+/** Declares the suite; `connect` opens the same database each time. */
+export function postgresContract(engine: string, connect: () => Connections): void {
+  const start = async () => {
+    const given = { connections: connect(), release: 'test', timers: systemTimers }
+    return (await openPostgres(given)) as unknown as Store
+  }
+  const open = async (): Promise<Opened> => {
+    let store = await start()
+    return {
+      store,
+      async reopen() {
+        await store.close()
+        store = await start()
+        return store
+      },
+      async end() {
+        await store.close()
+        const connections = connect()
+        await emptyAll(connections)
+        await connections.close()
+      },
+    }
+  }
+  storeContract(engine, open, SUBJECTS)
+}
