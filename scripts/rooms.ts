@@ -122,7 +122,7 @@ export const rooms: Record<string, Room> = {
   },
   'hub/store/postgres': {
     purpose: 'the store in a PostgreSQL database: changes in groups of one transaction, migrations',
-    uses: ['protocol/timers.ts', 'hub/store'],
+    uses: ['protocol/encoding', 'protocol/timers.ts', 'hub/store'],
   },
   'hub/engine.ts': {
     purpose: 'the engine that keeps the rows of this hub',

@@ -1,5 +1,6 @@
 /** For tests: the contract of the store over the engine for PostgreSQL, wherever the database runs. */
 import { systemTimers } from '../../protocol/timers.ts'
+import { systemRandom } from '../core/random.ts'
 import type { Store } from '../store/port.ts'
 import type { Connections } from '../store/postgres/connections.ts'
 import { openPostgres } from '../store/postgres/open.ts'
@@ -7,7 +8,7 @@ import type { Opened } from './contract/world.ts'
 import { type ContractSubject, storeContract } from './store-contract.ts'
 
 /** The subjects that this engine has so far. */
-const SUBJECTS: readonly ContractSubject[] = ['board', 'invites']
+const SUBJECTS: readonly ContractSubject[] = ['mail', 'board', 'invites']
 
 const TABLES =
   "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_held'"
@@ -20,7 +21,7 @@ async function emptyAll(connections: Connections): Promise<void> {
 /** Declares the suite; `connect` opens the same database each time. */
 export function postgresContract(engine: string, connect: () => Connections): void {
   const start = async () => {
-    const given = { connections: connect(), release: 'test', timers: systemTimers }
+    const given = { connections: connect(), release: 'test', timers: systemTimers, random: systemRandom }
     return (await openPostgres(given)) as unknown as Store
   }
   const open = async (): Promise<Opened> => {

@@ -130,3 +130,9 @@ export const accountsOver = (reader: Queries, writer: Writer): Accounts => ({
   setting: async name => (await reader.one<{ value: string }>(accountQueries.setting, name))?.value,
   putSetting: (name, value) => writer.write('putSetting', { name, value }),
 })
+
+/** The value of a setting, which the first process that asks for it makes for all of them. */
+export async function madeOnce(db: Queries, name: string, value: string): Promise<string> {
+  await db.run('INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', name, value)
+  return (await db.one<{ value: string }>(accountQueries.setting, name))?.value ?? value
+}

@@ -15,6 +15,7 @@ import { agentOf, type StoredAgent } from '../rows.ts'
 import type { Queries, Value } from './connections.ts'
 import type { Write } from './groups.ts'
 import { takeInvite } from './invites.ts'
+import { addMailbox, emptyMailbox } from './mail-rows.ts'
 import { signUpQueries, signUpsOf, takeSignUp } from './sign-ups.ts'
 import type { Writer } from './writes.ts'
 
@@ -58,9 +59,11 @@ export const putAgent: Write<PutAgent, PutAgentResult> = {
     await db.run('DELETE FROM directory WHERE agent = $1', number)
     if (entry !== undefined)
       await db.run('INSERT INTO directory (h, agent, box) VALUES ($1, $2, $3)', entry.h, number, entry.box)
-    await index(db, 'agent_cap', 'cap', row, row.caps)
-    await index(db, 'card_term', 'term', row, terms)
-    return { outcome: 'stored', number, version, dropped: 0, files: [] }
+    await index(db, row, terms)
+    // one that is set aside keeps its keys, and its mail until it is let in again
+    const isKept = row.registered || row.keys !== undefined
+    const emptied = isKept ? { dropped: 0, files: [] } : await emptyMailbox(db, number)
+    return { outcome: 'stored', number, version, ...emptied }
   },
 }
 
@@ -72,20 +75,18 @@ async function barredFrom(db: Queries, { row, signUp, invite }: PutAgent) {
   return invited === 'taken' ? undefined : invited
 }
 
+/** What finds an agent: the tags of its capabilities, and the terms of its card. */
 async function index(
   db: Queries,
-  table: 'agent_cap' | 'card_term',
-  column: 'cap' | 'term',
-  { aid, registered }: AgentRow,
-  words: readonly string[],
+  { aid, registered, caps }: AgentRow,
+  terms: readonly string[],
 ): Promise<void> {
-  await db.run(`DELETE FROM ${table} WHERE aid = $1`, aid)
-  if (!registered || words.length === 0) return
-  await db.run(
-    `INSERT INTO ${table} (${column}, aid) SELECT DISTINCT word, $1 FROM unnest($2::text[]) AS word`,
-    aid,
-    words,
-  )
+  await db.run('DELETE FROM agent_cap WHERE aid = $1', aid)
+  await db.run('DELETE FROM card_term WHERE aid = $1', aid)
+  if (!registered) return
+  const words = 'SELECT DISTINCT word, $1 FROM unnest($2::text[]) AS word'
+  await db.run(`INSERT INTO agent_cap (cap, aid) ${words}`, aid, caps)
+  await db.run(`INSERT INTO card_term (term, aid) ${words}`, aid, terms)
 }
 
 const values = (row: AgentRow, version: number): Value[] => [
@@ -116,7 +117,7 @@ async function insert(db: Queries, row: AgentRow, version: number): Promise<numb
     row.aid,
   )
   if (inserted === undefined) throw new Error('a new agent row has no number')
-  await db.run('INSERT INTO mailbox (number) VALUES ($1)', inserted.number)
+  await addMailbox(db, inserted.number)
   return inserted.number
 }
 

@@ -2,7 +2,8 @@
 import pg from 'pg'
 
 /** What a statement is given for a parameter. */
-export type Value = null | number | string | boolean | Uint8Array | readonly (number | string | Uint8Array)[]
+type Single = null | number | string | boolean | Uint8Array
+export type Value = Single | readonly Single[]
 
 export interface Queries {
   all<T>(sql: string, ...values: Value[]): Promise<T[]>
@@ -46,6 +47,9 @@ export function connectTo(url: string): Connections {
     connectionTimeoutMillis: CONNECT_MS,
     types,
   })
+  // whoever uses a connection that is lost hears of it by his statement; an idle one is replaced
+  pool.on('error', () => undefined)
+  pool.on('connect', client => void client.on('error', () => undefined))
   return {
     ...queriesOver(pool),
     async script(sql) {

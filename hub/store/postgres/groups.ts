@@ -9,15 +9,18 @@ import type { Connections, Queries } from './connections.ts'
 /** `subjects` are names of what is no row of a mailbox. */
 export type Locks = { subjects?: readonly string[]; aids?: readonly string[]; mailboxes?: readonly number[] }
 
-/** One kind of change: what it locks, and how it is made inside a transaction. */
-export type Write<A, R> = { locks: (argument: A) => Locks; make: (db: Queries, argument: A) => Promise<R> }
+/** One kind of change: what it locks, and how it is made inside a transaction, or how those that follow each other are. */
+export type Write<A, R> = { locks: (argument: A) => Locks } & (
+  | { make: (db: Queries, argument: A) => Promise<R> }
+  | { makeAll: (db: Queries, of: readonly A[]) => Promise<R[]> }
+)
 export type Writes = Readonly<Record<string, Write<never, unknown>>>
 export type ArgumentOf<W> = W extends Write<infer A, infer _> ? A : never
 export type ResultOf<W> = W extends Write<infer _, infer R> ? R : never
 
 type Job = {
-  make: (db: Queries) => Promise<unknown>
-  locks: Locks
+  kind: Write<unknown, unknown>
+  argument: unknown
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
 }
@@ -57,14 +60,9 @@ export class GroupWriter<W extends Writes> {
   }
 
   write<N extends keyof W>(name: N, argument: ArgumentOf<W[N]>): Promise<ResultOf<W[N]>> {
-    const { make, locks } = this.#writes[name] as Write<unknown, ResultOf<W[N]>>
+    const kind = this.#writes[name] as Write<unknown, unknown>
     return new Promise((resolve, reject) => {
-      this.#waiting.push({
-        make: db => make(db, argument),
-        locks: locks(argument),
-        resolve: resolve as Job['resolve'],
-        reject,
-      })
+      this.#waiting.push({ kind, argument, resolve: resolve as Job['resolve'], reject })
       if (this.#waiting.length === 1) soon(() => this.#begin())
     })
   }
@@ -111,19 +109,17 @@ export class GroupWriter<W extends Writes> {
     }
   }
 
-  async #committed(jobs: Job[], makeOne: typeof plain, tried = 1): Promise<Outcome[]> {
+  async #committed(jobs: Job[], make: typeof plain, tried = 1): Promise<Outcome[]> {
     try {
       return await this.#connections.transaction(async db => {
         await takeLocks(db, jobs)
-        const outcomes: Outcome[] = []
-        for (const job of jobs) outcomes.push(await makeOne(db, job))
-        return outcomes
+        return await make(db, jobs)
       })
     } catch (error) {
       const cause = error instanceof ChangeBroke ? error.cause : error
       if (!AGAIN.has(codeOf(cause)) || tried === ATTEMPTS_MAX) throw error
     }
-    return await this.#committed(jobs, makeOne, tried + 1)
+    return await this.#committed(jobs, make, tried + 1)
   }
 }
 
@@ -132,7 +128,7 @@ class ChangeBroke extends Error {}
 
 async function takeLocks(db: Queries, jobs: readonly Job[]): Promise<void> {
   const of = <T>(read: (locks: Locks) => readonly T[] | undefined): T[] => [
-    ...new Set(jobs.flatMap(({ locks }) => read(locks) ?? [])),
+    ...new Set(jobs.flatMap(({ kind, argument }) => read(kind.locks(argument)) ?? [])),
   ]
   const [subjects, aids, mailboxes] = [of(l => l.subjects), of(l => l.aids), of(l => l.mailboxes)]
   // an agent that has no row yet is locked by its name
@@ -141,18 +137,50 @@ async function takeLocks(db: Queries, jobs: readonly Job[]): Promise<void> {
   if (mailboxes.length + aids.length > 0) await db.run(LOCK_AGENTS, mailboxes, aids)
 }
 
-async function plain(db: Queries, job: Job): Promise<Outcome> {
+/** The results of jobs of one kind. */
+const made = async (db: Queries, kind: Job['kind'], jobs: readonly Job[]): Promise<unknown[]> => {
+  if ('makeAll' in kind)
+    return await kind.makeAll(
+      db,
+      jobs.map(({ argument }) => argument),
+    )
+  const results: unknown[] = []
+  for (const { argument } of jobs) results.push(await kind.make(db, argument))
+  return results
+}
+
+async function plain(db: Queries, jobs: readonly Job[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
   try {
-    return { value: await job.make(db) }
+    for (const [kind, of] of runsOf(jobs))
+      for (const value of await made(db, kind, of)) outcomes.push({ value })
+    return outcomes
   } catch (error) {
     throw new ChangeBroke('a change broke', { cause: error })
   }
 }
 
-async function alone(db: Queries, job: Job): Promise<Outcome> {
+/** Jobs of one kind that follow each other. */
+function runsOf(jobs: readonly Job[]): [kind: Job['kind'], jobs: Job[]][] {
+  const runs: [Job['kind'], Job[]][] = []
+  for (const job of jobs) {
+    const last = runs.at(-1)
+    if (last?.[0] === job.kind) last[1].push(job)
+    else runs.push([job.kind, [job]])
+  }
+  return runs
+}
+
+async function alone(db: Queries, jobs: readonly Job[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  for (const job of jobs) outcomes.push(await behindSavepoint(db, job))
+  return outcomes
+}
+
+async function behindSavepoint(db: Queries, job: Job): Promise<Outcome> {
   await db.run('SAVEPOINT item')
   try {
-    const value = await job.make(db)
+    const [value] = await made(db, job.kind, [job])
     await db.run('RELEASE item')
     return { value }
   } catch (error) {

@@ -1,28 +1,36 @@
 /** The store in a PostgreSQL database: changes in groups, questions on whichever connection is free. */
+
+import { fromHex, toHex } from '../../../protocol/encoding/bytes.ts'
 import type { Timers } from '../../../protocol/timers.ts'
 import type { GroupCommitted } from '../port.ts'
-import { accountsOver } from './accounts.ts'
+import { RID_KEY_BYTES, RID_KEY_SETTING, Rids } from '../rids.ts'
+import { accountsOver, madeOnce } from './accounts.ts'
 import { agentsOver } from './agents.ts'
 import { boardOver } from './board.ts'
 import type { Connections } from './connections.ts'
 import { GroupWriter } from './groups.ts'
 import { invitesOver } from './invites.ts'
+import { mailOver } from './mail.ts'
 import { migrate } from './migrate.ts'
-import { writes } from './writes.ts'
+import { writesWith } from './writes.ts'
 
 export type PostgresOptions = {
   connections: Connections
   release: string
   timers: Timers
+  random: (count: number) => Uint8Array
   onGroup?: ((group: GroupCommitted) => void) | undefined
 }
 
 /** Migrates the database where needed; `close` ends its connections. */
-export async function openPostgres({ connections, release, timers, onGroup }: PostgresOptions) {
+export async function openPostgres({ connections, release, timers, random, onGroup }: PostgresOptions) {
   await migrate(connections, release)
-  const writer = new GroupWriter(connections, writes, () => timers.monotonic(), onGroup)
+  const key = await madeOnce(connections, RID_KEY_SETTING, toHex(random(RID_KEY_BYTES)))
+  const rids = new Rids(fromHex(key, RID_KEY_SETTING))
+  const writer = new GroupWriter(connections, writesWith(rids), () => timers.monotonic(), onGroup)
   return {
     local: undefined,
+    ...mailOver(connections, writer, rids),
     ...agentsOver(connections, writer),
     ...accountsOver(connections, writer),
     ...invitesOver(connections, writer),

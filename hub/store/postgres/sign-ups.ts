@@ -37,3 +37,24 @@ export async function takeSignUp(
   await db.run('UPDATE sign_up SET count = count - 1 WHERE day = $1 AND range = $2', day, range)
   return 'proofUsed'
 }
+
+/** Deletes what a day and a proof have left behind; how many rows of each. */
+export async function sweepSignUps(
+  db: Queries,
+  day: number,
+  nowMs: number,
+  limit: number,
+): Promise<number[]> {
+  return [
+    await db.run(
+      'DELETE FROM sign_up WHERE (day, range) IN (SELECT day, range FROM sign_up WHERE day < $1 LIMIT $2)',
+      day,
+      limit,
+    ),
+    await db.run(
+      'DELETE FROM used_proof WHERE proof IN (SELECT proof FROM used_proof WHERE delete_ms < $1 LIMIT $2)',
+      nowMs,
+      limit,
+    ),
+  ]
+}

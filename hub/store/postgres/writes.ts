@@ -1,11 +1,20 @@
 /** Every change of this engine by name. */
+import type { Rids } from '../rids.ts'
 import { admit, block, putSetting, raiseFloor, refuseRange, setQuota } from './accounts.ts'
 import { keepForkProof, markSeen, putAgent } from './agents.ts'
 import { putBoardCard } from './board.ts'
 import type { GroupWriter } from './groups.ts'
 import { addInvite, removeInvite } from './invites.ts'
+import { ackWith, markFetched, sweep } from './mail.ts'
+import { revoke } from './mail-rows.ts'
+import { enqueueWith } from './queueing.ts'
 
-export const writes = {
+export const writesWith = (rids: Rids) => ({
+  enqueue: enqueueWith(rids),
+  ack: ackWith(rids),
+  markFetched,
+  revoke,
+  sweep,
   putAgent,
   markSeen,
   keepForkProof,
@@ -18,6 +27,6 @@ export const writes = {
   refuseRange,
   setQuota,
   putSetting,
-}
+})
 
-export type Writer = Pick<GroupWriter<typeof writes>, 'write'>
+export type Writer = Pick<GroupWriter<ReturnType<typeof writesWith>>, 'write'>

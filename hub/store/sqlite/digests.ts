@@ -4,12 +4,11 @@
  * its own, which the flush of its group then has to write. New ones stand in their order of arrival instead, with an
  * index in memory, and thousands at a time are sorted in. A digest is in one of the two tables.
  */
+import type { Seen } from '../queueing.ts'
 import type { Database } from './database.ts'
 
 /** An envelope of a mailbox by what it is, wherever it waits. */
 export type DigestOf = { mailbox: number; digest: Uint8Array }
-/** When it was first queued of those times that count together, how often since, and the id under which it waits or 0. */
-export type Seen = { since_ms: number; times: number; waiting: number }
 
 const SORT_AT = 8192
 

@@ -1,20 +1,14 @@
 /** The changes of mailboxes: queueing, collecting, confirmations, revocations, expiry. They run inside a transaction. */
 import type { Ack, AckResult, Enqueue, EnqueueOutcome, SweepResult } from '../port.ts'
+import { dayOf, limitReached, type MailboxCounters, type Seen, seenAgain, usesCount } from '../queueing.ts'
 import type { Database } from './database.ts'
-import { digestsOf, type Seen } from './digests.ts'
+import { digestsOf } from './digests.ts'
 import { ridOf } from './rids.ts'
 import { sweepSignUps } from './sign-ups.ts'
 
 const DAY_MS = 86_400_000
 
-type Counters = {
-  version: number
-  next_id: number
-  envelopes: number
-  bytes: number
-  stranger_envelopes: number
-  stranger_bytes: number
-}
+type Counters = MailboxCounters & { version: number; next_id: number }
 
 /** A mailbox of its own for a new agent. */
 export function addMailbox(db: Database, number: number): void {
@@ -46,30 +40,20 @@ export function enqueue(db: Database, item: Enqueue): EnqueueOutcome {
     if (first !== undefined)
       return { outcome: 'duplicate', rid: ridOf(db, { mailbox: item.mailbox, id: repeat.waiting, ...first }) }
   }
-  const refusal = limitReached(db, item, box, repeat)
+  const refusal = barred(db, item, box, repeat)
   if (refusal !== undefined) return refusal
   insert(db, item, box.next_id, repeat)
   return { outcome: 'queued', id: box.next_id }
 }
 
-function limitReached(
+function barred(
   db: Database,
   item: Enqueue,
-  box: Counters,
+  box: MailboxCounters,
   repeat: Seen | undefined,
 ): EnqueueOutcome | undefined {
-  const { limits } = item
-  if (repeat !== undefined && withinDay(repeat, item.nowMs) && repeat.times >= limits.timesPerDayMax)
-    return { outcome: 'queuedTooOften' }
-  if (box.envelopes >= limits.envelopesMax || box.bytes + item.size > limits.bytesMax)
-    return { outcome: 'mailboxFull' }
-  const { strangerEnvelopesMax, strangerBytesMax } = limits
-  if (
-    item.stranger &&
-    (box.stranger_envelopes >= strangerEnvelopesMax || box.stranger_bytes + item.size > strangerBytesMax)
-  )
-    return { outcome: 'strangersFull' }
-  if (item.use === undefined) return undefined
+  const reached = limitReached(item, box, repeat)
+  if (reached !== undefined || item.use === undefined) return reached
   if (isRevoked(db, item.mailbox, item.use.capability)) return { outcome: 'capabilityRevoked' }
   if (!usesCount(item, repeat)) return undefined
   const used = db.one<{ uses: number }>(
@@ -117,19 +101,10 @@ function insert(db: Database, item: Enqueue, id: number, repeat: Seen | undefine
 /** Whoever asks for a digest before its content was read asks the connection that reads. */
 function noteDigest(db: Database, item: Enqueue, id: number, repeat: Seen | undefined): void {
   const digests = digestsOf(db)
-  const first = { since_ms: item.nowMs, times: 1, waiting: id }
-  if (repeat === undefined) digests.add(item, first, item.stranger || item.file !== undefined)
-  else if (!withinDay(repeat, item.nowMs)) digests.change(item, first)
-  else digests.change(item, { ...repeat, times: repeat.times + 1, waiting: id })
+  const seen = seenAgain(repeat, item.nowMs, id)
+  if (repeat === undefined) digests.add(item, seen, item.stranger || item.file !== undefined)
+  else digests.change(item, seen)
 }
-
-/** A digest that was already counted on this UTC day is no further use of its capability. */
-function usesCount(item: Enqueue, repeat: Seen | undefined): boolean {
-  return repeat === undefined || dayOf(repeat.since_ms) !== dayOf(item.nowMs)
-}
-
-const withinDay = (repeat: Seen, nowMs: number): boolean => nowMs - repeat.since_ms < DAY_MS
-const dayOf = (ms: number): number => Math.floor(ms / DAY_MS)
 
 export function isRevoked(db: Database, mailbox: number, capability: Uint8Array): boolean {
   return (

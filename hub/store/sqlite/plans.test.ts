@@ -12,7 +12,7 @@ const root = new URL('../..', import.meta.url).pathname
 const OWN_FILE = 'store/sqlite/watched-chains.ts'
 const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter(path => path.endsWith('.ts') && !path.endsWith('.test.ts') && path !== OWN_FILE)
-  .filter(path => !/^(?:test|testing|dist|deploy)\/|node_modules/.test(path))
+  .filter(path => !/^(?:test|testing|dist|deploy|store\/postgres)\/|node_modules/.test(path))
   .map(path => join(root, path))
 
 /** Tables that are read whole, and why each stays small. */

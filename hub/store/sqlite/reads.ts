@@ -9,6 +9,7 @@ import type {
   StoreCounts,
   WaitingEnvelope,
 } from '../port.ts'
+import { fitting } from '../queueing.ts'
 import { accountOf, agentOf, type StoredAccount, type StoredAgent } from '../rows.ts'
 import type { Database } from './database.ts'
 import { openQueries } from './open-mail-store.ts'
@@ -59,13 +60,10 @@ export function readPoll(
     query.nowMs,
     query.limit + 1,
   )
-  let bytes = 0
-  let count = 0
-  for (const head of heads) {
-    bytes += head.size
-    if (count === query.limit || (count > 0 && bytes > query.bytesMax)) break
-    count += 1
-  }
+  const count = fitting(
+    heads.map(({ size }) => size),
+    query,
+  )
   const envelopes = heads.slice(0, count).map(head => ({
     id: head.id,
     acceptedMs: head.accepted_ms,

@@ -1,55 +1,13 @@
-/**
- * Random identifiers of queued envelopes (hub API §4.1). One is the place of its envelope under a block cipher whose
- * key the store alone knows: to everybody else it is random, and the store finds the envelope without an index. An
- * index over random values would touch a page of its own for each envelope, which a flush then has to write.
- */
-import { createCipheriv, createDecipheriv } from 'node:crypto'
+/** The key of the rids of a SQLite store, and rids of rows that have their own. */
 import { fromHex, toHex } from '../../../protocol/encoding/bytes.ts'
+import { type EnvelopePlace, RID_KEY_BYTES, RID_KEY_SETTING, Rids } from '../rids.ts'
 import { putSetting } from './account-writes.ts'
 import type { Database } from './database.ts'
 
-export type EnvelopePlace = { mailbox: number; id: number }
-
-const CIPHER = 'aes-128-ecb'
-const KEY_BYTES = 16
-const RID_BYTES = 16
-const WORD_BYTES = 4
-const WORD = 2 ** 32
-export const RID_KEY_SETTING = 'rid_key'
-
 /** Makes the key of a store that has none yet. */
 export function ensureRidKey(db: Database, random: (count: number) => Uint8Array): void {
-  if (readKey(db) === undefined) putSetting(db, { name: RID_KEY_SETTING, value: toHex(random(KEY_BYTES)) })
-}
-
-/** Places and what they are called; both ways cost a microsecond. */
-export class Rids {
-  readonly #cipher: ReturnType<typeof createCipheriv>
-  readonly #decipher: ReturnType<typeof createDecipheriv>
-  readonly #block = new Uint8Array(RID_BYTES)
-  readonly #fields = new DataView(this.#block.buffer)
-
-  constructor(key: Uint8Array) {
-    this.#cipher = createCipheriv(CIPHER, key, null).setAutoPadding(false)
-    this.#decipher = createDecipheriv(CIPHER, key, null).setAutoPadding(false)
-  }
-
-  /** What an envelope at this place is called: 16 bytes. */
-  of({ mailbox, id }: EnvelopePlace): Uint8Array {
-    putInteger(this.#fields, 0, mailbox)
-    putInteger(this.#fields, RID_BYTES / 2, id)
-    const { buffer, byteOffset } = this.#cipher.update(this.#block)
-    return new Uint8Array(buffer, byteOffset, RID_BYTES)
-  }
-
-  /** The place that is called so, whether or not an envelope is there; undefined for what names none. */
-  placeOf(rid: Uint8Array): EnvelopePlace | undefined {
-    if (rid.length !== RID_BYTES) return undefined
-    const block = this.#decipher.update(rid)
-    const view = new DataView(block.buffer, block.byteOffset, RID_BYTES)
-    const place = { mailbox: integerAt(view, 0), id: integerAt(view, RID_BYTES / 2) }
-    return Number.isSafeInteger(place.mailbox) && Number.isSafeInteger(place.id) ? place : undefined
-  }
+  if (readKey(db) === undefined)
+    putSetting(db, { name: RID_KEY_SETTING, value: toHex(random(RID_KEY_BYTES)) })
 }
 
 const known = new WeakMap<Database, Rids>()
@@ -74,13 +32,4 @@ export function ridOf(db: Database, row: EnvelopePlace & { rid: Uint8Array }): U
 function readKey(db: Database): Uint8Array | undefined {
   const held = db.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', RID_KEY_SETTING)
   return held === undefined ? undefined : fromHex(held.value, RID_KEY_SETTING)
-}
-
-function putInteger(block: DataView, at: number, value: number): void {
-  block.setUint32(at, Math.floor(value / WORD))
-  block.setUint32(at + WORD_BYTES, value % WORD)
-}
-
-function integerAt(block: DataView, at: number): number {
-  return block.getUint32(at) * WORD + block.getUint32(at + WORD_BYTES)
 }

@@ -1,7 +1,7 @@
 /** What queued envelopes are called, and how they are found by it. */
 import { createCipheriv, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { toHex } from '../../../protocol/encoding/bytes.ts'
+import { toHex } from '../../protocol/encoding/bytes.ts'
 import { type EnvelopePlace, Rids } from './rids.ts'
 
 const rids = new Rids(randomBytes(16))
