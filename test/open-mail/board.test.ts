@@ -131,6 +131,24 @@ describe('an order whose answer is lost', () => {
     expect((await titles()).filter(title => title === 'later')).toHaveLength(2)
   })
 
+  test('is not shown again for the same words after another order for the card was done', async () => {
+    const { id } = await ready('handed in twice')
+    await boardOf(bob).act('claim', { card: id })
+    between(bob, (send, nth) => (nth <= 3 ? lost(send) : send))
+    await expect(boardOf(bob).act('submit', { card: id })).rejects.toBeInstanceOf(OrderUnanswered)
+    await boardOf(alice).act('reject', { card: id, note: 'June is in it too' })
+    // Bob has done June as well, and hands in once more
+    expect(await boardOf(bob).act('submit', { card: id })).toMatchObject({ column: 'in_review' })
+  })
+
+  test('of a move does not swallow the same move later', async () => {
+    const { id } = await ready('moved to and fro')
+    between(alice, (send, nth) => (nth <= 3 ? lost(send) : send))
+    await expect(boardOf(alice).act('move', { card: id, column: 'backlog' })).rejects.toBeInstanceOf(OrderUnanswered)
+    await boardOf(alice).act('move', { card: id, column: 'ready' })
+    expect(await boardOf(alice).act('move', { card: id, column: 'backlog' })).toMatchObject({ column: 'backlog' })
+  })
+
   test('is the same one after the hub failed at its repeat', async () => {
     const failing = answered(500, 'application/json', '{"error":"too much to do"}')
     const sent = between(alice, (send, nth) => (nth === 1 ? lost(send) : nth === 2 ? failing : send))

@@ -7,6 +7,7 @@ import {
   CARD_TASKDOC_BYTES_MAX,
   CARD_TITLE_BYTES_MAX,
   type CardAction,
+  type CardColumn,
 } from '../../../protocol/contract/board.ts'
 import { ForeignAnswer, Refused } from '../../../protocol/contract/client.ts'
 import type { ReplyOf, RequestOf, RouteRow } from '../../../protocol/contract/route.ts'
@@ -116,13 +117,34 @@ export class Wire1Board implements TaskBoard {
 
   async #order(row: ActionRow, body: object): Promise<ShownCard> {
     const name = JSON.stringify([row.action, body])
+    const ordered = () => this.#calls.onceMoreInTime(() => this.#shown(name, this.#sign(row, body)))
     try {
-      return await this.#calls.onceMoreInTime(() =>
-        this.#shown(name, this.#take(name) ?? this.#sign(row, body)),
-      )
+      const lost = this.#take(name)
+      return lost === undefined ? await ordered() : await this.#onceMore(name, lost, ordered)
     } catch (error) {
       if (isMissing(error)) throw await this.#missing(error, this.#inputs.timers.deadline(ANSWER_MS))
       throw isTold(error) ? refusedAs(error) : error
+    }
+  }
+
+  /**
+   * Shows again what had no answer. Where it was done before, and the card has gone on since, the same words are another
+   * order; a hub that takes neither has done the first.
+   */
+  async #onceMore(name: string, lost: Signed, ordered: () => Promise<ShownCard>): Promise<ShownCard> {
+    let card: ShownCard
+    try {
+      card = await this.#shown(name, lost)
+    } catch (error) {
+      if (codeOf(error) === 'conflict') return await ordered()
+      throw error
+    }
+    if (isDone(lost, card)) return card
+    try {
+      return await ordered()
+    } catch (error) {
+      if (codeOf(error) === 'conflict') return card
+      throw error
     }
   }
 
@@ -193,6 +215,28 @@ const isMissing = (error: unknown): error is Refused | ForeignAnswer =>
 function refusedAs(error: Refused): Refused | BoardRefused {
   const fault = faults[error.status]
   return fault === undefined ? error : new BoardRefused(fault, error.message)
+}
+
+const codeOf = (error: unknown): BoardFault | undefined => {
+  const told = isTold(error) ? refusedAs(error) : error
+  return told instanceof BoardRefused ? told.code : undefined
+}
+
+/** Where each action leaves a card. */
+const left: Readonly<Record<string, readonly CardColumn[]>> = {
+  claim: ['in_progress'],
+  submit: ['in_review'],
+  accept: ['done'],
+  reject: ['in_progress'],
+  block: ['blocked'],
+  unblock: ['ready', 'in_progress', 'in_review'],
+}
+
+/** Whether a card is where the order leaves it; one that was made is there, wherever. */
+function isDone({ row, request }: Signed, { column }: ShownCard): boolean {
+  if ('column' in request && row === routes.taskMove) return column === request.column
+  const [, action = ''] = row.action.split('.')
+  return left[action]?.includes(column) ?? true
 }
 
 const foreign = () => new ForeignAnswer(200, 'the hub told something of another card')
