@@ -15,6 +15,7 @@ import type { Attachments } from '../attachments/attachments.ts'
 import type { ArrivingFiles } from '../carrier/carrier.ts'
 import { headOf } from '../carrier/head.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import { learnHubKey } from '../hubs/log.ts'
 import type { OpenKind, OpenLetter, PolledLetter } from '../hubs/open-mail.ts'
 import type { Identity } from '../identity/identity.ts'
 import { isUnusable, type PeerBook } from '../peers/peers.ts'
@@ -111,6 +112,7 @@ export class Reading {
   async #logOf({ from, kelSeq }: MessageBody, hub: HubClient): Promise<VerifiedKel | undefined> {
     const held = this.#peers.find(from)?.log
     if (held !== undefined && held.seq >= kelSeq) return held
+    if (from === hub.identity.aid) await learnHubKey(hub, kelSeq)
     const shown = await logAt(hub, from)
     return shown && this.#merged(from, shown)
   }

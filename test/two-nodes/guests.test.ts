@@ -70,6 +70,15 @@ test('is answered then, without approval, in words that go to and fro, and ends'
   await until('it has ended there too', async () => (await thread(bob, id)).state === 'ended')
 })
 
+test('is answered also after the hub got another key', async () => {
+  const session = await start()
+  await say(session, 'ask: before')
+  await heard(session, 'the answer', words => words.some(({ body }) => body === 'answer to ask: before'))
+  await lab.hub.running.order({ command: 'rotate' })
+  expect((await say(session, 'ask: after')).status).toBe(200)
+  await heard(session, 'the answer', words => words.some(({ body }) => body === 'answer to ask: after'))
+})
+
 test('is answered also behind as much mail of strangers as one poll has', async () => {
   const payload = Buffer.alloc(5 * 1024 * 1024).toString('base64')
   const junk = { to_aid: bob.aid, from_aid: 'x', kind: 'message', interaction_id: 'i', payload }
