@@ -36,7 +36,9 @@ export class OwnKeySet {
     this.#keys.confirm(set)
   }
 
+  /** A hub of open mail keeps no sets. */
   async publish(home: HubClient, set = this.ensure()): Promise<void> {
+    if (home.openMail !== undefined) return
     const keys = this.#keys
     try {
       await home.publishKeys(KeySet.encode(set), keys.previousSeq(this.#identity.log))

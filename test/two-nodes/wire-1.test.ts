@@ -9,9 +9,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { acceptCopy } from '../../daemon/chain/accept.ts'
 import type { Node } from '../../daemon/node.ts'
 import { delegated, finished, type Lab, never, openLab, stateOf, texts, thread, until } from './world.ts'
 
@@ -302,5 +304,16 @@ describe('a second copy of an identity', () => {
     expect(
       second.ctx.store.get("SELECT 1 FROM counters WHERE name = 'malformed' AND value > 0"),
     ).toBeUndefined()
+  })
+
+  test('goes on after its person accepted it, because the first one is lost', async () => {
+    const name = await copied('ivan')
+    const dir = join(lab.folder, name)
+    const OUTSIDE = { now: Date.now, random: (n: number) => new Uint8Array(randomBytes(n)) }
+    acceptCopy(dir, { SVC_RUNTIME_DIR: join(lab.folder, `run-${name}`) }, OUTSIDE)
+    const second = await lab.start(name)
+    await until('its hub was asked', () => second.ctx.hub.unasked === undefined)
+    await delegated(second, bob, 'from the accepted copy')
+    expect((await status(second)).hub?.state).toBe('online')
   })
 })
