@@ -1,11 +1,13 @@
 /** Operations on the hub of this node: joining one, looking at it again, leaving it. */
+import { Refused } from '../../protocol/contract/client.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import type { Settings } from '../home/settings.ts'
 import type { HubClient } from '../hubs/hub.ts'
-import { spoken } from '../hubs/open.ts'
+import { stepOfOperator } from '../hubs/kept-out.ts'
+import { hasCodes, spoken } from '../hubs/open.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Membership } from '../membership/membership.ts'
 import type { Contacts } from '../peers/contacts.ts'
@@ -29,6 +31,7 @@ type HubParts = {
   /** Says that this identity took the place of another one. */
   sayAnew: () => string | undefined
 }
+type HubRegister = Parameters<Handlers['hubRegister']>[0]
 type HubOperations = Pick<Handlers, 'hubRegister' | 'hubLook' | 'hubLeave'>
 
 /** `lifetime` is that of the node; `wake` looks at once at everything that waits. */
@@ -74,7 +77,7 @@ const ASK_CODE = 'ask the operator for another code, which this makes:\nsvc-hub 
 
 async function joinHub(
   { identity, settings, membership, publishing, noteOf, sayAnew }: HubParts,
-  given: Parameters<Handlers['hubRegister']>[0],
+  given: HubRegister,
   { signal, wake }: { signal: AbortSignal; wake: () => void },
 ) {
   if (given.wire !== undefined && !spoken.includes(given.wire))
@@ -92,16 +95,13 @@ async function joinHub(
   )
   const previous = identity.aid
   const madeAnew = () => (identity.aid === previous ? undefined : sayAnew())
-  const join = () => membership.join(given.url, signal, { wire: given.wire, invite: given.token })
+  const join = () =>
+    membership
+      .join(given.url, signal, { wire: given.wire, invite: given.token })
+      .catch((error: unknown) => refuseInvite(error, given, identity.aid))
   const { hub, reply } = await hubCall(identity, join, registration(given)).catch(error => {
     if (isUnreachable(error)) settings.change({ name, caps, guest_messages, accept_delegations })
     const anew = madeAnew()
-    if (error instanceof OperationRefused && error.code === 'hub_refused' && given.token !== undefined)
-      refuse(
-        'hub_refused',
-        `${error.message}; the code did not let it in: it is wrong, was used, or is over`,
-        ASK_CODE,
-      )
     if (anew === undefined || !(error instanceof OperationRefused)) throw error
     refuse(error.code, `${error.message}; ${anew}`, error.next)
   })
@@ -124,15 +124,34 @@ async function joinHub(
   }
 }
 
+/** A hub that takes invitations says what its code, or the want of one, has to do with a refusal. */
+function refuseInvite(error: unknown, given: HubRegister, aid: string): never {
+  if (!(error instanceof Refused) || error.code !== 'admission_required') throw error
+  const told = `the hub refused (${error.code})`
+  if (given.token !== undefined)
+    refuse(
+      'hub_refused',
+      `${told}: the code did not let ${aid} in: it is wrong, was used, or is over`,
+      ASK_CODE,
+    )
+  if (!hasCodes(given.wire)) throw error
+  refuse(
+    'hub_refused',
+    `${told}: ${aid} is not registered there; its operator lets it in, or gives a code for it`,
+    [stepOfOperator(aid), 'or with a code, here:', `${registration(given)} --token CODE`].join('\n'),
+  )
+}
+
 /** The command that asks the same once more. A phrase comes from standard input and is in no command. */
-function registration(given: Parameters<Handlers['hubRegister']>[0]): string {
-  const { url, name, caps, guest_messages, accept_delegations, wire } = given
+function registration(given: HubRegister): string {
+  const { url, name, caps, guest_messages, accept_delegations, wire, token } = given
   const flags = {
     '--name': name,
     '--caps': caps?.join(','),
     '--guest-messages': guest_messages,
     '--accept-delegations': accept_delegations,
     '--wire': wire,
+    '--token': token,
   }
   const words = Object.entries(withoutUndefined(flags)).flatMap(([flag, value]) => [flag, String(value)])
   return ['svc', 'hub-register', url, ...words].map(shellWord).join(' ')

@@ -11,6 +11,10 @@ const wires: readonly Wire[] = [wire3, wire1]
 /** The numbers of them. */
 export const spoken: readonly number[] = wires.map(wire => wire.number)
 
+/** Whether the operator of a hub lets agents in by codes, where its wire was named: no wire of sealed mail has them. */
+export const hasCodes = (wire: number | undefined): boolean =>
+  wires.some(({ number, sealed }) => number === wire && !sealed)
+
 /** The hub of a row. */
 export function openHub(
   row: Pick<HubRow, 'url' | 'aid' | 'wire' | 'log' | 'bits'>,

@@ -56,6 +56,21 @@ describe('an identity that is dated ahead', () => {
     expect([node.aid === before, asked]).toEqual([false, 2])
   })
 
+  test('spends no invitation on the identity that it gives up', async () => {
+    wasAhead()
+    const spent: string[] = []
+    /** A hub of wire 1 registers whom it is asked about, and spends the code on it. */
+    class Spending extends ScriptedHub {
+      override checkAdmission(log: Parameters<ScriptedHub['checkAdmission']>[0], invite?: string) {
+        if (invite !== undefined) spent.push(log.aid)
+        return super.checkAdmission(log)
+      }
+    }
+    const spending = new Spending(world.post, node.aid, () => world.clock.ms)
+    await new Admission(node.ctx, node.ctx).check(spending, 'CODE')
+    expect(spent).toEqual([node.aid])
+  })
+
   test('is known by the time that the hub told, where the clock of the machine is still ahead', async () => {
     const before = node.aid
     hub.knownTimeMs = world.clock.ms - DAY_MS

@@ -39,6 +39,7 @@ export class Admission {
 
   /** Asks a hub whether it would take this identity, which is made anew first where it can't be taken for its time. */
   async check(hub: HubClient, invite?: string): Promise<void> {
+    if (invite !== undefined) await this.#beDatedRight(hub)
     try {
       await hub.checkAdmission(this.#identity.log, invite)
     } catch (error) {
@@ -47,6 +48,12 @@ export class Admission {
     if (!this.#isDatedAhead(hub)) return
     this.#makeAnew(hub)
     await hub.checkAdmission(this.#identity.log, invite)
+  }
+
+  /** Whoever asks with an invitation may spend it: on no identity that is given up then. */
+  async #beDatedRight(hub: HubClient): Promise<void> {
+    if (hub.knownTimeMs === undefined) await hub.refresh()
+    if (this.#isDatedAhead(hub)) this.#makeAnew(hub)
   }
 
   #timeAt(hub: HubClient): number {

@@ -50,7 +50,10 @@ const told = {
   hopExceeded: ['hop_exceeded', '{why}; deliver it at its own hub'],
   identityDeactivated: unauthorized('REVOKED_KEY', 'this identity has ended; use another one'),
   inviteInvalid: ['forbidden', 'this invitation lets nobody in: it is unknown, used, over or was taken back'],
-  keyEventTimeOutside: malformed,
+  keyEventTimeOutside: [
+    'malformed',
+    'the key history is dated later than the time of this hub; set the clock right, and make an identity that no hub has seen anew',
+  ],
   keyLogForked: [
     'malformed',
     'the key history conflicts with the one held here; do not use this copy of the identity',

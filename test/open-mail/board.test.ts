@@ -144,9 +144,13 @@ describe('an order whose answer is lost', () => {
   test('of a move does not swallow the same move later', async () => {
     const { id } = await ready('moved to and fro')
     between(alice, (send, nth) => (nth <= 3 ? lost(send) : send))
-    await expect(boardOf(alice).act('move', { card: id, column: 'backlog' })).rejects.toBeInstanceOf(OrderUnanswered)
+    await expect(boardOf(alice).act('move', { card: id, column: 'backlog' })).rejects.toBeInstanceOf(
+      OrderUnanswered,
+    )
     await boardOf(alice).act('move', { card: id, column: 'ready' })
-    expect(await boardOf(alice).act('move', { card: id, column: 'backlog' })).toMatchObject({ column: 'backlog' })
+    expect(await boardOf(alice).act('move', { card: id, column: 'backlog' })).toMatchObject({
+      column: 'backlog',
+    })
   })
 
   test('is the same one after the hub failed at its repeat', async () => {

@@ -1,4 +1,6 @@
 /** Two nodes at a hub of wire 1, which reads their mail: from joining to the receipt that both signed. */
+
+import { randomBytes } from 'node:crypto'
 import {
   cpSync,
   mkdtempSync,
@@ -9,7 +11,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -4,6 +4,7 @@
  */
 import { Malformed } from '../../../protocol/encoding/bytes.ts'
 import { encodeKel, type VerifiedKel } from '../../../protocol/identity/kel.ts'
+import { timesAcceptable } from '../../../protocol/identity/kel-times.ts'
 import { witnessKel } from '../../../protocol/identity/kel-witness.ts'
 import { verifyOpenCard } from '../../../protocol/identity/open-card.ts'
 import type { OpenProfile } from '../../store/open-mail-port.ts'
@@ -64,6 +65,8 @@ export class OpenJoining {
     const held = await agents.find(given.aid)
     const log = await keyLogs.judge({ aid: given.aid, events, address }, given.kel, held?.log)
     await verify(log)
+    if (!timesAcceptable(log, held?.log.events.length ?? 0, this.#context.now()))
+      throw new Refusal('keyEventTimeOutside')
     await admission.checkBlocked(given.aid)
     if (held?.row.mail === 'sealed') throw new Refusal('mailSealed')
     const invite = held === undefined ? await this.#wayIn(given) : undefined
