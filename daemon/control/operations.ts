@@ -79,7 +79,7 @@ export function taskOperations(ctx: Context, { links, reviews, payer }: TaskPart
   const rules = taskRules(ctx)
   const { payments, views, lists, waiting, restored } = taskReading(ctx)
   const tasks = new TaskFinder(threads, restored)
-  const recipients = new Recipients({ identity, hub, directory: directoryOf(ctx) })
+  const recipients = new Recipients({ identity, hub, directory: directoryOf(ctx), store })
   const given = new GivenTasks({ store, threads, waiting, now })
   const files = new TaskFiles(store, threads, attachments)
   const { uploads } = attachments

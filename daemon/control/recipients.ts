@@ -4,6 +4,9 @@ import type { CurrentHub } from '../hubs/current.ts'
 import type { Identity } from '../identity/identity.ts'
 import { refuse } from '../refusal.ts'
 import type { DeliveryState } from '../store/messages.ts'
+import type { Store } from '../store/open.ts'
+import { bytesUnanswered } from '../store/untaken.ts'
+import { UNTAKEN_BYTES_MAX } from '../tasks/policies.ts'
 import type { Directory } from './directory.ts'
 import { waitingWarning } from './warnings.ts'
 
@@ -11,8 +14,10 @@ export class Recipients {
   readonly #identity: Identity
   readonly #hub: CurrentHub
   readonly #directory: Directory
+  readonly #store: Store
 
-  constructor(parts: { identity: Identity; hub: CurrentHub; directory: Directory }) {
+  constructor(parts: { identity: Identity; hub: CurrentHub; directory: Directory; store: Store }) {
+    this.#store = parts.store
     this.#identity = parts.identity
     this.#hub = parts.hub
     this.#directory = parts.directory
@@ -39,7 +44,15 @@ export class Recipients {
   /** Why what was sent does not leave, or reaches nobody, as far as that is known. */
   async warning(aid: string, delivery: DeliveryState | null | undefined): Promise<string | undefined> {
     const waits = waitingWarning(this.#hub, delivery)
-    return waits ?? (await this.#directory.unlistedWarning(this.#hub.home, aid))
+    return waits ?? this.#largeWarning(aid) ?? (await this.#directory.unlistedWarning(this.#hub.home, aid))
+  }
+
+  /** A hub of open mail does not know what a recipient takes of strangers, and nobody is told what it did not take. */
+  #largeWarning(aid: string): string | undefined {
+    if (this.#hub.home?.openMail === undefined) return undefined
+    if (bytesUnanswered(this.#store, aid) <= UNTAKEN_BYTES_MAX.each) return undefined
+    const mib = UNTAKEN_BYTES_MAX.each / 1024 / 1024
+    return `nothing has come from this agent so far; unless it has made this node a contact, it takes ${mib} MiB at most, and drops what is larger without an answer. Ask it first, or send less`
   }
 
   /** The same of words in a task. */

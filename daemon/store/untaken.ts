@@ -73,3 +73,17 @@ export function bytesUntaken(store: Store, peer?: string): number {
   )
   return row?.n ?? 0
 }
+
+/** Texts and files of all tasks that were given to a peer of whom nothing came so far; 0 for any other. */
+export function bytesUnanswered(store: Store, peer: string): number {
+  const row = store.get<{ n: number }>(
+    `SELECT coalesce(sum(length(m.payload) +
+       (SELECT coalesce(sum(size), 0) FROM message_attachments WHERE message = m.key)), 0) AS n
+     FROM interactions AS i JOIN messages AS m ON m.interaction = i.key
+     WHERE i.peer = ?1 AND i.side = 'sent' AND m.direction = 'out' AND NOT EXISTS (
+       SELECT 1 FROM interactions AS o JOIN messages AS a ON a.interaction = o.key
+       WHERE o.peer = ?1 AND a.direction = 'in')`,
+    peer,
+  )
+  return row?.n ?? 0
+}

@@ -19,7 +19,7 @@ import { GUEST_TASKS_MAX, GUEST_TASKS_WITHIN_MS, guestHub, guestsOf } from './gu
 
 export type Admission = 'open' | 'pending' | 'refused'
 
-/** Counts tasks of strangers that found no room. */
+/** Counts tasks of strangers, and messages in them, that found no room. */
 export const STRANGERS_REFUSED = 'strangers_refused'
 
 const DAY_MS = 86_400_000
@@ -87,7 +87,9 @@ export class Admissions {
     if (peer === guestHub(hub)) return this.#hasGuestRoom(peer, bytes)
     const isTaken = side === 'sent' || (state !== 'pending' && capability === null)
     if (isTaken || contacts.isContact(peer)) return true
-    return wordsUntaken(store, peer) < settings.current.guest_messages && hasRoom(store, peer, bytes)
+    const may = wordsUntaken(store, peer) < settings.current.guest_messages && hasRoom(store, peer, bytes)
+    if (!may) count(store, STRANGERS_REFUSED)
+    return may
   }
 }
 

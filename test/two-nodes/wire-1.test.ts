@@ -145,6 +145,16 @@ describe('a task', () => {
     await finished(alice, bob, id)
   })
 
+  test('that is larger than strangers may send is given with a warning', async () => {
+    const hella = await lab.member('hella')
+    const file = join(mkdtempSync(join(tmpdir(), 'svc-open-')), 'large.bin')
+    writeFileSync(file, Buffer.alloc(9 * 1024 * 1024))
+    const given = { to: bob.aid, text: 'read this', attach: [file] }
+    const { warning } = await hella.handlers.delegate(given, never)
+    expect(warning).toContain('it takes 8 MiB at most')
+    await until('bob counts it', async () => ((await status(bob)).counts?.strangers_refused ?? 0) > 0)
+  })
+
   test('is delivered, as its sender knows, once an answer says what was stored', async () => {
     const id = await delegated(alice, bob, 'answer me')
     const delivery = async () => (await thread(alice, id)).turns[0]?.delivery?.state
