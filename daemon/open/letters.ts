@@ -92,15 +92,12 @@ export class Reading {
     this.#peers = peers
   }
 
-  /** Throws `Malformed` for what is no letter to this node, and what the hub fails at where it is asked for a log. */
+  /** What stands beside the payload proves nothing. Throws `Malformed` for what is no letter to this node, and what the hub fails at where it is asked for a log. */
   async read(letter: PolledLetter, hub: HubClient): Promise<ReadLetter> {
     if (letter.payload === undefined) throw new Malformed('the letter is longer than this node reads')
     const open = decodeOpen(letter.payload)
     const { body } = open
-    const interaction = body.interactionId === undefined ? '' : toBase64url(body.interactionId)
     if (body.to !== this.#own()) throw new Malformed('the letter is for another agent')
-    if (body.from !== letter.from || interaction !== letter.interaction)
-      throw new Malformed('the letter is of another sender or task than its hub was told')
     const log = await this.#logOf(body, hub)
     if (log === undefined || body.kelSeq > log.seq)
       throw new SenderUnknown('the key of the sender is not known')

@@ -114,6 +114,15 @@ describe('a letter', () => {
     expect(isConfirmed(log, { body, payload }, random(40))).toBe(false)
   })
 
+  test.each<[string, () => Sent]>([
+    ['another requester', () => ({ from: carol.aid })],
+    ['another task', () => ({ interaction: 'another' })],
+    ['no task', () => ({ interaction: '' })],
+  ])('beside which %s is claimed is taken for what its sender signed', async (_, given) => {
+    expect((await post(letterOf(mallory, given()))).status).toBe(200)
+    expect(taken.map(({ body: { from } }) => from)).toEqual([mallory.aid])
+  })
+
   test('that comes again is confirmed again, and taken once', async () => {
     const letter = letterOf(mallory)
     expect((await post(letter)).status).toBe(200)
@@ -123,14 +132,12 @@ describe('a letter', () => {
 
   test.each<[string, () => Sent, number, string]>([
     ['is signed by another key', () => ({ seed: random(32) }), 400, 'no letter that its sender signed'],
-    ['claims another requester', () => ({ from: carol.aid }), 400, 'no letter that its sender signed'],
     [
       'claims another requester in its head',
       () => ({ body: written(mallory, { from: carol.aid, kelHeadDigest: carol.log.headDigest }) }),
       400,
       'no letter that its sender signed',
     ],
-    ['claims another task', () => ({ interaction: 'another' }), 400, 'no letter that its sender signed'],
     ['is none', () => ({ payload: random(40), from: mallory.aid }), 400, 'no letter that its sender signed'],
     ['is for another agent', () => ({ to: carol.aid }), 404, 'this agent is not here'],
     [
