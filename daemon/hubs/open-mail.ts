@@ -11,11 +11,11 @@ export type OpenLetter = {
 }
 /** `id` is empty where another hub has it, whose AID is `viaHub`. */
 export type TakenLetter = { id: string; viaHub: string | undefined; isQuiet: boolean }
-/** As the hub gives it out; what it says of sender, kind and task is the word of whoever sent it. */
-export type PolledLetter = Omit<OpenLetter, 'to' | 'payload'> & {
+/** As the hub gives it out; what it says of sender and task is the word of whoever sent it. */
+export type PolledLetter = Omit<OpenLetter, 'to' | 'kind' | 'payload'> & {
   id: string
   createdAtMs: number
-  /** Undefined where it is longer than this node reads. */
+  /** Undefined where it is longer than this node reads, or cannot be read. */
   payload: Uint8Array | undefined
 }
 

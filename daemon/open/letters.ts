@@ -94,7 +94,8 @@ export class Reading {
 
   /** What stands beside the payload proves nothing. Throws `Malformed` for what is no letter to this node, and what the hub fails at where it is asked for a log. */
   async read(letter: PolledLetter, hub: HubClient): Promise<ReadLetter> {
-    if (letter.payload === undefined) throw new Malformed('the letter is longer than this node reads')
+    if (letter.payload === undefined)
+      throw new Malformed('the letter cannot be read, or is longer than this node reads')
     const open = decodeOpen(letter.payload)
     const { body } = open
     if (body.to !== this.#own()) throw new Malformed('the letter is for another agent')

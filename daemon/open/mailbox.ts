@@ -17,6 +17,8 @@ import { type ReadLetter, SenderUnknown } from './letters.ts'
 /** Between two polls while nothing comes. */
 const POLL_FIRST_MS = 300
 const POLL_LAST_SHARE = 0.5
+/** Polls of one drain: a hub that gives new letters without end is left for a moment, and what was seen of it forgotten. */
+const POLLS_MAX = 100
 /** Anybody can send what is no letter: the log has a line for so long, which counts those since the one before. */
 const REFUSED_EACH_MS = 60_000
 
@@ -57,7 +59,7 @@ export class OpenMailbox {
   async collect({ waitMs, signal }: Collecting, by: Taker): Promise<Collected> {
     const taken = new Set<string>()
     let letters = await this.#awaited(waitMs, signal)
-    while (letters.some(({ id }) => !taken.has(id))) {
+    for (let polls = 0; polls < POLLS_MAX && letters.some(({ id }) => !taken.has(id)); polls++) {
       for (const letter of letters) {
         await this.#take(letter, by)
         taken.add(letter.id)

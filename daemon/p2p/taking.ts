@@ -78,8 +78,8 @@ export class DirectTaking {
     const payload = fromBase64(given.payload)
     const createdAtMs = hubTime(home)
     const read = await judging.read({
-      ...{ id: '', from: given.from_aid, kind: given.kind },
-      ...{ interaction: given.interaction_id, payload, createdAtMs },
+      ...{ id: '', from: given.from_aid, interaction: given.interaction_id },
+      ...{ payload, createdAtMs },
     })
     const verdict = await judging.judge(read, createdAtMs, taker)
     if (verdict !== 'stored') return { refused: 'not_taken' }

@@ -160,7 +160,12 @@ export async function callText<R extends RouteRow>(row: R, send: Send, given: Ca
   const response = await responseOf(row, send, given)
   const bytes = await readReply(response, row.limits['replyBytes'] ?? REPLY_BYTES_MAX)
   if (!response.ok) throw refusalOf(response, parseReply(response, bytes), given.readRefusal)
-  return fromUtf8(bytes)
+  try {
+    return fromUtf8(bytes)
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    throw new ForeignAnswer(response.status, 'the reply is no text', typeOf(response))
+  }
 }
 
 async function responseOf<R extends RouteRow>(row: R, send: Send, given: Call<R>): Promise<Response> {

@@ -12,8 +12,12 @@ export type Lifting = {
   restBytesMax: number
 }
 
-/** What takes a text: its bytes in order, then its end. */
-export type TextTaker = { take(bytes: Uint8Array): Promise<void> | void; end(): Promise<void> | void }
+/** What takes a text: its bytes in order, then its end. `spoil`: takes it for what it is where it is no base64. */
+export type TextTaker = {
+  take(bytes: Uint8Array): Promise<void> | void
+  end(): Promise<void> | void
+  spoil?(): void
+}
 
 /** What a piece of JSON had: many characters of a text that is taken out, or the end of that text. */
 type Step = Uint8Array | typeof END
@@ -225,7 +229,7 @@ class Base64Pieces {
     return fromBase64(all.slice(0, whole), 'the long text')
   }
 
-  end(): void {
+  end(): undefined {
     if (this.#held !== '') throw notBase64()
   }
 }
@@ -234,7 +238,8 @@ const notBase64 = (): Malformed => new Malformed('the long text is not base64')
 
 /**
  * Reads JSON to its end and hands each text that is taken out to a taker of its own. Gives the rest, with empty texts in
- * their places. Throws `Malformed` for what is no base64, {@link TooMuchBeside}, and what a taker throws.
+ * their places. Throws `Malformed` for what is no base64 where its taker spoils nothing, {@link TooMuchBeside}, and what a
+ * taker throws.
  */
 export async function liftTexts(
   pieces: AsyncIterable<Uint8Array>,
@@ -242,17 +247,42 @@ export async function liftTexts(
   open: () => TextTaker,
 ): Promise<Uint8Array> {
   const scanner = new Scanner(lifting)
-  let under: { taker: TextTaker; base64: Base64Pieces } | undefined
+  let under: Lifted | undefined
   for await (const piece of pieces)
     for (const step of scanner.scan(piece)) {
-      under ??= { taker: open(), base64: new Base64Pieces() }
-      if (step === END) {
-        under.base64.end()
-        await under.taker.end()
-        under = undefined
-      } else if (step.length > 0) await under.taker.take(under.base64.take(latin1(step)))
+      under ??= new Lifted(open())
+      await under.step(step)
+      if (step === END) under = undefined
     }
   return scanner.rest()
+}
+
+/** One text on its way to its taker. */
+class Lifted {
+  readonly #taker: TextTaker
+  readonly #base64 = new Base64Pieces()
+  #isSpoilt = false
+
+  constructor(taker: TextTaker) {
+    this.#taker = taker
+  }
+
+  async step(step: Step): Promise<void> {
+    const bytes = this.#isSpoilt ? undefined : this.#decoded(step)
+    if (bytes !== undefined && bytes.length > 0) await this.#taker.take(bytes)
+    if (step === END) await this.#taker.end()
+  }
+
+  #decoded(step: Step): Uint8Array | undefined {
+    try {
+      return step === END ? this.#base64.end() : this.#base64.take(latin1(step))
+    } catch (error) {
+      if (!(error instanceof Malformed) || this.#taker.spoil === undefined) throw error
+      this.#isSpoilt = true
+      this.#taker.spoil()
+      return undefined
+    }
+  }
 }
 
 /** The JSON of an object whose last member is a long text: the base64 of bytes that come in pieces. */

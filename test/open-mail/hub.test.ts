@@ -1,11 +1,16 @@
 /** A hub of wire 1 as the node talks to it: who it is, its clock, its refusals, its directory and its credits. */
+import * as http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ClocksApart, HubHalted, HubStopped, UnsealedHub } from '../../daemon/hubs/hub.ts'
-import { meetHub } from '../../daemon/hubs/open.ts'
+import { ClocksApart, HubHalted, HubStopped, presented, UnsealedHub } from '../../daemon/hubs/hub.ts'
+import { meetHub, openHub } from '../../daemon/hubs/open.ts'
 import { startTestHub, type TestHub } from '../../hub/testing/hub.ts'
 import { OpenAgent, Wire1Client } from '../../hub/testing/wire1.ts'
+import { causeCode } from '../../protocol/encoding/errors.ts'
 import { verifyKel } from '../../protocol/identity/kel.ts'
 import { networkOf } from '../../protocol/proof/payment.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 import { never, type OpenNode, openNode } from './node.ts'
 
 const HOUR_MS = 3_600_000
@@ -161,4 +166,71 @@ test('a hub with another key history at the same address is talked to no longer'
   await expect(other.hub.refresh()).rejects.toBeInstanceOf(HubStopped)
   await other.close()
   for (const one of [first, second]) await one.close()
+})
+
+/** Answers of somebody else in the place of the hub; nobody waits for what takes seconds. */
+async function answeredBy(answer: http.RequestListener) {
+  const server = http.createServer((request, response) => {
+    request.resume()
+    answer(request, response)
+  })
+  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const after = (ms: number, work: () => void) => systemTimers.after(ms / 100, work)
+  const timers = { ...systemTimers, after }
+  const inputs = { ...node.inputs, timers }
+  const close = () => void server.close().closeAllConnections()
+  return { asked: openHub({ ...presented(node.hub), url }, inputs), inputs, url, close }
+}
+const zipped = { 'Content-Encoding': 'gzip' }
+
+describe('an answer to a poll', () => {
+  test.each<[string, http.RequestListener, string]>([
+    ['begins and rests', (_, answer) => void answer.write('{"messages":['), 'ETIMEDOUT'],
+    ['never begins', () => undefined, 'ETIMEDOUT'],
+    [
+      'is cut',
+      (_, answer) => {
+        answer.writeHead(200, { 'Content-Length': '1000' }).write('{"messages":[')
+        setTimeout(() => answer.destroy(), 50)
+      },
+      'UND_ERR_SOCKET',
+    ],
+    [
+      'is badly packed',
+      (_, answer) => answer.writeHead(200, zipped).end(gzipSync('{"messages":[]}').fill(7, 12, 16)),
+      'Z_DATA_ERROR',
+    ],
+  ])('that %s is a failure of the line', async (_, answer, code) => {
+    const { asked, close } = await answeredBy(answer)
+    const error: unknown = await asked.openMail?.poll(never).catch((why: unknown) => why)
+    expect(causeCode(error)).toBe(code)
+    close()
+  })
+
+  test('that unpacks to more than an answer has is not read on', async () => {
+    const bomb = gzipSync(Buffer.alloc(100 * 1024 * 1024, ' '))
+    const { asked, close } = await answeredBy((_, answer) => answer.writeHead(200, zipped).end(bomb))
+    await expect(asked.openMail?.poll(never)).rejects.toThrow('the reply is too large')
+    close()
+  })
+})
+
+test('a hub whose key history does not verify is told as such', async () => {
+  const identity = JSON.stringify({ aid: hub.aid, kel: Buffer.from('nothing').toString('base64') })
+  const { asked, inputs, url, close } = await answeredBy((_, answer) => answer.end(identity))
+  await expect(meetHub(url, inputs, 1)).rejects.toThrow('the key history of the hub is not its own')
+  await expect(asked.refresh()).rejects.toBeInstanceOf(HubStopped)
+  close()
+})
+
+test.each([
+  ['no text', Buffer.from([0xff, 0xfe]), 'the reply is no text'],
+  ['no JSON', Buffer.from('{"a":'), undefined],
+])('a card that is %s is none', async (_, body, why) => {
+  const { asked, close } = await answeredBy((_request, answer) => answer.end(body))
+  const card = asked.fetchCard(node.aid)
+  if (why === undefined) expect(await card).toBeUndefined()
+  else await expect(card).rejects.toThrow(why)
+  close()
 })

@@ -15,15 +15,14 @@ import {
 } from '../../../protocol/contract/client.ts'
 import type { ReplyOf, RequestOf, RouteRow } from '../../../protocol/contract/route.ts'
 import { fromBase64 } from '../../../protocol/encoding/bytes.ts'
-import type { TextTaker } from '../../../protocol/encoding/lifted-text.ts'
-import { decodeKel, verifyKel } from '../../../protocol/identity/kel.ts'
 import { type ChallengeMembers, signChallenge } from '../../../protocol/wire1/challenge.ts'
 import { WIRE1, WIRE1_HEADER } from '../../../protocol/wire1/headers.ts'
 import { wire1Routes as routes } from '../../../protocol/wire1/routes.ts'
 import { CLOCKS_APART_MAX_MS, clocksApart } from '../clocks.ts'
 import { Conversation } from '../conversation.ts'
-import { type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
+import { type HubIdentity, type HubInputs, OtherWire } from '../hub.ts'
 import { HubDate } from '../hub-date.ts'
+import { hubLog } from '../log.ts'
 
 const CALL_TIMEOUT_MS = 60_000
 /** A hub takes a challenge five minutes to either side of its clock. */
@@ -38,9 +37,6 @@ export type GivenCall<R extends RouteRow> = Omit<
 export type Unsigned<R extends RouteRow> = Omit<RequestOf<R>, keyof ChallengeMembers>
 
 type SignedCall<R extends RouteRow> = Omit<GivenCall<R>, 'body'> & { body: Unsigned<R> }
-type Poll = typeof routes.relayPoll
-/** Where payloads stand in the answer to a poll. */
-const PAYLOADS = { member: 'payload', depth: 3 }
 
 /** The code under which this node knows a refusal, by its status: wire 1 names none. */
 const codeOf: Readonly<Record<number, string>> = {
@@ -70,9 +66,7 @@ export async function fetchHubIdentity(url: string, send: Send, signal: AbortSig
     readRefusal,
     onResponse: checkWire,
   })
-  const log = verifyKel(decodeKel(fromBase64(reply.kel)))
-  if (log.aid !== reply.aid)
-    throw new HubStopped('the key history of the hub is not its own; check the address')
+  const log = hubLog(fromBase64(reply.kel), reply.aid)
   return { aid: log.aid, wire: WIRE1, log, bitsMax: 0 }
 }
 
@@ -163,13 +157,15 @@ export class Wire1Calls {
     )
   }
 
-  /** A poll, whose payloads are handed to takers in their order. */
-  polled({ body, ...given }: SignedCall<Poll>, open: () => TextTaker): Promise<ReplyOf<Poll>> {
-    const row = routes.relayPoll
-    const { signed: send } = this.#inputs.connections
+  /** The same where the reply has long texts, which are handed to takers in their order. */
+  lifting<R extends RouteRow>(
+    row: R,
+    { body, ...given }: SignedCall<R>,
+    { send, ...texts }: Parameters<typeof callLifting>[3] & { send: Send },
+  ): Promise<ReplyOf<R>> {
     return this.#signing(row, body, signed => {
-      const full = this.#full({ ...given, body: signed } as unknown as GivenCall<Poll>, {})
-      return callLifting(row, send, full as Call<Poll>, { ...PAYLOADS, open })
+      const full = this.#full({ ...given, body: signed } as unknown as GivenCall<R>, {})
+      return callLifting(row, send, full as Call<R>, texts)
     })
   }
 

@@ -1,6 +1,6 @@
 /** A hub of wire 1 behind the node's hub interface: it reads the mail that it carries, and holds no key sets. */
 import { Refused } from '../../../protocol/contract/client.ts'
-import { fromBase64, Malformed, toBase64, toBase64url, utf8 } from '../../../protocol/encoding/bytes.ts'
+import { fromBase64, Malformed, toBase64, toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue, parseJson } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import { PRICING_EXTENSION } from '../../../protocol/identity/card-offers.ts'
@@ -35,7 +35,8 @@ import type {
 import { Wire1Board } from './board.ts'
 import { requireOf, Wire1Calls } from './calls.ts'
 import { Wire1Credits } from './credits.ts'
-import { LETTER_BYTES_MAX, Payloads } from './payloads.ts'
+import { LETTER_BYTES_MAX } from './payloads.ts'
+import { poll } from './poll.ts'
 
 const UNSEALED = 'a hub of wire 1 holds no keys for sealed mail'
 
@@ -256,13 +257,8 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews, DirectAddress
       : { id: reply.id, viaHub: undefined, isQuiet: reply.recipient_quiet === true }
   }
 
-  async poll(signal: AbortSignal): Promise<PolledLetter[]> {
-    const payloads = new Payloads()
-    const reply = await this.#calls.polled({ body: { limit: 0 }, signal }, () => payloads.open())
-    return payloads.with(reply.messages).map(({ payload, message }) => ({
-      ...{ id: message.id, kind: message.kind, from: message.from_aid, interaction: message.interaction_id },
-      ...{ payload, createdAtMs: Date.parse(message.created_at) },
-    }))
+  poll(signal: AbortSignal): Promise<PolledLetter[]> {
+    return poll(this.#calls, this.#inputs, signal)
   }
 
   async ack(ids: readonly string[]): Promise<number> {
@@ -288,12 +284,12 @@ const profileMembers = (profile: Profile | undefined) => {
   return { name, caps, summary, readme, ...present({ pricing }) }
 }
 
-/** A card as this node marks it; one that is no JSON is none of ours. */
-function canonicalText(text: string): string {
+/** A card as this node marks it; what is no JSON is none. */
+function canonicalText(text: string): string | undefined {
   try {
-    return canonicalJson(parseJson(utf8(text)))
+    return canonicalJson(parseJson(text))
   } catch (error) {
-    if (error instanceof Malformed) return text
+    if (error instanceof Malformed) return undefined
     throw error
   }
 }

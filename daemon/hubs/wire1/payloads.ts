@@ -12,8 +12,8 @@ export const LETTER_BYTES_MAX = 40 * MIB
 /** Of all letters of one answer; a hub gives 48 MiB. */
 const ANSWER_BYTES_MAX = 96 * MIB
 
-type Taken = { pieces: Uint8Array[]; size: number; isLater: boolean }
-/** A message with its payload; undefined where it is longer than this node reads. */
+type Taken = { pieces: Uint8Array[]; size: number; isLater: boolean; isSpoilt: boolean }
+/** A message with its payload; undefined where it is longer than this node reads, or none. */
 export type WithPayload<M> = { message: M; payload: Uint8Array | undefined }
 
 export class Payloads {
@@ -22,11 +22,15 @@ export class Payloads {
 
   /** Takes the next one. */
   open(): TextTaker {
-    const taken: Taken = { pieces: [], size: 0, isLater: false }
+    const taken: Taken = { pieces: [], size: 0, isLater: false, isSpoilt: false }
     this.#taken.push(taken)
     return {
       take: piece => this.#take(taken, piece),
       end: () => undefined,
+      spoil: () => {
+        taken.isSpoilt = true
+        this.#drop(taken)
+      },
     }
   }
 
@@ -47,13 +51,16 @@ export class Payloads {
     for (const { length } of pieces.splice(0)) this.#bytes -= length
   }
 
-  /** Messages in the order of their payloads, but for what waits for the next poll. */
-  with<M>(messages: readonly M[]): WithPayload<M>[] {
-    if (messages.length !== this.#taken.length)
+  /** Messages in the order of their payloads, but for what waits for the next poll. `hasOne`: whether a payload was taken of it. */
+  with<M>(messages: readonly M[], hasOne: (message: M) => boolean): WithPayload<M>[] {
+    if (messages.filter(hasOne).length !== this.#taken.length)
       throw new ForeignAnswer(200, 'the hub gave other payloads than messages')
-    return messages.flatMap((message, at) => {
-      const { pieces, size, isLater } = this.#taken[at] as Taken
-      const isRead = size <= LETTER_BYTES_MAX
+    const inOrder = this.#taken.values()
+    return messages.flatMap(message => {
+      const taken = hasOne(message) ? inOrder.next().value : undefined
+      if (taken === undefined) return [{ message, payload: undefined }]
+      const { pieces, size, isLater, isSpoilt } = taken
+      const isRead = size <= LETTER_BYTES_MAX && !isSpoilt
       if (isLater && isRead) return []
       return [{ message, payload: isRead ? concat(...pieces) : undefined }]
     })

@@ -15,7 +15,7 @@ import {
 } from '../../../protocol/contract/client.ts'
 import type { ReplyOf, RouteRow } from '../../../protocol/contract/route.ts'
 import { fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
-import { decodeKel, encodeKel, verifyKel } from '../../../protocol/identity/kel.ts'
+import { encodeKel } from '../../../protocol/identity/kel.ts'
 import { unlessAborted } from '../../../protocol/timers.ts'
 import { codes } from '../../../protocol/wire3/codes.ts'
 import { headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
@@ -24,8 +24,9 @@ import { signRequest } from '../../../protocol/wire3/signed-request.ts'
 import { CLOCKS_APART_MAX_MS, clocksApart, floorAhead } from '../clocks.ts'
 import { Conversation } from '../conversation.ts'
 import { isOwnFailure } from '../failures.ts'
-import { type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
+import { type HubIdentity, type HubInputs, OtherWire } from '../hub.ts'
 import { HubDate } from '../hub-date.ts'
+import { hubLog } from '../log.ts'
 
 const CALL_TIMEOUT_MS = 60_000
 /** Others wait behind a signed call. */
@@ -50,9 +51,7 @@ export async function fetchHubIdentity(url: string, send: Send, signal: AbortSig
       if (why !== undefined) throw new OtherWire(why, wireIn(response))
     },
   })
-  const log = verifyKel(decodeKel(fromBase64url(reply.kel)))
-  if (log.aid !== reply.aid)
-    throw new HubStopped('the key history of the hub is not its own; check the address')
+  const log = hubLog(fromBase64url(reply.kel), reply.aid)
   return { aid: log.aid, wire: reply.wire, log, bitsMax: reply.dir_max_bits }
 }
 

@@ -3,42 +3,12 @@ import type { Send } from '../../../protocol/contract/client.ts'
 import { POLL_LIMIT_MAX } from '../../../protocol/contract/limits.ts'
 import { fromBase64url } from '../../../protocol/encoding/bytes.ts'
 import { present } from '../../../protocol/encoding/present.ts'
-import type { Timer, Timers } from '../../../protocol/timers.ts'
 import { headers as names } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import type { HubInputs, OtherPolls, PollReply } from '../hub.ts'
+import { Patience, patiently, REST_MS } from '../patience.ts'
 import type { Wire3Calls } from './calls.ts'
 import { PollSpool } from './poll-spool.ts'
-
-/** Ends a call that rests for too long; one that goes on may take its time. */
-class Patience implements Disposable {
-  readonly #ended = new AbortController()
-  readonly #timers: Timers
-  #timer: Timer
-
-  constructor(timers: Timers, ms: number) {
-    this.#timers = timers
-    this.#timer = this.#begin(ms)
-  }
-
-  get signal(): AbortSignal {
-    return this.#ended.signal
-  }
-
-  renew(ms: number): void {
-    this.#timers.clear(this.#timer)
-    this.#timer = this.#begin(ms)
-  }
-
-  [Symbol.dispose](): void {
-    this.#timers.clear(this.#timer)
-  }
-
-  #begin(ms: number): Timer {
-    const late = () => this.#ended.abort(new DOMException('no answer in time', 'TimeoutError'))
-    return this.#timers.after(ms, late).unref()
-  }
-}
 
 /** The bytes of an answer, told to who wants to know how many there are by now. */
 async function* counted(
@@ -48,9 +18,8 @@ async function* counted(
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0
   try {
-    for await (const part of body) {
+    for await (const part of patiently(body, patience)) {
       bytes += part.length
-      patience.renew(REST_MS)
       receiving?.(bytes)
       yield part
     }
@@ -59,10 +28,9 @@ async function* counted(
   }
 }
 
-/** How much later than it was asked to an answer begins, and how long it may rest after that. */
+/** How much later than it was asked to an answer begins. */
 export const HELD_SLACK_MS = 5_000
 const UNHELD_MS = 20_000
-const REST_MS = 20_000
 
 export type PollOptions = { waitSeconds: number; afterId?: number; signal: AbortSignal }
 

@@ -1,0 +1,3 @@
+import { testHubAnswers } from './hub-answers.ts'
+
+testHubAnswers(10_000)

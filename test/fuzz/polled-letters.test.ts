@@ -1,0 +1,3 @@
+import { testPolledLetters } from './polled-letters.ts'
+
+testPolledLetters(500)
