@@ -2,13 +2,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { request, type TestHub } from '../../hub/testing/hub.ts'
 import { seed } from '../../protocol/testing/slow.ts'
-import { type FuzzLine, fuzzConnection, fuzzRoute } from './traffic.ts'
+import { adminLine, watchedLine } from './operator-lines.ts'
+import { type FuzzLine, fuzzConnection, fuzzRoute, urlOf } from './traffic.ts'
 import { wire1Line } from './wire1-line.ts'
 import { wire3Line } from './wire3-line.ts'
 
 export function testRoutes(cases: number, connections: number): void {
   testLine(wire3Line, cases, connections)
   testLine(wire1Line, cases, connections)
+  testLine(adminLine, cases, connections)
+  testLine(watchedLine, cases, connections)
 }
 
 function testLine<W extends { hub: TestHub }>(line: FuzzLine<W>, cases: number, connections: number): void {
@@ -16,7 +19,7 @@ function testLine<W extends { hub: TestHub }>(line: FuzzLine<W>, cases: number, 
   let world: W
   const faults = () => world.hub.alerts.filter(({ event }) => event === 'request failed')
 
-  describe(`wire ${line.wire}`, () => {
+  describe(line.name, () => {
     beforeAll(async () => {
       world = await line.start()
     })
@@ -33,10 +36,14 @@ function testLine<W extends { hub: TestHub }>(line: FuzzLine<W>, cases: number, 
 
     test(`${connections} broken connections (from ${first}) leave the hub serving`, async () => {
       for (let seed = first; seed < first + connections; seed++) await fuzzConnection(line, world, seed)
-      expect(
-        (await request(`${world.hub.url}/healthz`, 'GET', { headers: line.always })).json['status'],
-      ).toBe('ok')
+      const url = `${urlOf(line, world)}${line.health}`
+      expect((await request(url, 'GET', { headers: line.always })).status).toBe(200)
       expect(faults()).toEqual([])
+    })
+
+    test('no secret of its requests is in the log', () => {
+      const told = JSON.stringify(world.hub.alerts)
+      expect(line.secrets?.filter(secret => told.includes(secret)) ?? []).toEqual([])
     })
   })
 }

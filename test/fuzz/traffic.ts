@@ -10,15 +10,21 @@ const RAW_ANSWER_MS = 2000
 
 export type Sent = { path: string; headers: Record<string, string>; body: Uint8Array }
 
-/** One wire of a hub: its rows, what their requests look like, and which answers are right. */
+/** What a hub serves: its rows, what their requests look like, and which answers are right. */
 export type FuzzLine<W extends { hub: TestHub } = { hub: TestHub }> = {
-  wire: number
+  name: string
+  /** Path that is answered with 200 as long as it serves. */
+  health: string
   rows: Readonly<Record<string, RouteRow>>
   /** Headers that mean something, to be mutated. */
   headers: readonly string[]
   /** What stands on each request beside its own headers. */
   always: Record<string, string>
+  /** What stands in requests, and in no answer and no line of the log. */
+  secrets?: readonly string[]
   start(): Promise<W>
+  /** Where it is, if not at the address of the hub. */
+  urlOf?(world: W): string
   /** A request of a row, as it should be. */
   real(name: string, world: W): Sent | Promise<Sent>
   /** Headers that sign what was mutated, where the line signs in headers. */
@@ -29,6 +35,10 @@ export type FuzzLine<W extends { hub: TestHub } = { hub: TestHub }> = {
   /** After an answer of 200. */
   done?(name: string, world: W): Promise<void>
 }
+
+/** Where a line is served. */
+export const urlOf = <W extends { hub: TestHub }>(line: FuzzLine<W>, world: W): string =>
+  line.urlOf?.(world) ?? world.hub.url
 
 /** Mutates body, path or headers; signed routes are mostly signed over what was mutated, to get past the door. */
 function mutated<W extends { hub: TestHub }>(
@@ -70,13 +80,15 @@ export async function fuzzRoute<W extends { hub: TestHub }>(
   const method = line.rows[name]?.method ?? 'GET'
   const real = await line.real(name, world)
   const sent = mutated(line, { name, real, world }, drawFrom(seed))
-  const reply = await request(world.hub.url + sent.path, method, {
+  const url = urlOf(line, world)
+  const reply = await request(url + sent.path, method, {
     headers: { ...line.always, ...sent.headers },
     ...(method === 'GET' ? {} : { body: sent.body }),
   })
   if (reply.status === 200) await line.done?.(name, world)
-  const at = (path: string): string => new URL(world.hub.url + path).pathname
-  const fault = line.judge(name, reply, at(sent.path) === at(real.path))
+  const at = (path: string): string => new URL(url + path).pathname
+  const told = line.secrets?.some(secret => JSON.stringify(reply.json).includes(secret))
+  const fault = told === true ? 'a secret is told' : line.judge(name, reply, at(sent.path) === at(real.path))
   return fault && `${fault}: ${reply.status} ${JSON.stringify(reply.json)} to ${JSON.stringify(sent.path)}`
 }
 
@@ -86,7 +98,7 @@ export async function fuzzConnection<W extends { hub: TestHub }>(
   world: W,
   seed: number,
 ): Promise<void> {
-  const { port, hostname } = new URL(world.hub.url)
+  const { port, hostname } = new URL(urlOf(line, world))
   const names = Object.keys(line.rows)
   const draw = drawFrom(seed)
   const name = names[draw(names.length)] as string

@@ -78,7 +78,8 @@ async function seller(client: Wire1Client): Promise<OpenAgent> {
 }
 
 export const wire1Line: FuzzLine<World> = {
-  wire: WIRE1,
+  name: `wire ${WIRE1}`,
+  health: '/healthz',
   rows,
   headers: [WIRE1_HEADER, 'PAYMENT-SIGNATURE', 'Origin'],
   always: { [WIRE1_HEADER]: String(WIRE1), 'Content-Type': 'application/json' },

@@ -49,7 +49,8 @@ function realBody(name: Wire3RouteName, agent: TestAgent, { other }: World): Uin
 const rows: Readonly<Record<string, RouteRow>> = wire3Routes
 
 export const wire3Line: FuzzLine<World> = {
-  wire: WIRE,
+  name: `wire ${WIRE}`,
+  health: '/healthz',
   rows,
   headers: Object.values(headers),
   always: { [headers.wire]: String(WIRE) },
