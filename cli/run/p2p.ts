@@ -1,6 +1,7 @@
 /** `svc p2p serve`: takes letters at an address and hands them to the running node; ends with it. */
 import { module as serving } from '#p2p-server'
 import { addressOf } from '../../daemon/home/config.ts'
+import { faultPoint } from '../../daemon/platform/faults.ts'
 import { a2aAddress } from '../../protocol/control/a2a.ts'
 import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
 import { systemTimers } from '../../protocol/timers.ts'
@@ -22,7 +23,9 @@ export async function servePeers(io: Io, input: Input): Promise<number> {
   const { LetterRefused, DirectServer } = serving
   const server = new DirectServer(async (letter, signal) => {
     const control = await session.connect(quiet)
+    faultPoint('serve.direct.before-take')
     const { confirmation, refused } = await control.call('p2pTake', letter, {}, { signal })
+    faultPoint('serve.direct.before-answer')
     if (confirmation === undefined) throw new LetterRefused(refused ?? 'not_now')
     return confirmation
   }, systemTimers)

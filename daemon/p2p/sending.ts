@@ -15,6 +15,7 @@ import type { WrittenLetter } from '../open/letters.ts'
 import { logAt } from '../open/logs.ts'
 import type { Contacts } from '../peers/contacts.ts'
 import type { PeerBook } from '../peers/peers.ts'
+import { faultPoint } from '../platform/faults.ts'
 import type { Store } from '../store/open.ts'
 import { entriesAtHub, type OutboxEntry } from '../store/outbox.ts'
 import { PeerAddresses } from './addresses.ts'
@@ -51,7 +52,9 @@ export class DirectSending {
     try {
       const { body, letter } = written
       const log = await this.#logOf(hub, entry.peer)
+      faultPoint('node.direct.before-call')
       const confirmation = await this.#call(address, letter)
+      faultPoint('node.direct.after-call')
       if (log !== undefined && isConfirmed(log, { body, payload: letter.payload }, confirmation)) return true
       throw new NotDelivered('who answers there is not the recipient')
     } catch (error) {

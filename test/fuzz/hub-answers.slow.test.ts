@@ -1,3 +1,3 @@
 import { testHubAnswers } from './hub-answers.ts'
 
-testHubAnswers(10_000)
+testHubAnswers(2_000)

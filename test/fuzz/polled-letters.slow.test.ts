@@ -1,3 +1,3 @@
 import { testPolledLetters } from './polled-letters.ts'
 
-testPolledLetters(100_000)
+testPolledLetters(30_000)

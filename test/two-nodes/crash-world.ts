@@ -5,7 +5,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -29,7 +29,9 @@ process.stdin.on('data', chunk => { prompt += chunk }).on('end', () => {
 `
 
 export type NodeName = 'alice' | 'bob' | 'carol' | 'dora'
-export type Who = 'hub' | NodeName
+/** What takes letters at the address of a node. */
+type Serving = `${NodeName} serve`
+export type Who = 'hub' | NodeName | Serving
 type Reply = Record<string, unknown>
 
 const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
@@ -73,6 +75,8 @@ export class CrashLab {
   readonly folder = mkdtempSync(join(tmpdir(), 'svc-crash-'))
   readonly nodes: readonly NodeName[]
   readonly wire: 1 | 3
+  /** Whether its nodes take letters at an address each, and send them there. */
+  readonly isDirect: boolean
   #config: object
   #children = new Map<Who, ChildProcess>()
   #startedAt = new Map<Who, number>()
@@ -82,7 +86,13 @@ export class CrashLab {
   kills = 0
 
   /** Nodes with these settings; each knows all others as contacts. The hub speaks this wire alone. */
-  constructor(nodes: readonly NodeName[] = ['alice', 'bob'], config: object = {}, wire: 1 | 3 = 3) {
+  constructor(
+    nodes: readonly NodeName[] = ['alice', 'bob'],
+    config: object = {},
+    wire: 1 | 3 = 3,
+    isDirect = false,
+  ) {
+    this.isDirect = isDirect
     this.nodes = nodes
     this.wire = wire
     this.#config = config
@@ -107,6 +117,38 @@ export class CrashLab {
       for (const other of this.nodes.filter(name => name !== who))
         await this.ask(who, 'POST', '/contact/add', { aid: await this.aid(other), petname: other })
     await this.ask('bob', 'POST', '/autoreply/set', { backend: 'exec', poll_interval_seconds: 1 })
+    if (this.isDirect) for (const who of this.nodes) await this.#openAddress(who)
+  }
+
+  async #openAddress(who: NodeName): Promise<void> {
+    const port = await freePort()
+    this.#ports.set(`${who} serve`, port)
+    this.start(`${who} serve`)
+    await this.#listening(`${who} serve`)
+    await this.ask(who, 'POST', '/p2p/advertise', { address: `127.0.0.1:${port}` })
+    await this.ask(who, 'POST', '/p2p/set', { send: true, hosts: ['127.0.0.1'] })
+  }
+
+  #listening(who: Who): Promise<void> {
+    const reached = () =>
+      new Promise<boolean>(done => {
+        const socket = connect(this.#ports.get(who) ?? 0, '127.0.0.1')
+        socket.once('error', () => done(false))
+        socket.once('connect', () => done(true))
+        socket.once('connect', () => socket.destroy())
+      })
+    return this.until(`${who} listens`, reached)
+  }
+
+  /** Both nodes as after a start, so that nothing rests; each takes letters at its address. */
+  async startAnew(): Promise<void> {
+    for (const who of this.nodes) await this.arm(who, '')
+    await this.serving()
+  }
+
+  /** Waits until both take letters: what took them ended with a node that was started again. */
+  async serving(): Promise<void> {
+    for (const who of this.nodes) await this.#listening(`${who} serve`)
   }
 
   get hubUrl(): string {
@@ -126,7 +168,15 @@ export class CrashLab {
   }
 
   dir(who: Who): string {
-    return join(this.folder, who)
+    return join(this.folder, who.replace(/ serve$/, ''))
+  }
+
+  #programOf(who: Who): string[] {
+    const { hub, node } = this.#programs
+    const address = `127.0.0.1:${this.#ports.get(who)}`
+    if (who === 'hub')
+      return [hub, 'serve', '--wire', String(this.wire), '--listen', address, '--data-dir', this.dir('hub')]
+    return who.endsWith(' serve') ? [node, 'p2p', 'serve', '--listen', address] : [node, 'daemon']
   }
 
   #configure(who: Who): void {
@@ -138,27 +188,14 @@ export class CrashLab {
 
   /** Starts a process; when a fault kills it, it is started again without the fault. */
   start(who: Who, fault?: string): void {
-    const program =
-      who === 'hub'
-        ? [
-            this.#programs.hub,
-            'serve',
-            '--wire',
-            String(this.wire),
-            '--listen',
-            `127.0.0.1:${this.#ports.get('hub')}`,
-            '--data-dir',
-            this.dir('hub'),
-          ]
-        : [this.#programs.node, 'daemon']
-    const child = spawn(process.execPath, program, {
+    const child = spawn(process.execPath, this.#programOf(who), {
       cwd: ROOT,
       stdio: 'ignore',
       env: {
         PATH: process.env['PATH'],
         HOME: this.folder,
         SVC_DATA_DIR: this.dir(who),
-        SVC_RUNTIME_DIR: join(this.folder, `run-${who}`),
+        SVC_RUNTIME_DIR: this.dir(who).replace(/[^/]+$/, name => `run-${name}`),
         SVC_EXEC_COMMAND: `${process.execPath} ${join(this.folder, 'answer.mjs')}`,
         ...present({ SVC_FAULT: fault }),
       },
@@ -178,6 +215,7 @@ export class CrashLab {
     await this.#end(child, 'SIGTERM')
     this.start(who, fault)
     if (who === 'hub') await this.#serving()
+    else if (who.endsWith(' serve')) await this.#listening(who)
     else await this.ask(who, 'GET', '/status')
   }
 
