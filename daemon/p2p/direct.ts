@@ -5,6 +5,7 @@ import type { HubClient } from '../hubs/hub.ts'
 import { isProxied } from '../hubs/pools.ts'
 import type { Shortcut } from '../open/carrier.ts'
 import { Reading } from '../open/letters.ts'
+import { callDirectly } from './call.ts'
 import { DirectSending } from './sending.ts'
 import { DirectTaking } from './taking.ts'
 
@@ -15,9 +16,9 @@ function takingOf({ identity, hub, store, peers, now, log }: Ground, taker: Take
 }
 
 /** The way past each hub, for letters to whoever takes them directly. */
-function shortcutsOf(ground: Ground): (hub: HubClient) => Shortcut {
+function shortcutsOf(ground: Ground, call = callDirectly): (hub: HubClient) => Shortcut {
   const { settings, contacts, peers, store } = ground
-  const sending = new DirectSending({ settings, contacts, peers, store, isProxied }, ground)
+  const sending = new DirectSending({ settings, contacts, peers, store, isProxied, call }, ground)
   return hub => (written, entry) => sending.send(hub, written, entry)
 }
 

@@ -19,7 +19,7 @@ import { faultPoint } from '../platform/faults.ts'
 import type { Store } from '../store/open.ts'
 import { entriesAtHub, type OutboxEntry } from '../store/outbox.ts'
 import { PeerAddresses } from './addresses.ts'
-import { callDirectly, NotDelivered } from './call.ts'
+import { type callDirectly, NotDelivered } from './call.ts'
 import { isConfirmed } from './confirmations.ts'
 
 type SendingParts = {
@@ -29,6 +29,7 @@ type SendingParts = {
   store: Store
   /** Whether this machine reaches others by way of a proxy, past which nothing goes. */
   isProxied: boolean
+  call: typeof callDirectly
 }
 type SendingMachine = { timers: Timers; log: Logger; ending: AbortSignal }
 
@@ -89,7 +90,7 @@ export class DirectSending {
 
   #call(address: string, { to, from, kind, interaction, payload }: OpenLetter): Promise<Uint8Array> {
     const { timers, ending: signal } = this.#machine
-    return callDirectly({
+    return this.#parts.call({
       ...{ address, timers, signal, hosts: this.#parts.settings.current.p2p?.hosts ?? [] },
       letter: {
         ...{ to_aid: to, from_aid: from, kind },

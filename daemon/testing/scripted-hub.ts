@@ -8,6 +8,7 @@ import { cardText } from '../../protocol/identity/card.ts'
 import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
 import { incept, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { KeySet, type KeyStateNotice } from '../../protocol/identity/keyset.ts'
+import type { DirectAddresses } from '../hubs/direct.ts'
 import type {
   AckItem,
   Delivery,
@@ -48,6 +49,7 @@ export type PostSnapshot = {
   readonly ids: number
   readonly books: LedgerSnapshot
   readonly letters: ReturnType<Letters['snapshot']>
+  readonly addresses: readonly [string, string][]
 }
 
 function refill<T>(map: Map<string, T>, entries: readonly [string, T][]): void {
@@ -77,6 +79,8 @@ export class Post {
   readonly ledger: ScriptedLedger
   readonly dacks = new Map<string, Uint8Array>()
   readonly settled = new Set<string>()
+  /** Direct addresses of agents. */
+  readonly addresses = new Map<string, string>()
   /** Ratings that were uploaded. */
   readonly ratings: Uint8Array[] = []
   /** Receipts of which an open review was given, by their digests. */
@@ -119,7 +123,9 @@ export class Post {
   snapshot(): PostSnapshot {
     const { listed, dacks, settled, carried } = this
     const kept = { listed: [...listed], dacks: [...dacks], settled: [...settled], carried: [...carried] }
-    return { ...kept, ids: this.#ids, books: this.ledger.snapshot(), letters: this.letters.snapshot() }
+    const addresses = [...this.addresses]
+    const [books, letters] = [this.ledger.snapshot(), this.letters.snapshot()]
+    return { ...kept, ids: this.#ids, books, letters, addresses }
   }
 
   /** A hub with nothing of its own goes on from what another had. */
@@ -134,8 +140,10 @@ export class Post {
     return () => this.#put(kept, { told: true })
   }
 
-  #put({ listed, dacks, settled, carried, books, letters }: PostSnapshot, { told }: { told: boolean }): void {
+  #put(kept: PostSnapshot, { told }: { told: boolean }): void {
+    const { listed, dacks, settled, carried, books, letters, addresses } = kept
     refill(this.listed, listed)
+    refill(this.addresses, addresses)
     refill(this.dacks, dacks)
     this.settled.clear()
     for (const rid of settled) this.settled.add(rid)
@@ -165,7 +173,7 @@ export class ScriptedHub implements HubClient, SealedMail {
   readonly openReviews: OpenReviews | undefined
   readonly cardBinding: HubClient['cardBinding']
   readonly board = undefined
-  readonly direct = undefined
+  readonly direct: DirectAddresses | undefined
   readonly identity: HubIdentity
   readonly credits: HubCredits
   readonly lastContactAtMs = undefined
@@ -202,6 +210,25 @@ export class ScriptedHub implements HubClient, SealedMail {
     this.openMail = open
     this.openReviews = open
     this.mail = open === undefined ? this : undefined
+    this.direct = open && this.#addresses()
+  }
+
+  #addresses(): DirectAddresses {
+    const { addresses, ledger } = this.#post
+    const requireThere = () => {
+      if (ledger.isAway) throw Object.assign(new Error('nothing listens there'), { code: 'ECONNREFUSED' })
+    }
+    return {
+      async addressOf(aid) {
+        requireThere()
+        return addresses.get(aid)
+      },
+      advertise: async address => {
+        requireThere()
+        if (address === '') addresses.delete(this.#aid)
+        else addresses.set(this.#aid, address)
+      },
+    }
   }
 
   get timeMs(): number {

@@ -6,6 +6,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Carriers } from '../../daemon/carrier/carrier.ts'
+import type { Ground } from '../../daemon/context.ts'
 import type { HubDoors } from '../../daemon/hubs/open.ts'
 import { keepLasting } from '../../daemon/store/lasting.ts'
 import { HOUR_MS, TestWorld } from '../../daemon/testing/node.ts'
@@ -13,6 +15,7 @@ import { OPEN, Post, type PostSnapshot, ScriptedHub } from '../../daemon/testing
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import { systemTimers, type Timers } from '../../protocol/timers.ts'
+import { DirectLines } from './direct.ts'
 import { fillFolder, type KeptFolder, keptFolder } from './folders.ts'
 import { Outside } from './outside.ts'
 import { Side } from './side.ts'
@@ -69,6 +72,7 @@ export class MatrixWorld extends TestWorld {
   readonly isOpen: boolean
   protected override readonly openStore = openWarm
   protected override readonly timers: Timers
+  readonly direct = new DirectLines()
   readonly said: Said[] = []
   readonly copies: Side[] = []
   readonly #lost = new Map<Side, Loss>()
@@ -90,7 +94,7 @@ export class MatrixWorld extends TestWorld {
   constructor({ isOpen = false }: { isOpen?: boolean } = {}) {
     super()
     this.isOpen = isOpen
-    this.timers = isOpen ? atOnce : systemTimers
+    this.timers = isOpen ? { ...atOnce, monotonic: () => this.clock.ms } : systemTimers
     const given = { now: () => this.clock.ms, ...(isOpen && { wire: OPEN }) }
     this.post = new Post(given)
     this.other = new Post({ ...given, seed: new Uint8Array(32).fill(203), url: 'http://other.test' })
@@ -109,6 +113,10 @@ export class MatrixWorld extends TestWorld {
 
   protected override postOf(name: string): Post {
     return this.isAcross && name.endsWith('bob') ? this.other : this.post
+  }
+
+  protected override carriersOf(below: Ground): Carriers {
+    return this.direct.carriersOf(below)
   }
 
   /** The hub of alice pays, that of bob is owed so much at most. */
