@@ -3,7 +3,9 @@
  * confirmation of a delivery: its sender learns of it by the numbers of an answer.
  */
 import type { Logger } from 'pino'
+import { ForeignAnswer, Refused } from '../../protocol/contract/client.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { Failure } from '../../protocol/encoding/errors.ts'
 import { nextTurn, sleep, type Timers } from '../../protocol/timers.ts'
 import type { Arrived, Collected, Collecting, Looked, Taker } from '../carrier/carrier.ts'
 import type { HubClient } from '../hubs/hub.ts'
@@ -37,6 +39,12 @@ export type MailboxParts = {
   home: () => HubClient | undefined
 }
 
+/** A letter is left at the hub, for what it answered about the sender. */
+class Unread extends Failure {
+  override name = 'Unread'
+}
+const isBadAnswer = (error: unknown): boolean => error instanceof ForeignAnswer || error instanceof Refused
+
 /** What a node leaves in its own mailbox, to see whether another copy of it takes it. */
 const LEFT = new Uint8Array(0)
 
@@ -60,17 +68,30 @@ export class OpenMailbox {
     const taken = new Set<string>()
     let letters = await this.#awaited(waitMs, signal)
     for (let polls = 0; polls < POLLS_MAX && letters.some(({ id }) => !taken.has(id)); polls++) {
-      for (const letter of letters) {
-        await this.#take(letter, by)
-        taken.add(letter.id)
-      }
-      faultPoint('node.receive.before-ack')
-      await this.#mail.ack(letters.map(({ id }) => id))
-      faultPoint('node.receive.after-ack')
+      await this.#takeAll(letters, by)
+      for (const { id } of letters) taken.add(id)
       // a hub that gives again what was acked ends the drain
       letters = await this.#mail.poll(signal)
     }
+    if (letters.length > 0) await sleep(this.#parts.timers, POLL_FIRST_MS, signal)
     return { taken: taken.size, held: true }
+  }
+
+  /** All of one answer; one about whose sender the hub gives no good answer stays there, and fails the drain after the others. */
+  async #takeAll(letters: readonly PolledLetter[], by: Taker): Promise<void> {
+    const failed = new Map<string, unknown>()
+    for (const letter of letters) {
+      try {
+        await this.#take(letter, by)
+      } catch (error) {
+        if (!(error instanceof Unread)) throw error
+        failed.set(letter.id, error.cause)
+      }
+    }
+    faultPoint('node.receive.before-ack')
+    await this.#mail.ack(letters.map(({ id }) => id).filter(id => !failed.has(id)))
+    faultPoint('node.receive.after-ack')
+    for (const cause of failed.values()) throw cause
   }
 
   async #awaited(waitMs: number, signal: AbortSignal): Promise<PolledLetter[]> {
@@ -114,7 +135,9 @@ export class OpenMailbox {
 
   /** One letter; whatever is wrong with it, the next one is not held up. */
   async #take(letter: PolledLetter, by: Taker): Promise<void> {
-    const read = await this.#read(letter)
+    const read = await this.#read(letter).catch((error: unknown) => {
+      throw isBadAnswer(error) ? new Unread('the hub tells nothing of a sender', { cause: error }) : error
+    })
     if (read === undefined) return
     await this.#judging.judge(read, letter.createdAtMs, by)
     // whoever follows this node hears of the message before the next one is read

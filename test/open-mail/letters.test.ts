@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Arrived, Taker } from '../../daemon/carrier/carrier.ts'
 import { random, startTestHub, type TestHub } from '../../hub/testing/hub.ts'
 import { OpenAgent, Wire1Client } from '../../hub/testing/wire1.ts'
+import { ForeignAnswer } from '../../protocol/contract/client.ts'
 import { contentId } from '../../protocol/crypto/hash.ts'
 import { toBase64, toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { MessageBody } from '../../protocol/mail/message.ts'
@@ -165,6 +166,22 @@ test('a log that the hub does not give now is asked for again: nothing is acked 
   expect(taken).toHaveLength(1)
 })
 
+test('one whose sender the hub tells of in no known words stays there, and holds up none behind it', async () => {
+  const carol = await client.registered({ name: 'carol' })
+  await send(carol)
+  await send(mallory)
+  const { fetchLog } = node.hub
+  node.hub.fetchLog = async aid => {
+    if (aid === carol.aid) throw new ForeignAnswer(200, 'other words')
+    return await fetchLog(aid)
+  }
+  await expect(collect()).rejects.toThrow('other words')
+  node.hub.fetchLog = fetchLog
+  expect(taken.map(({ body }) => body.from)).toEqual([mallory.aid])
+  expect(await collect()).toMatchObject({ taken: 1 })
+  expect(taken.map(({ body }) => body.from)).toEqual([mallory.aid, carol.aid])
+})
+
 test('a look leaves everything where it is', async () => {
   await send(mallory)
   const seen: Arrived[] = []
@@ -177,7 +194,7 @@ test('a look leaves everything where it is', async () => {
   expect(await collect()).toMatchObject({ taken: 1 })
 })
 
-test('a hub that gives again what was acked holds no drain up', async () => {
+test('a hub that gives again what was acked holds no drain up, and is asked again a moment later', async () => {
   await send(mallory)
   const { openMail } = node.hub
   const ack = openMail?.ack
@@ -187,8 +204,10 @@ test('a hub that gives again what was acked holds no drain up', async () => {
       acked.push(ids)
     },
   })
+  const started = performance.now()
   expect(await collect()).toEqual({ taken: 1, held: true })
   expect(acked).toHaveLength(1)
+  expect(performance.now() - started).toBeGreaterThan(290)
   Object.assign(openMail as object, { ack })
   expect(await collect()).toMatchObject({ taken: 1 })
 })
