@@ -44,9 +44,13 @@ test('a peer that does not list this hub is named, with what its operator does',
 })
 
 test('a peer for open mail alone is asked where it takes that', async () => {
-  const old = await startTestHub({ wires: [1] })
+  const old = await startTestHub({ wires: [1], wire1Federation: { tells: false } })
   await here.running.order({ command: 'peers', add: { open_url: old.url, kel: kelOf(old) } })
-  expect(await found()).toEqual([`ok: ${old.url} is ${old.aid}`])
+  expect(await found()).toEqual([
+    `wrong: ${old.url} does not list this hub, so neither hands mail on to the other`,
+  ])
+  await old.running.order({ command: 'peers', add: { url: here.url, kel: kelOf(here) } })
+  expect(await found()).toEqual([`ok: ${old.url} is ${old.aid}, lists this hub`])
   const { peers } = await here.running.order({ command: 'peers' })
   expect(peers).toMatchObject([{ aid: old.aid, open_url: old.url }])
   await here.running.order({ command: 'peers', remove: old.aid })
@@ -60,6 +64,18 @@ test('a peer for open mail alone is asked where it takes that', async () => {
     `ok: ${there.url} is ${there.aid}, lists this hub`,
     `wrong: at ${old.url} another hub answers than ${there.aid}`,
   ])
+  await old.close()
+})
+
+test('a peer that exchanges no open mail is named, with the switch that its operator sets', async () => {
+  const old = await startTestHub({ wires: [1] })
+  await here.running.order({ command: 'peers', add: { open_url: old.url, kel: kelOf(old) } })
+  const [finding] = await checkPeers(here.directory, here.aid, false)
+  expect(finding).toMatchObject({
+    state: 'wrong',
+    found: `${old.url} exchanges no open mail with other hubs`,
+    mend: 'its operator starts it with: svc-hub serve --wire1-federation',
+  })
   await old.close()
 })
 

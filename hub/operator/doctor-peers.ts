@@ -7,7 +7,7 @@ import type { Peer } from '../core/federation/peers.ts'
 import { CLOCK_WINDOW_MS } from '../core/limits.ts'
 import { engine } from '../engine.ts'
 import { openPeers, PeersRefused } from '../peers/list.ts'
-import { lookAtPeer, type PeerLook } from '../peers/peer-status.ts'
+import { EXCHANGE_SWITCH, lookAtPeer, type PeerLook } from '../peers/peer-status.ts'
 import type { ClearingState } from '../store/clearing-port.ts'
 
 const CHECK = 'peers'
@@ -109,6 +109,12 @@ function judged({ aid, url }: Peer, look: PeerLook, isAskerKnown: boolean): Find
       CHECK,
       `the clock of ${url} is ${Math.round(Math.abs(offMs) / MS_PER_SECOND)} s ${offMs > 0 ? 'ahead of' : 'behind'} this machine's, so signed calls are refused`,
       'compare both clocks with timedatectl, and set the wrong one',
+    )
+  if (look.takesMail === false)
+    return wrong(
+      CHECK,
+      `${url} exchanges no open mail with other hubs`,
+      `its operator starts it with: ${EXCHANGE_SWITCH}`,
     )
   if (isAskerKnown && look.isMutual === false)
     return wrong(

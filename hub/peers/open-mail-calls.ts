@@ -2,13 +2,15 @@
  * Calls to peers about open mail. Nothing in their order matters, so each goes at once; a peer is asked for so long, and
  * read so far, and no longer.
  */
-import { type Call, call, ForeignAnswer, Refused } from '../../protocol/contract/client.ts'
+import { type Call, call, ForeignAnswer, type ReadRefusal, Refused } from '../../protocol/contract/client.ts'
 import type { ReplyOf, RouteRow } from '../../protocol/contract/route.ts'
 import { fromBase64, toBase64 } from '../../protocol/encoding/bytes.ts'
 import { connectionFault, tlsFault } from '../../protocol/encoding/errors.ts'
+import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { decodeKel, type KeyEvent, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
 import type { Timers } from '../../protocol/timers.ts'
+import { fedLabels } from '../../protocol/wire1/failures.ts'
 import { WIRE1, WIRE1_HEADER } from '../../protocol/wire1/headers.ts'
 import { fedRoutes as routes } from '../../protocol/wire1/routes/fed.ts'
 import { wire1Routes } from '../../protocol/wire1/routes.ts'
@@ -31,6 +33,8 @@ const FORWARD_BYTES_PER_MS = 500
 const NOT_FOUND = 404
 /** A peer that is away is told of once a minute. */
 const TOLD_EVERY_MS = 60_000
+/** Of what a peer says, so much is shown. */
+const DETAIL_CHARACTERS_MAX = 200
 
 type Outside = { peers: Peers; now: () => number; timers: Timers; alert: Alert }
 
@@ -53,9 +57,21 @@ type Asked = {
   params?: Record<string, string>
 }
 
-async function callWire1<R extends RouteRow>(row: R, asked: Asked): Promise<ReplyOf<R>> {
-  const headed = { ...asked, headers: { [WIRE1_HEADER]: String(WIRE1) } }
+export async function callWire1<R extends RouteRow>(row: R, asked: Asked): Promise<ReplyOf<R>> {
+  const headed = { ...asked, headers: { [WIRE1_HEADER]: String(WIRE1) }, readRefusal }
   return await call(row, send, headed as unknown as Call<R>)
+}
+
+const LABELS: ReadonlySet<unknown> = new Set(Object.values(fedLabels))
+export const isPolicy = (error: unknown): boolean =>
+  error instanceof Refused && error.code === fedLabels.forbidden
+
+/** Between hubs a refusal has a label and a sentence; elsewhere a sentence. */
+const readRefusal: ReadRefusal = (_, json) => {
+  const { error, detail = '' } = (json ?? {}) as { error?: unknown; detail?: unknown }
+  if (typeof error !== 'string' || typeof detail !== 'string') return undefined
+  const said = plainLine(LABELS.has(error) ? detail : error, DETAIL_CHARACTERS_MAX)
+  return { reason: LABELS.has(error) ? error : fedLabels.failed, error: said }
 }
 
 export class OpenMailCalls implements OpenPeerCalls {
@@ -67,7 +83,10 @@ export class OpenMailCalls implements OpenPeerCalls {
     this.#outside = outside
   }
 
-  async forward(peer: Peer, { forward, payload, signature }: SignedForward): Promise<'taken' | 'unknown'> {
+  async forward(
+    peer: Peer,
+    { forward, payload, signature }: SignedForward,
+  ): Promise<'taken' | 'unknown' | 'refused'> {
     const body = {
       ...{ v: forward.v, origin_hub_aid: forward.origin, dest_aid: forward.dest, from_aid: forward.from },
       ...{ kind: forward.kind, interaction_id: forward.interaction },
@@ -79,7 +98,7 @@ export class OpenMailCalls implements OpenPeerCalls {
       await this.#ask(routes.fedForward, peer, { body, streamed: payload.read(), signal })
       return 'taken'
     } catch (error) {
-      if (error instanceof NotThere) return 'unknown'
+      if (error instanceof NotThere) return error.outcome
       throw error
     }
   }
@@ -142,9 +161,10 @@ export class OpenMailCalls implements OpenPeerCalls {
       Object.assign(contact, { answeredMs: now(), fault: undefined })
       return reply
     } catch (error) {
-      if (statusOf(error) === NOT_FOUND && row === routes.fedForward) throw new NotThere()
+      if (statusOf(error) === NOT_FOUND && row === routes.fedForward) throw new NotThere('unknown')
       if (ended?.aborted === true) throw new Refusal('homeUnreachable')
-      throw this.#told(error, row, peer)
+      const told = this.#told(error, row, peer)
+      throw isPolicy(error) && row === routes.fedForward ? new NotThere('refused') : told
     } finally {
       contact.waiting -= 1
     }
@@ -154,20 +174,40 @@ export class OpenMailCalls implements OpenPeerCalls {
   #told(error: unknown, { path }: RouteRow, peer: Peer): unknown {
     if (!isOfPeer(error)) return error
     const { peers, now, timers, alert } = this.#outside
-    const why = error instanceof ForeignAnswer ? error.message : (tlsFault(error) ?? connectionFault(error))
+    const why = faultOf(error)
     peers.contact(peer.aid).fault = { ms: now(), why }
     const nowMs = timers.monotonic()
     if (nowMs - (this.#toldAt.get(peer.aid) ?? Number.NEGATIVE_INFINITY) >= TOLD_EVERY_MS) {
       this.#toldAt.set(peer.aid, nowMs)
       const facts = { peer: peer.openUrl, route: path, ...present({ status: statusOf(error) }), why }
-      alert('a peer gave no usable answer', facts)
+      alert(eventOf(error, path), facts)
     }
     return new Refusal('homeUnreachable')
   }
 }
 
-/** The recipient is none of that peer's agents. */
-class NotThere extends Error {}
+/** The recipient is none of that peer's agents, or none to whom it takes mail from here. */
+class NotThere extends Error {
+  readonly outcome: 'unknown' | 'refused'
+  constructor(outcome: 'unknown' | 'refused') {
+    super(outcome)
+    this.outcome = outcome
+  }
+}
+
+const eventOf = (error: unknown, path: string): string => {
+  if (!isPolicy(error)) return 'a peer gave no usable answer'
+  return path === routes.fedForward.path
+    ? 'a peer takes no mail of this hub'
+    : 'a peer tells this hub nothing of its agents'
+}
+
+/** What stands between the hubs, for the operator. */
+function faultOf(error: unknown): string {
+  if (isPolicy(error)) return `it refuses by its policy: ${(error as Refused).message}`
+  if (error instanceof Refused) return `it refuses (${error.code}): ${error.message}`
+  return error instanceof ForeignAnswer ? error.message : (tlsFault(error) ?? connectionFault(error))
+}
 
 /** The peer, or the way to it, failed. */
 const isOfPeer = (error: unknown): boolean =>

@@ -1,13 +1,21 @@
 /** Asks a peer who it is, what time it has and whom it lists, as anybody could. */
-import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import type * as z from 'zod'
+import { cidText, contentId } from '../../protocol/crypto/hash.ts'
+import { SIGNATURE_BYTES } from '../../protocol/crypto/signed.ts'
+import { fromBase64url, toBase64 } from '../../protocol/encoding/bytes.ts'
 import { compareKel, decodeKel, type KeyEvent, verifyKel } from '../../protocol/identity/kel.ts'
 import type { Timers } from '../../protocol/timers.ts'
+import { fedRoutes, type forwardRecord } from '../../protocol/wire1/routes/fed.ts'
 import { wire3Routes as routes } from '../../protocol/wire3/routes.ts'
 import type { Peer } from '../core/federation/peers.ts'
 import { openCall } from './open-call.ts'
-import { openIdentity } from './open-mail-calls.ts'
+import { callWire1, isPolicy, openIdentity } from './open-mail-calls.ts'
 
 const LOOK_MS = 5000
+/** Nobody takes a record that came through so many hubs. */
+const HOPS_OF_NONE = 99
+/** What the operator of a hub runs that takes no mail of others. */
+export const EXCHANGE_SWITCH = 'svc-hub serve --wire1-federation'
 
 export type PeerLook = {
   /** Its key history beside the one that is pinned; `other`: another hub answers there. */
@@ -16,6 +24,8 @@ export type PeerLook = {
   clockAheadMs: number | undefined
   /** Whether it lists the hub that asks; undefined where it tells nobody. */
   isMutual: boolean | undefined
+  /** Whether it takes mail of other hubs; undefined where that was not asked. */
+  takesMail?: boolean
 }
 
 /** Throws what {@link openCall} throws where it gives no usable answer. */
@@ -26,13 +36,33 @@ export async function lookAtPeer(
 ): Promise<PeerLook> {
   if (peer.isOpenOnly === true) {
     const events = await openIdentity(peer.url, timers.deadline(LOOK_MS))
-    return { log: logBeside(peer, events), clockAheadMs: undefined, isMutual: undefined }
+    const log = logBeside(peer, events)
+    return { log, clockAheadMs: undefined, ...(await standingAt(peer, { asker, timers, nowMs: now() })) }
   }
   const { reply: shown, dateMs } = await openCall(routes.hubIdentity, peer.url, timers.deadline(LOOK_MS))
   const clockAheadMs = dateMs === undefined ? undefined : dateMs - now()
   const { reply: listed } = await openCall(routes.hubKels, peer.url, timers.deadline(LOOK_MS))
   const isMutual = listed.hubs.some(({ aid }) => aid === asker)
   return { log: logBeside(peer, decodeKel(fromBase64url(shown.kel))), clockAheadMs, isMutual }
+}
+
+/** Whether it takes mail of other hubs, and of this one: it is shown records that no hub takes, for what it judges first. */
+async function standingAt(
+  { aid, url }: Peer,
+  { asker, timers, nowMs }: { asker: string; timers: Timers; nowMs: number },
+): Promise<Pick<PeerLook, 'isMutual' | 'takesMail'>> {
+  const tooFar: z.infer<typeof forwardRecord> = {
+    ...{ v: 1, origin_hub_aid: asker, dest_aid: aid, from_aid: asker, kind: 'message' },
+    ...{ interaction_id: '', payload: '', payload_cid: cidText(contentId(new Uint8Array(0))) },
+    ...{ hop: HOPS_OF_NONE, seen_hubs: [asker], ts: nowMs, key_state_seq: 0 },
+    sig: toBase64(new Uint8Array(SIGNATURE_BYTES)),
+  }
+  const isRefused = async (body: { v: number }): Promise<boolean> => {
+    const asked = { baseUrl: url, body, signal: timers.deadline(LOOK_MS) }
+    return await callWire1(fedRoutes.fedForward, asked).then(() => false, isPolicy)
+  }
+  if (await isRefused({ v: 0 })) return { takesMail: false, isMutual: undefined }
+  return { takesMail: true, isMutual: asker === '' ? undefined : !(await isRefused(tooFar)) }
 }
 
 const VERDICTS = {

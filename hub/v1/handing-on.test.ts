@@ -114,7 +114,8 @@ describe('mail for an agent that is not registered here', () => {
   })
 
   test.each([
-    ['refuses', () => peer(403, { error: 'POLICY_REFUSED', detail: 'off' })],
+    ['refuses the record', () => peer(401, { error: 'INVALID_SIGNATURE', detail: 'it does not hold' })],
+    ['is hidden by a page', () => peer(403, { message: 'POLICY_REFUSED' })],
     ['fails', () => peer(500, { error: 'INTERNAL', detail: '' })],
     ['answers something else', () => peer(200, { status: 'forwarded' })],
     ['answers more than there is to say', () => peer(200, { status: 'queued', more: 'x'.repeat(40_000) })],
@@ -126,6 +127,39 @@ describe('mail for an agent that is not registered here', () => {
     const one = await accepts()
     expect((await send(stranger.aid)).json).toEqual({ status: 'forwarded', via_hub: one.aid })
     expect(hub.alerts.map(({ event }) => event)).toContain('a peer gave no usable answer')
+  })
+
+  test('is 404 where a peer refuses by its policy, and its operator reads why', async () => {
+    const refusing = await peer(403, {
+      error: 'POLICY_REFUSED',
+      detail: 'start it with\u001b[2J --federation',
+    })
+    await peer(404)
+    for (const _ of [1, 2]) {
+      const { status, json } = await send(stranger.aid)
+      expect([status, json['error']]).toEqual([404, expect.stringContaining('recipient not registered')])
+    }
+    expect(forwards()).toEqual([1, 2])
+    const why = 'it refuses by its policy: start it with[2J --federation'
+    const facts = { peer: refusing.url, route: '/fed/v1/forward', status: 403, why }
+    expect(hub.alerts.filter(({ event }) => event !== 'order')).toEqual([
+      { event: 'a peer takes no mail of this hub', facts },
+    ])
+    const { peers } = await hub.running.order({ command: 'peers' })
+    expect(peers).toMatchObject([{ aid: refusing.aid, fault: { why } }, {}])
+    const one = await accepts()
+    expect((await send(stranger.aid)).json['via_hub']).toBe(one.aid)
+  })
+
+  test('is 502 where the hub that told of it refuses by its policy, and says that waiting does not help', async () => {
+    await accepts()
+    await tells(await peer(403, { error: 'POLICY_REFUSED', detail: 'no peer' }), stranger)
+    const { status, json } = await send(stranger.aid)
+    expect([status, json['error']]).toEqual([
+      502,
+      'the hub of the recipient takes no mail of this hub; ask the operators of both to list each other',
+    ])
+    expect(forwards()).toEqual([0, 1])
   })
 
   test('is asked of those that told of it, the first one first, and of others only where these have it no more', async () => {

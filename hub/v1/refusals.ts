@@ -134,8 +134,12 @@ export class Wire1Refusal extends AnyRefusal<Failure> {
   override name = 'Wire1Refusal'
 }
 
-/** Those that may say what there is too much of. */
-const EXPLAINED: ReadonlySet<RefusalReason> = new Set(['overloaded', 'rateLimited'])
+/** Those that may say what there is too much of, or what stands between two hubs. */
+const explained: Readonly<Partial<Record<RefusalReason, Told>>> = {
+  homeUnreachable: ['peer_failed', '{why}'],
+  overloaded: busy,
+  rateLimited: busy,
+}
 
 export type ToldRefusal = { code: Failure; facts: Facts & { sentence?: string; hint?: string } }
 
@@ -144,8 +148,8 @@ export function refusalTold(thrown: unknown): ToldRefusal | undefined {
   if (thrown instanceof Wire1Refusal) return { code: thrown.code, facts: { sentence: thrown.message } }
   const refusal = refusalOf(thrown)
   if (refusal === undefined) return undefined
-  const isExplained = refusal.facts.why !== undefined && EXPLAINED.has(refusal.code)
-  const [code, sentence] = isExplained ? busy : told[refusal.code]
+  const ofWhy = refusal.facts.why === undefined ? undefined : explained[refusal.code]
+  const [code, sentence] = ofWhy ?? told[refusal.code]
   return { code, facts: { ...refusal.facts, sentence: filled(sentence, refusal.facts), ...hintOf(refusal) } }
 }
 

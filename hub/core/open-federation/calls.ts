@@ -20,8 +20,8 @@ export type ToldOpenReview = OpenReviewUpload & {
 }
 
 export interface OpenPeerCalls {
-  /** Hands a message on; `unknown`: its recipient is none of that peer's agents. */
-  forward(peer: Peer, given: SignedForward): Promise<'taken' | 'unknown'>
+  /** Hands a message on; `unknown`: its recipient is none of that peer's agents; `refused`: it takes none of this hub. */
+  forward(peer: Peer, given: SignedForward): Promise<'taken' | 'unknown' | 'refused'>
   /** The key history that a peer shows of one, as it came; undefined where it gives none. */
   keyHistory(peer: Peer, aid: string): Promise<Uint8Array | undefined>
   /** What a peer tells of its agents after a number; given up once `ended` aborts. */

@@ -30,15 +30,19 @@ const BYTES_MAX = 96 * MIB
 const BYTES_MAX_OF_ALL = 96 * MIB
 /** Bytes of one payload at most: what a hub takes of another, less the members beside it, as base64. */
 const PAYLOAD_BYTES_MAX = 74 * MIB
-/** One that gave no answer is asked again after so long. */
+/** One that gave no answer, or takes no mail of this hub, is asked again after so long. */
 const AWAY_MS = 10_000
 /** Nobody is asked any more when a request has lasted so long. */
 const TURNS_MS_MAX = 45_000
 
-type Underway = { calls: number; bytes: number; awayUntilMs: number }
+/** What a sender hears whose recipient is, by its own word, at a hub that refuses. */
+const REFUSED =
+  'the hub of the recipient takes no mail of this hub; ask the operators of both to list each other'
+
+type Underway = { calls: number; bytes: number; awayUntilMs: number; away: 'failed' | 'refused' }
 /** What is larger than a bucket takes all of it. */
 type Metered = { buckets: Buckets; burst: number }
-type Outcome = 'taken' | 'unknown' | 'failed'
+type Outcome = 'taken' | 'unknown' | 'refused' | 'failed'
 
 export class HandingOn {
   readonly #context: HubContext
@@ -97,52 +101,60 @@ export class HandingOn {
   async #toFirst(told: readonly Peer[], others: readonly Peer[], signed: SignedForward): Promise<string> {
     const untilMs = this.#context.timers.monotonic() + TURNS_MS_MAX
     const first = await this.#inTurn(told, signed, { rates: this.#told, untilMs })
-    if (first !== undefined) return first
+    if (first.peer !== undefined) return first.peer
+    if (first.hasRefused) throw new Refusal('homeUnreachable', { why: REFUSED })
     const last = await this.#inTurn(others, signed, { rates: this.#untold, untilMs })
-    if (last !== undefined) return last
+    if (last.peer !== undefined) return last.peer
     throw new Refusal('recipientUnknown')
   }
 
-  /** The first that takes it; undefined where it is an agent of none. Throws where one of them gave no answer. */
+  /** The first that takes it, and whether another takes nothing of this hub. Throws where one of them gave no answer. */
   async #inTurn(
     peers: readonly Peer[],
     signed: SignedForward,
     { rates, untilMs }: { rates: Metered; untilMs: number },
-  ): Promise<string | undefined> {
-    let hasFailed = false
+  ): Promise<{ peer?: string; hasRefused: boolean }> {
+    let [hasFailed, hasRefused] = [false, false]
     for (const peer of peers) {
       const isLate = this.#context.timers.monotonic() > untilMs
       const outcome = isLate ? 'failed' : await this.#ask(peer, signed, rates)
-      if (outcome === 'taken') return peer.aid
+      if (outcome === 'taken') return { peer: peer.aid, hasRefused }
       hasFailed ||= outcome === 'failed'
+      hasRefused ||= outcome === 'refused'
     }
     if (hasFailed) throw new Refusal('homeUnreachable', { retryAfterMs: AWAY_MS })
-    return undefined
+    return { hasRefused }
   }
 
   async #ask(peer: Peer, signed: SignedForward, rates: Metered): Promise<Outcome> {
     const { size } = signed.payload
     const underway = this.#underwayTo(peer.aid)
     const { timers } = this.#context
-    const isBusy = underway.calls >= CALLS_MAX || underway.bytes + size > BYTES_MAX
-    if (isBusy || timers.monotonic() < underway.awayUntilMs) return 'failed'
+    if (timers.monotonic() < underway.awayUntilMs) return underway.away
+    if (underway.calls >= CALLS_MAX || underway.bytes + size > BYTES_MAX) return 'failed'
     await this.#count(rates, peer.aid, signed)
     underway.calls += 1
     underway.bytes += size
     try {
-      return await this.#calls.forward(peer, signed)
+      const outcome = await this.#calls.forward(peer, signed)
+      return outcome === 'refused' ? this.#rests(underway, outcome) : outcome
     } catch (error) {
       if (!(error instanceof Refusal) || error.code !== 'homeUnreachable') throw error
-      underway.awayUntilMs = timers.monotonic() + AWAY_MS
-      return 'failed'
+      return this.#rests(underway, 'failed')
     } finally {
       underway.calls -= 1
       underway.bytes -= size
     }
   }
 
+  #rests(underway: Underway, away: Underway['away']): Outcome {
+    Object.assign(underway, { awayUntilMs: this.#context.timers.monotonic() + AWAY_MS, away })
+    return away
+  }
+
   #underwayTo(aid: string): Underway {
-    const held = this.#underway.get(aid) ?? { calls: 0, bytes: 0, awayUntilMs: Number.NEGATIVE_INFINITY }
+    const none: Underway = { calls: 0, bytes: 0, awayUntilMs: Number.NEGATIVE_INFINITY, away: 'failed' }
+    const held = this.#underway.get(aid) ?? none
     this.#underway.set(aid, held)
     return held
   }
