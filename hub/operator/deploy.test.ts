@@ -51,6 +51,16 @@ test('the unit starts the hub, starts it again only after a failure, and leaves 
   expect(seconds).toBeGreaterThan(10)
 })
 
+test('the unit reaches this machine alone, and each page that adds what the hub calls says how to allow more', () => {
+  expect(unit).toMatch(/^IPAddressDeny=any$/m)
+  expect(unit.match(/^IPAddressAllow=.*$/gm)).toEqual(['IPAddressAllow=localhost'])
+  const page = (name: string): string =>
+    readFileSync(new URL(`../../docs/host/${name}`, import.meta.url), 'utf8')
+  expect(page('configuration.md')).toMatch(/^\[Service\]\n(IPAddressAllow=[0-9a-f.:/]+\n)+```$/m)
+  for (const name of ['peers.md', 'wire-1.md', 'witnesses.md'])
+    expect(page(name)).toContain('(configuration.md#let-the-hub-reach-other-machines)')
+})
+
 test.each([
   ['svc-hub.service', unit, []],
   ['svc-hub-backup.service', backupUnit, ['/var/backups/svc-hub']],
