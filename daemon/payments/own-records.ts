@@ -43,10 +43,14 @@ export class OwnRecords {
 
   /** Payloads of one type, the newest first, back to a time at least: a clock may have been wrong for a while. */
   *#payloads(eventType: string, sinceMs: number) {
+    for (const { payload } of this.#recorded(eventType, sinceMs)) yield payload
+  }
+
+  *#recorded(eventType: string, sinceMs: number) {
     let before: number | undefined
     while (before === undefined || before > 0) {
       const page = this.#chain.read({ eventType, before, limit: READ_LIMIT_MAX }) as Recorded[]
-      yield* page.toReversed().map(({ payload }) => payload)
+      yield* page.toReversed()
       if (page.length < READ_LIMIT_MAX || page.every(({ timestamp }) => timestamp < sinceMs)) return
       before = page[0]?.seq
     }
@@ -116,7 +120,7 @@ export class OwnRecords {
     )
     const since = sinceMs - BEFORE_MS
     const received = receivedPayments(this.#store, networkOf(hub), since).flatMap(row => row.endReceipt ?? [])
-    return [...told, ...received]
+    const settled = [...told, ...received]
       .map(encoded => SettlementReceipt.decode(encoded).body)
       .filter(body => body.hub === hub && body.settledAt >= sinceMs)
       .flatMap(body => {
@@ -124,6 +128,17 @@ export class OwnRecords {
         const { transaction, settledAt: atMs, amount } = body
         return kind === undefined ? [] : [{ transaction: cidText(transaction), atMs, amount, kind }]
       })
+    return [...settled, ...this.#vouchersSince(hub, sinceMs)]
+  }
+
+  /** Vouchers that were taken: with each one a hub signed that its use was paid. */
+  #vouchersSince(hub: string, sinceMs: number): Signed[] {
+    return [...this.#recorded('svc.voucher.redeemed', sinceMs)]
+      .filter(({ timestamp, payload }) => payload['network'] === networkOf(hub) && timestamp >= sinceMs)
+      .map(({ timestamp: atMs, payload }) => ({
+        ...{ transaction: String(payload['auth_id']), amount: Number(payload['amount']) },
+        ...{ atMs, kind: 'received' as const },
+      }))
   }
 }
 

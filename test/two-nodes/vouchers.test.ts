@@ -92,6 +92,20 @@ describe('a voucher', () => {
     })
   })
 
+  test('is held against the account: a hub that lost its payment is told of', async () => {
+    const reconciled = () => bob.handlers.reconcile({}, never)
+    const voucher = await buy(alice)
+    await show({ voucher, args: note() })
+    expect(await reconciled()).toMatchObject({ agrees: true })
+    const { body } = Voucher.decode(fromBase64(voucher))
+    const lost = { ...body, id: body.id.map(byte => byte ^ 1), transaction: body.transaction.with(20, 7) }
+    const { chain, store } = bob.ctx
+    store.transaction(() => new SpentVouchers(chain, store).take(lost), 'test')
+    // entries of this wire name no payment, so the sum alone says that one is missing
+    const missing = [expect.objectContaining({ kind: 'received', amount: PRICE })]
+    expect(await reconciled()).toMatchObject({ agrees: false, missing })
+  })
+
   test('buys no second one, and that is said in the chain once', async () => {
     const voucher = await buy(alice)
     const answers = await Promise.all([1, 2, 3].map(() => show({ voucher, args: note() })))
