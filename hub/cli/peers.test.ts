@@ -43,13 +43,33 @@ test('a hub of both wires has both addresses, one of wire 1 alone has one', asyn
   ])
 })
 
-test('two addresses of two hubs are refused, as is one where nobody speaks wire 1, or without a URL', async () => {
+test('two addresses of two hubs are refused, as is one where nobody answers over wire 1, or without a URL', async () => {
   const two = await peers('add', both.url, '--wire1-url', old.url, '--yes', both.aid)
   expect([two.code, two.err]).toEqual([EXIT_FAILED, expect.stringContaining('name two addresses of one hub')])
-  const none = await peers('add', '--wire1-url', here.url, '--yes', here.aid)
-  expect([none.code, none.err]).toEqual([EXIT_FAILED, expect.stringContaining('over wire 1')])
+  const none = await peers('add', '--wire1-url', 'http://127.0.0.1:9', '--yes', here.aid)
+  expect([none.code, none.err]).toEqual([
+    EXIT_FAILED,
+    expect.stringContaining('no usable answer over wire 1'),
+  ])
   const other = await peers('add', '--wire1-url', old.url, '--yes', both.aid)
   expect([other.code, other.err]).toEqual([EXIT_FAILED, expect.stringContaining(`not ${both.aid}`)])
   for (const given of [['add'], ['ls', '--wire1-url', old.url], ['add', both.url, '--wire1-url', 'x']])
     expect((await peers(...given)).code).toBe(EXIT_USAGE)
+})
+
+test('a hub that speaks the other wire at an address is named with the command that lists it', async () => {
+  const earlier = await peers('add', old.url)
+  expect([earlier.code, earlier.err]).toEqual([
+    EXIT_FAILED,
+    expect.stringContaining(
+      `${old.url} speaks wire 1 there; list it with: svc-hub peers add --wire1-url ${old.url}`,
+    ),
+  ])
+  const newer = await peers('add', '--wire1-url', here.url)
+  expect([newer.code, newer.err]).toEqual([
+    EXIT_FAILED,
+    expect.stringContaining(
+      `${here.url} speaks wire 3 there; ask its operator where it speaks wire 1, or list it with: svc-hub peers add ${here.url}`,
+    ),
+  ])
 })

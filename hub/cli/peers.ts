@@ -93,18 +93,41 @@ async function listing(
 }
 
 async function sealedLog(url: string): Promise<VerifiedKel> {
+  return await askSealed(url).catch(async (error: unknown) => {
+    if (!(await speaks(askOpen, url))) throw error
+    throw new StoreRefused(
+      `the hub at ${url} speaks wire 1 there; list it with: svc-hub peers add --wire1-url ${url}`,
+      { cause: error },
+    )
+  })
+}
+
+async function openLog(url: string): Promise<VerifiedKel> {
+  return await askOpen(url).catch(async (error: unknown) => {
+    const found = (await speaks(askSealed, url))
+      ? `the hub at ${url} speaks wire 3 there; ask its operator where it speaks wire 1, or list it with: svc-hub peers add ${url}`
+      : `the hub at ${url} gives no usable answer over wire 1: ${wordsOf(error)}`
+    throw new StoreRefused(found, { cause: error })
+  })
+}
+
+type Ask = (url: string) => Promise<VerifiedKel>
+
+const askSealed: Ask = async url => {
   const { OtherHub } = await import('../witness/other-hub.ts')
   return await new OtherHub(url, systemTimers).log()
 }
 
-async function openLog(url: string): Promise<VerifiedKel> {
+const askOpen: Ask = async url => {
   const { openLogAt } = await import('../peers/open-mail-calls.ts')
-  return await openLogAt(url, systemTimers).catch((error: unknown) => {
-    throw new StoreRefused(`the hub at ${url} gives no usable answer over wire 1: ${wordsOf(error)}`, {
-      cause: error,
-    })
-  })
+  return await openLogAt(url, systemTimers)
 }
+
+const speaks = async (ask: Ask, url: string): Promise<boolean> =>
+  await ask(url).then(
+    () => true,
+    () => false,
+  )
 
 type Asked = { url: string; again: string }
 
