@@ -304,6 +304,9 @@ type Served = {
   clock: ClockWatch
 }
 
+const NOBODY_JOINS =
+  'nobody can use this code yet: only agents of wire 1 join by one; start the hub with --wire1-listen'
+
 /** What the orders of the operator work with while the hub runs. */
 function contextOfOrders({
   config,
@@ -321,6 +324,7 @@ function contextOfOrders({
     store,
     agents: hub.agents,
     invites: hub.invites,
+    invitesUnusable: config.wires.includes(1) || config.wire1 !== undefined ? undefined : NOBODY_JOINS,
     moderation: hub.moderation,
     now,
     limits: config.limits,

@@ -46,3 +46,12 @@ test('one that was taken back, or is over, lets nobody in', async () => {
     expect([status, json['hint']]).toEqual([403, 'ask the operator for another one: svc-hub invite new'])
   }
 })
+
+test('one of a hub where nobody joins by a code says so, one where somebody does says nothing', async () => {
+  hub = await startTestHub()
+  const { note } = (await made()) as Made & { note?: string }
+  expect(note).toMatch(/^nobody can use this code yet: .*--wire1-listen$/)
+  await hub.close()
+  hub = await startTestHub({ wire1: { listen: { host: '127.0.0.1', port: 0 }, baseUrl: undefined } })
+  expect(await made()).not.toHaveProperty('note')
+})

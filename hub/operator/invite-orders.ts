@@ -9,12 +9,12 @@ const DAYS_USUAL = 30
 /** Makes one, takes one back, or lists all; a code is told once, when it is made. */
 export async function invites(
   { make, revoke }: OrderOf<'invites'>,
-  { invites: kept, now }: OperatorContext,
+  { invites: kept, now, invitesUnusable: note }: OperatorContext,
 ): Promise<OrderResult> {
   const members = (invite: ShownInvite) => membersAt(invite, now())
   if (make !== undefined) {
     const { code, ...made } = await kept.make(make.days ?? DAYS_USUAL)
-    return { code, ...members(made) }
+    return { code, ...members(made), ...present({ note }) }
   }
   if (revoke !== undefined) {
     if (!(await kept.revoke(revoke)))

@@ -167,6 +167,8 @@ export type OperatorContext = {
   /** How far the clock lies behind the latest time that it showed. */
   clockBehindMs?: () => number
   leases?: FileLeases
+  /** Why nobody can use an invitation there. */
+  invitesUnusable?: string | undefined
   running?: () => Promise<RunningState>
 }
 export type RunningState = {
