@@ -77,7 +77,7 @@ export class Writing {
 /** A letter whose signature held, with the log of its sender. */
 export type ReadLetter = { open: OpenMessage; log: VerifiedKel }
 
-/** The sender's key is not known at the hub. */
+/** The sender's key is not known at the hub, or not yet. */
 export class SenderUnknown extends Malformed {
   override name = 'SenderUnknown'
 }

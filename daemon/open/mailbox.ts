@@ -8,12 +8,14 @@ import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import { nextTurn, sleep, type Timers } from '../../protocol/timers.ts'
 import type { Arrived, Collected, Collecting, Looked, Taker } from '../carrier/carrier.ts'
+import { hubTime } from '../hubs/clocks.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { OpenMail, PolledLetter } from '../hubs/open-mail.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { count } from '../store/counters.ts'
 import type { Store } from '../store/open.ts'
 import type { Judging } from './judging.ts'
+import { LeftLetters } from './left-letters.ts'
 import { type ReadLetter, SenderUnknown } from './letters.ts'
 
 /** Between two polls while nothing comes. */
@@ -53,6 +55,7 @@ export class OpenMailbox {
   readonly #hub: HubClient
   readonly #mail: OpenMail
   readonly #judging: Judging
+  readonly #left: LeftLetters
   #refused = 0
   #toldMs: number | undefined
 
@@ -61,6 +64,7 @@ export class OpenMailbox {
     this.#hub = hub
     this.#mail = mail
     this.#judging = judging
+    this.#left = new LeftLetters(parts.timers, () => hubTime(hub))
   }
 
   /** Works through one drain of the mailbox: polls until something comes, for as long as was asked, then until nothing is left. */
@@ -68,30 +72,38 @@ export class OpenMailbox {
     const taken = new Set<string>()
     let letters = await this.#awaited(waitMs, signal)
     for (let polls = 0; polls < POLLS_MAX && letters.some(({ id }) => !taken.has(id)); polls++) {
-      await this.#takeAll(letters, by)
-      for (const { id } of letters) taken.add(id)
+      for (const id of await this.#takeAll(letters, by)) taken.add(id)
       // a hub that gives again what was acked ends the drain
-      letters = await this.#mail.poll(signal)
+      letters = await this.#polled(signal)
     }
     if (letters.length > 0) await sleep(this.#parts.timers, POLL_FIRST_MS, signal)
     return { taken: taken.size, held: true }
   }
 
-  /** All of one answer; one about whose sender the hub gives no good answer stays there, and fails the drain after the others. */
-  async #takeAll(letters: readonly PolledLetter[], by: Taker): Promise<void> {
-    const failed = new Map<string, unknown>()
+  async #polled(signal: AbortSignal): Promise<PolledLetter[]> {
+    return this.#left.due(await this.#mail.poll(signal))
+  }
+
+  /**
+   * All of one answer, and those of them with which this node is done. One about whose sender the hub gives no good answer
+   * stays there, and fails the drain after the others.
+   */
+  async #takeAll(letters: readonly PolledLetter[], by: Taker): Promise<string[]> {
+    const done: string[] = []
+    const failed: unknown[] = []
     for (const letter of letters) {
       try {
-        await this.#take(letter, by)
+        if (await this.#take(letter, by)) done.push(letter.id)
       } catch (error) {
         if (!(error instanceof Unread)) throw error
-        failed.set(letter.id, error.cause)
+        failed.push(error.cause)
       }
     }
     faultPoint('node.receive.before-ack')
-    await this.#mail.ack(letters.map(({ id }) => id).filter(id => !failed.has(id)))
+    if (done.length > 0) await this.#mail.ack(done)
     faultPoint('node.receive.after-ack')
-    for (const cause of failed.values()) throw cause
+    for (const cause of failed) throw cause
+    return done
   }
 
   async #awaited(waitMs: number, signal: AbortSignal): Promise<PolledLetter[]> {
@@ -99,7 +111,7 @@ export class OpenMailbox {
     const lastMs = settledMs * POLL_LAST_SHARE
     const until = timers.monotonic() + waitMs
     for (let pause = POLL_FIRST_MS; ; pause = Math.min(pause * 1.5, lastMs)) {
-      const letters = await this.#mail.poll(signal)
+      const letters = await this.#polled(signal)
       const left = until - timers.monotonic()
       if (letters.length > 0 || left <= 0 || home() !== this.#hub) return letters
       await sleep(timers, Math.min(pause, left), signal)
@@ -119,7 +131,7 @@ export class OpenMailbox {
     const letters = await this.#mail.poll(signal)
     for (const letter of letters) {
       const read = await this.#read(letter)
-      if (read !== undefined) see(this.#judging.arrived(read))
+      if (read !== undefined && read !== 'left') see(this.#judging.arrived(read))
     }
     return { taken: letters.length, held: true, more: false, after: letters.length }
   }
@@ -133,25 +145,32 @@ export class OpenMailbox {
     return (await this.#mail.ack([id])) === 1
   }
 
-  /** One letter; whatever is wrong with it, the next one is not held up. */
-  async #take(letter: PolledLetter, by: Taker): Promise<void> {
+  /** One letter; whatever is wrong with it, the next one is not held up. Whether this node is done with it. */
+  async #take(letter: PolledLetter, by: Taker): Promise<boolean> {
     const read = await this.#read(letter).catch((error: unknown) => {
       throw isBadAnswer(error) ? new Unread('the hub tells nothing of a sender', { cause: error }) : error
     })
-    if (read === undefined) return
+    if (read === 'left') return false
+    if (read === undefined) return true
     await this.#judging.judge(read, letter.createdAtMs, by)
     // whoever follows this node hears of the message before the next one is read
     await nextTurn()
+    return true
   }
 
-  async #read(letter: PolledLetter): Promise<ReadLetter | undefined> {
+  /** `left`: its key may be known later. Undefined for what is refused. */
+  async #read(letter: PolledLetter): Promise<ReadLetter | 'left' | undefined> {
     const { store, own } = this.#parts
     if (letter.from === own() && letter.payload?.length === 0) return undefined
     try {
       return await this.#judging.read(letter)
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
-      count(store, error instanceof SenderUnknown ? 'sender_unknown' : 'malformed')
+      const isUnknown = error instanceof SenderUnknown
+      const left = isUnknown ? this.#left.leave(letter) : undefined
+      if (left === 'first') count(store, 'sender_awaited')
+      if (left !== undefined) return 'left'
+      count(store, isUnknown ? 'sender_unknown' : 'malformed')
       this.#tellRefused(letter, error)
       return undefined
     }

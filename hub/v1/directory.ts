@@ -111,11 +111,7 @@ function histories(hub: Hub, entries: Entries): Part<'agentKel' | 'address' | 'a
       }
       const agent = await agents.find(aid)
       if (agent !== undefined) return { aid, kel: toBase64(agent.row.kel), source: 'local' as const }
-      const told = await entries.atPeer(aid)
-      if (told !== undefined) return { aid, kel: toBase64(told.kel), source: 'federated' as const }
-      const shown = await hub.openFederation?.senders.find(aid)
-      if (shown === undefined) throw new Refusal('unknownAgent')
-      return { aid, kel: toBase64(shown), source: 'peer-hub' as const }
+      return { aid, ...(await elsewhere(hub, entries, aid)) }
     },
     async card({ params: { aid = '' } }) {
       const known = await openMail.find(aid)
@@ -134,6 +130,16 @@ function histories(hub: Hub, entries: Entries): Part<'agentKel' | 'address' | 'a
       return streamedLists({}, { peers: addressesOf(entries) })
     },
   }
+}
+
+/** The history of an agent of a peer: what was told of it may be of before its key was rotated. */
+async function elsewhere(hub: Hub, entries: Entries, aid: string) {
+  const told = (await entries.atPeer(aid))?.kel
+  const shown = await hub.openFederation?.senders.find(aid)
+  if (told !== undefined && told.length >= (shown?.length ?? 0))
+    return { kel: toBase64(told), source: 'federated' as const }
+  if (shown === undefined) throw new Refusal('unknownAgent')
+  return { kel: toBase64(shown), source: 'peer-hub' as const }
 }
 
 async function* addressesOf(entries: Entries) {

@@ -68,7 +68,10 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
   )
 
 const counted = () =>
-  ['malformed', 'sender_unknown', 'peer_forks'].reduce((sum, name) => sum + node.counted(name), 0)
+  ['malformed', 'sender_unknown', 'sender_awaited', 'peer_forks'].reduce(
+    (sum, name) => sum + node.counted(name),
+    0,
+  )
 
 async function collect(body: Uint8Array): Promise<unknown> {
   const { connections } = node.inputs

@@ -1,6 +1,7 @@
 /** Open letters as a hub of wire 1 hands them out, also those that anybody may have written. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Arrived, Taker } from '../../daemon/carrier/carrier.ts'
+import { openCarriers } from '../../daemon/open/open.ts'
 import { random, startTestHub, type TestHub } from '../../hub/testing/hub.ts'
 import { OpenAgent, Wire1Client } from '../../hub/testing/wire1.ts'
 import { ForeignAnswer } from '../../protocol/contract/client.ts'
@@ -91,7 +92,6 @@ test.each<[string, (other: OpenAgent) => Sent, string]>([
   ['is signed by another key', () => ({ seed: random(32) }), 'malformed'],
   ['is for another agent', other => ({ body: bodyOf(mallory, { to: other.aid }) }), 'malformed'],
   ['is no letter', () => ({ payload: random(40), from: mallory.aid }), 'malformed'],
-  ['names a key that does not exist yet', () => ({ body: bodyOf(mallory, { kelSeq: 9 }) }), 'sender_unknown'],
 ])('one that %s is refused, and the next one is taken', async (_, given, counter) => {
   const other = await client.registered({ name: 'carol' })
   const before = counted(counter)
@@ -108,12 +108,52 @@ test('what is no letter leaves one line in the log, however much of it comes', a
   expect(node.logged('letter refused')).toHaveLength(1)
 })
 
-test('one of somebody whom the hub does not know is refused', async () => {
-  const stranger = new OpenAgent(client)
-  await send(stranger)
-  await collect()
-  expect(taken).toEqual([])
-  expect(counted('sender_unknown')).toBeGreaterThan(0)
+describe('one under a key that the hub does not know yet', () => {
+  const restarted = () =>
+    openCarriers(node.ground).over(node.hub).collect({ waitMs: 0, signal: never }, taker)
+
+  test.each<[string, () => Promise<OpenAgent>]>([
+    ['of somebody whom it does not know', async () => new OpenAgent(client)],
+    [
+      'that was rotated',
+      async () => {
+        const carol = await client.registered({ name: 'carol' })
+        carol.rotate()
+        return carol
+      },
+    ],
+  ])('%s is left there, holds nothing up, and is taken once the key is known', async (_, made) => {
+    const carol = await made()
+    const before = [counted('sender_awaited'), counted('sender_unknown')]
+    await send(carol)
+    await send(mallory)
+    expect(await collect()).toEqual({ taken: 1, held: true })
+    expect(await collect()).toEqual({ taken: 0, held: true })
+    expect(taken.map(({ body }) => body.from)).toEqual([mallory.aid])
+    await hub.running.order({ command: 'admit', aid: carol.aid })
+    expect((await carol.register()).status).toBe(200)
+    expect(await restarted()).toMatchObject({ taken: 1 })
+    expect(taken.map(({ body }) => body.from)).toEqual([mallory.aid, carol.aid])
+    expect([counted('sender_awaited'), counted('sender_unknown')]).toEqual([(before[0] ?? 0) + 1, before[1]])
+  })
+
+  test('is refused ten minutes after it was handed in', async () => {
+    const before = counted('sender_unknown')
+    await send(mallory, { body: bodyOf(mallory, { kelSeq: 9 }) })
+    hub.clock.advance(11 * 60_000)
+    await send(mallory)
+    expect(await collect()).toMatchObject({ taken: 2 })
+    expect([taken.length, counted('sender_unknown')]).toEqual([1, before + 1])
+  })
+
+  test('is refused where many of these wait, and holds up nothing behind it', async () => {
+    for (let n = 0; n < 40; n++) await send(new OpenAgent(client))
+    await send(mallory)
+    expect(await restarted()).toMatchObject({ taken: 9 })
+    expect(taken.map(({ body }) => body.from)).toEqual([mallory.aid])
+    hub.clock.advance(11 * 60_000)
+    await restarted()
+  })
 })
 
 test('one that is longer than a node reads is refused, and holds up nothing behind it', async () => {

@@ -1,6 +1,6 @@
 /**
- * Key histories of those whose letters came through a peer: who reads such a letter asks for one, and this hub asks that peer
- * once. Attacker: a peer that names any sender; whoever asks for histories without end.
+ * Key histories of those whose letters came through a peer: who reads such a letter asks for one, and this hub asks that peer,
+ * again after a while. Attacker: a peer that names any sender; whoever asks for histories without end.
  */
 import { Malformed } from '../../../protocol/encoding/bytes.ts'
 import { isAid } from '../../../protocol/identity/aid.ts'
@@ -10,7 +10,7 @@ import type { OpenPeerCalls } from './calls.ts'
 
 const SENDERS_MAX = 10_000
 const BYTES_MAX = 32 * 1024 * 1024
-/** A peer that gave none is asked for that one again after so long. */
+/** A peer is asked for that one again after so long: it gave none, or one without the newest key. */
 const ASKED_EVERY_MS = 30_000
 
 type Sender = { origin: string; kel?: Uint8Array | undefined; asked?: Promise<void>; askedMs?: number }
@@ -44,7 +44,7 @@ export class SenderLogs {
     if (sender === undefined) return undefined
     const { timers } = this.#context
     const isDue = timers.monotonic() - (sender.askedMs ?? Number.NEGATIVE_INFINITY) >= ASKED_EVERY_MS
-    if (sender.kel === undefined && sender.asked === undefined && isDue) {
+    if (sender.asked === undefined && isDue) {
       sender.askedMs = timers.monotonic()
       sender.asked = this.#ask(aid, sender).finally(() => {
         delete sender.asked
@@ -58,8 +58,11 @@ export class SenderLogs {
     const peer = this.#context.peers.find(sender.origin)
     const kel = peer && (await this.#calls.keyHistory(peer, aid))
     if (kel === undefined || !isOf(aid, kel) || this.#senders.get(aid) !== sender) return
+    const heldBytes = sender.kel?.length ?? 0
+    // a history only grows
+    if (kel.length <= heldBytes) return
     sender.kel = kel
-    this.#bytes += kel.length
+    this.#bytes += kel.length - heldBytes
   }
 
   #drop(aid: string): void {
