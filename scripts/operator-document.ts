@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import type { RouteRow } from '../protocol/contract/route.ts'
 import { adminRoutes } from '../protocol/wire1/routes/admin.ts'
+import { membersOf, schemaOf } from './members.ts'
 
 const PAGE = new URL('../docs/host/operator-page.md', import.meta.url)
 const MARK = '<!-- routes -->'
@@ -43,10 +44,25 @@ const purposes: Record<keyof typeof adminRoutes, string> = {
 const row = (name: string, { method, path }: RouteRow): string =>
   `| ${method} \`${path}\` | ${purposes[name as keyof typeof purposes]} |`
 
-/** The page with its table anew. */
+/** Members of the bodies of one route. */
+const bodyRows = ({ method, path, request }: RouteRow): string[] =>
+  request === undefined
+    ? []
+    : membersOf(schemaOf(request)).map(
+        ({ name, type, optional }) =>
+          `| ${method} \`${path}\` | \`${name}\`${optional ? ' ?' : ''} | ${type} |`,
+      )
+
+/** The page with its tables anew. */
 export function operatorDocument(): string {
   const text = readFileSync(PAGE, 'utf8')
   const [before, rest] = [text.slice(0, text.indexOf(MARK)), text.slice(text.indexOf(END))]
   const rows = Object.entries(adminRoutes).map(([name, route]) => row(name, route))
-  return `${before}${MARK}\n\n| Route | For |\n|---|---|\n${rows.join('\n')}\n\n${rest}`
+  const bodies = Object.values<RouteRow>(adminRoutes).flatMap(bodyRows)
+  const tables = [
+    `| Route | For |\n|---|---|\n${rows.join('\n')}`,
+    'The bodies are JSON. `?` marks a member that may be absent; what is absent in `ops` stays.',
+    `| Body of | Member | Value |\n|---|---|---|\n${bodies.join('\n')}`,
+  ]
+  return `${before}${MARK}\n\n${tables.join('\n\n')}\n\n${rest}`
 }

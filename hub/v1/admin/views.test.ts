@@ -115,6 +115,8 @@ describe('lists come page by page', () => {
     expect(all.length).toBeGreaterThanOrEqual(4)
     const ready = await paged('adminTasks', 'tasks?column=ready')
     expect(ready).toEqual(all.filter(({ column }) => column === 'ready'))
+    const { status, json } = await world.ask('GET', '/admin/api/tasks?column=nope')
+    expect([status, json['error']]).toEqual([400, expect.stringContaining('column')])
   })
 
   test('what was done here, by whom and about whom, the newest first', async () => {

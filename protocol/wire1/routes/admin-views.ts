@@ -1,5 +1,6 @@
 /** What the operator of a hub looks at: capabilities, the network, the store, visits, reviews, cards, and what was done. */
 import * as z from 'zod'
+import { cardColumns } from '../../contract/board.ts'
 import { route } from '../../contract/route.ts'
 import { aidShape, count } from '../../contract/shapes.ts'
 import { changes, ofOne, paged, pageQuery, paging, rating, reads } from './admin-shapes.ts'
@@ -104,7 +105,7 @@ export const adminViewRoutes = {
     ...reads,
     method: 'GET',
     path: '/admin/api/tasks',
-    query: z.object({ ...paging, column: z.string().max(32).optional() }),
+    query: z.object({ ...paging, column: z.enum(cardColumns).optional() }),
     reply: paged(
       z.object({
         id: z.string(),
