@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { type PaymentReason, paymentReasons } from '../hub/core/ledger/refused.ts'
 import { failureOf } from '../hub/v1/payments.ts'
 import { refusalRows } from '../hub/v1/refusals.ts'
+import { directRefusals, directSend } from '../protocol/contract/direct.ts'
+import { LETTER_BYTES_MAX } from '../protocol/contract/letter.ts'
 import type { RouteRow } from '../protocol/contract/route.ts'
 import { type Failure, failures, fedLabels } from '../protocol/wire1/failures.ts'
 import { forwardRecord } from '../protocol/wire1/routes/fed.ts'
@@ -26,8 +28,10 @@ function tables(): string {
     failureTable(),
     refusalTable(),
     paymentTable(),
+    directTable(),
     '## Members\n\nRequest and answer of every route with JSON. `?` marks a member that may be absent. The members of the record of `/fed/v1/forward` stand at its end.',
     ...rows.flatMap(row => membersSection(row)),
+    ...membersSection(directSend),
     ...membersSection({
       method: 'POST',
       path: 'the forward record',
@@ -80,6 +84,15 @@ function paymentTable(): string {
     ...Object.entries(paymentReasons).map(
       ([reason, { says, next }]) => `| ${failureOf[reason as PaymentReason]} | ${says} | ${next} |`,
     ),
+  ].join('\n')
+}
+
+function directTable(): string {
+  const { bodyBytes } = directSend.limits
+  return [
+    `## Answers of direct delivery\n\nA body has ${size(bodyBytes)} at most, and its payload ${size(LETTER_BYTES_MAX)}. Status and \`error\` of a letter that is not taken:\n`,
+    '| Status | `error` |\n|---|---|',
+    ...Object.values(directRefusals).map(([status, sentence]) => `| ${status} | ${sentence} |`),
   ].join('\n')
 }
 

@@ -23,3 +23,20 @@ export const directSend = route({
   limits: { bodyBytes: LETTER_BODY_BYTES_MAX },
   own: true,
 })
+
+/** Why a letter is not taken: status, and all that a stranger is told of it. */
+export const directRefusals = {
+  no_letter: [400, 'expected to_aid, from_aid, kind, interaction_id and payload'],
+  malformed: [400, 'the payload is no letter that its sender signed'],
+  not_taken: [403, 'this agent does not take the letter'],
+  other_path: [404, `letters are taken at ${directSend.path}`],
+  not_here: [404, 'this agent is not here'],
+  other_method: [405, 'a letter is sent with POST'],
+  slow: [408, 'the letter came too slowly'],
+  no_length: [411, 'a letter says its length'],
+  too_large: [413, `a letter has ${directSend.limits.bodyBytes} bytes at most`],
+  busy: [503, 'too many letters come at once; send it by the hub'],
+  not_now: [503, 'nothing is taken here now; send it by the hub'],
+} as const satisfies Record<string, readonly [status: number, sentence: string]>
+/** Name of a refusal of direct delivery. */
+export type DirectRefusal = keyof typeof directRefusals

@@ -4,7 +4,7 @@
  */
 import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { directSend } from '../../../protocol/contract/direct.ts'
+import { type DirectRefusal, directRefusals, directSend } from '../../../protocol/contract/direct.ts'
 import type { RequestOf } from '../../../protocol/contract/route.ts'
 import { concat, Malformed } from '../../../protocol/encoding/bytes.ts'
 import { Refusal } from '../../../protocol/encoding/errors.ts'
@@ -26,26 +26,10 @@ const STOP_MS = 500
 
 export type GivenLetter = RequestOf<typeof directSend>
 
-/** Why a letter is not taken: status, and all that a stranger is told of it. */
-const refusals = {
-  other_path: [404, `letters are taken at ${directSend.path}`],
-  other_method: [405, 'a letter is sent with POST'],
-  no_length: [411, 'a letter says its length'],
-  too_large: [413, `a letter has ${directSend.limits.bodyBytes} bytes at most`],
-  slow: [408, 'the letter came too slowly'],
-  no_letter: [400, 'expected to_aid, from_aid, kind, interaction_id and payload'],
-  not_here: [404, 'this agent is not here'],
-  malformed: [400, 'the payload is no letter that its sender signed'],
-  not_taken: [403, 'this agent does not take the letter'],
-  busy: [503, 'too many letters come at once; send it by the hub'],
-  not_now: [503, 'nothing is taken here now; send it by the hub'],
-} as const satisfies Record<string, readonly [status: number, sentence: string]>
-export type LetterRefusal = keyof typeof refusals
-
-export class LetterRefused extends Refusal<LetterRefusal> {
+export class LetterRefused extends Refusal<DirectRefusal> {
   override name = 'LetterRefused'
-  constructor(code: LetterRefusal) {
-    super(code, refusals[code][1])
+  constructor(code: DirectRefusal) {
+    super(code, directRefusals[code][1])
   }
 }
 
@@ -103,7 +87,7 @@ export class DirectServer {
       answer(response, 200, { status: 'taken', confirmation })
     } catch (error) {
       const { code, message } = error instanceof LetterRefused ? error : new LetterRefused('not_now')
-      answer(response, refusals[code][0], { error: message })
+      answer(response, directRefusals[code][0], { error: message })
     }
   }
 
