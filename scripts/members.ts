@@ -52,10 +52,15 @@ export function membersOf(schema: Schema): Member[] {
     const nested =
       inner === undefined
         ? []
-        : membersOf(inner).map(member => ({ ...member, name: `${path}.${member.name}` }))
-    return [{ name, type: typeOf(part), optional }, ...nested]
+        : membersOf(inner).map(member => ({ ...member, name: within(path, member.name) }))
+    return [{ name: named(name), type: typeOf(part), optional }, ...nested]
   })
 }
+
+/** One whose name has dots is told from one inside another. */
+const named = (name: string): string => (name.includes('.') ? `["${name}"]` : name)
+const within = (path: string, name: string): string =>
+  name.startsWith('[') ? `${path}${name}` : `${path}.${name}`
 
 /** What a member holds, in words. */
 export function typeOf(schema: Schema): string {

@@ -59,12 +59,15 @@ test('members are printed with their path, type and whether they may be absent',
   const shape = z.strictObject({
     items: z.array(z.strictObject({ rid: blobText(8), via: z.string().optional() })).max(3),
     state: z.enum(['a', 'b']).nullable(),
+    more: z.strictObject({ 'a.b': z.boolean() }),
   })
   expect(membersOf(schemaOf(shape))).toEqual([
     { name: 'items', type: 'list of at most 3 objects', optional: false },
     { name: 'items[].rid', type: 'at most 8 bytes as base64url', optional: false },
     { name: 'items[].via', type: 'text', optional: true },
     { name: 'state', type: '`a` or `b` or null', optional: false },
+    { name: 'more', type: 'object', optional: false },
+    { name: 'more["a.b"]', type: 'boolean', optional: false },
   ])
 })
 
