@@ -33,6 +33,8 @@ const FORWARD_BYTES_PER_MS = 500
 const NOT_FOUND = 404
 /** A peer that is away is told of once a minute. */
 const TOLD_EVERY_MS = 60_000
+/** One that tells nothing of its agents chose that: no more often than so. */
+const CHOSEN_EVERY_MS = 24 * 60 * 60_000
 /** Of what a peer says, so much is shown. */
 const DETAIL_CHARACTERS_MAX = 200
 
@@ -76,7 +78,7 @@ const readRefusal: ReadRefusal = (_, json) => {
 
 export class OpenMailCalls implements OpenPeerCalls {
   readonly #outside: Outside
-  /** When the operator was last told of each peer, monotonic. */
+  /** When the operator was last told of each peer and event, monotonic. */
   readonly #toldAt = new Map<string, number>()
 
   constructor(outside: Outside) {
@@ -176,11 +178,12 @@ export class OpenMailCalls implements OpenPeerCalls {
     const { peers, now, timers, alert } = this.#outside
     const why = faultOf(error)
     peers.contact(peer.aid).fault = { ms: now(), why }
-    const nowMs = timers.monotonic()
-    if (nowMs - (this.#toldAt.get(peer.aid) ?? Number.NEGATIVE_INFINITY) >= TOLD_EVERY_MS) {
-      this.#toldAt.set(peer.aid, nowMs)
-      const facts = { peer: peer.openUrl, route: path, ...present({ status: statusOf(error) }), why }
-      alert(eventOf(error, path), facts)
+    const [nowMs, event] = [timers.monotonic(), eventOf(error, path)]
+    const key = `${peer.aid} ${event}`
+    const everyMs = event === TELLS_NOTHING ? CHOSEN_EVERY_MS : TOLD_EVERY_MS
+    if (nowMs - (this.#toldAt.get(key) ?? Number.NEGATIVE_INFINITY) >= everyMs) {
+      this.#toldAt.set(key, nowMs)
+      alert(event, { peer: peer.openUrl, route: path, ...present({ status: statusOf(error) }), why })
     }
     return new Refusal('homeUnreachable')
   }
@@ -195,11 +198,11 @@ class NotThere extends Error {
   }
 }
 
+const TELLS_NOTHING = 'a peer tells this hub nothing of its agents'
+
 const eventOf = (error: unknown, path: string): string => {
   if (!isPolicy(error)) return 'a peer gave no usable answer'
-  return path === routes.fedForward.path
-    ? 'a peer takes no mail of this hub'
-    : 'a peer tells this hub nothing of its agents'
+  return path === routes.fedForward.path ? 'a peer takes no mail of this hub' : TELLS_NOTHING
 }
 
 /** What stands between the hubs, for the operator. */

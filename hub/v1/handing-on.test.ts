@@ -15,6 +15,7 @@ import { payloadOf } from '../testing/payload.ts'
 import { expectReply, OpenAgent, Wire1Client } from '../testing/wire1.ts'
 
 const MIB = 1024 * 1024
+const HOUR_MS = 3_600_000
 
 let hub: TestHub
 let client: Wire1Client
@@ -149,6 +150,27 @@ describe('mail for an agent that is not registered here', () => {
     expect(peers).toMatchObject([{ aid: refusing.aid, fault: { why } }, {}])
     const one = await accepts()
     expect((await send(stranger.aid)).json['via_hub']).toBe(one.aid)
+  })
+
+  test('is no news more than once where a peer tells nothing of its agents, and what it says of mail still is', async () => {
+    const one = await peer(403, { error: 'POLICY_REFUSED', detail: 'off' })
+    one.answer = (_request, _body, response) => {
+      response.statusCode = 403
+      return { error: 'POLICY_REFUSED', detail: 'off' }
+    }
+    const events = () => hub.alerts.map(({ event }) => event).filter(event => event.startsWith('a peer'))
+    const { context } = hub.running.hub
+    const timers = new TestTimers(0)
+    const calls = new OpenMailCalls({ ...context, timers })
+    const [listed] = context.peers.all
+    if (listed === undefined) throw new Error('no peer is listed')
+    for (let hour = 0; hour < 3; hour++) {
+      await calls.cards(listed, 0, new AbortController().signal).catch(() => undefined)
+      await timers.pass(HOUR_MS)
+    }
+    expect(events()).toEqual(['a peer tells this hub nothing of its agents'])
+    expect((await send(stranger.aid)).status).toBe(404)
+    expect(events().at(-1)).toBe('a peer takes no mail of this hub')
   })
 
   test('is 502 where the hub that told of it refuses by its policy, and says that waiting does not help', async () => {
