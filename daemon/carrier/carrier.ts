@@ -27,8 +27,8 @@ export type Undelivered =
 /** What came of one attempt. `reached`: whether the hub was; undefined where the attempt ended before that. */
 export type Delivered = { reached: boolean | undefined } & (
   | { outcome: 'at_hub'; at: Omit<AtHub, 'nextAt' | 'lastError'>; isQuiet: boolean }
-  /** It went past the hub, and its recipient signed that it has it. */
-  | { outcome: 'taken' }
+  /** Its recipient has it. `isDirect`: it went past the hub, and the recipient signed that. */
+  | { outcome: 'taken'; isDirect: boolean }
   | Undelivered
 )
 

@@ -57,16 +57,16 @@ export class Attempts {
   #settle(entry: OutboxEntry, delivered: Delivered): void {
     const { settling, resending } = this.#parts
     if (delivered.outcome === 'at_hub') this.#atHub(entry, delivered)
-    else if (delivered.outcome === 'taken') this.#takenBy(entry)
+    else if (delivered.outcome === 'taken') this.#takenBy(entry, delivered)
     else if (delivered.outcome === 'again') resending.retry(entry, delivered)
     else if (delivered.outcome === 'final') settling.finish(entry, 'failed', delivered.reason)
   }
 
   /** The recipient has it, which proves more than a hub that took it. */
-  #takenBy({ message, peer }: OutboxEntry): void {
+  #takenBy({ message, peer }: OutboxEntry, { isDirect }: Extract<Delivered, { outcome: 'taken' }>): void {
     const { store, deliveries, heads } = this.#parts
     store.transaction(() => {
-      noteDirect(store, message)
+      if (isDirect) noteDirect(store, message)
       deliveries.note(message)
       heads.giveBack(peer)
     }, 'node.confirm')

@@ -44,6 +44,8 @@ type CarrierParts = {
   writing: Writing
   timers: Timers
   shortcut: Shortcut | undefined
+  /** That of the hub, which takes the words for its visitors. */
+  hubAid: string
 }
 
 export class OpenCarrier implements Carrier {
@@ -69,7 +71,7 @@ export class OpenCarrier implements Carrier {
       const isHeldBack = () => isHeld(store, entry.message)
       if (isHeldBack()) return HELD
       this.#noteWritten(entry, written.digest)
-      if (await shortcut?.(written, entry)) return { outcome: 'taken', reached: undefined }
+      if (await shortcut?.(written, entry)) return { outcome: 'taken', isDirect: true, reached: undefined }
       return isHeldBack() ? HELD : await this.#atHub(written.letter)
     } catch (error) {
       const reached = isUnreached(error) ? false : error instanceof Refused || undefined
@@ -80,6 +82,7 @@ export class OpenCarrier implements Carrier {
   async #atHub(letter: OpenLetter): Promise<Delivered> {
     const signal = this.#parts.timers.deadline(SEND_TIMEOUT_MS)
     const { id: rid, viaHub = null, isQuiet } = await this.#mail.send(letter, signal)
+    if (letter.to === this.#parts.hubAid) return { outcome: 'taken', isDirect: false, reached: true }
     const at = { rid, viaHub, credential: null, expiresAt: null }
     return { outcome: 'at_hub', at, isQuiet, reached: true }
   }

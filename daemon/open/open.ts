@@ -24,7 +24,8 @@ export function openCarriers(ground: Ground, shortcutAt?: (hub: HubClient) => Sh
     const judging = new Judging(store, reading, hub)
     const parts = { store, timers, log, own: () => identity.aid, settledMs, home: () => ground.hub.home }
     const mailbox = new OpenMailbox(parts, at, judging)
-    const carried = { store, threads, writing, timers, shortcut: shortcutAt?.(hub) }
+    const hubAid = hub.identity.aid
+    const carried = { store, threads, writing, timers, shortcut: shortcutAt?.(hub), hubAid }
     return new OpenCarrier(carried, at.mail, mailbox)
   }
   return {

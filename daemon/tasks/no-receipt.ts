@@ -20,6 +20,7 @@ const AT_PROVIDER: Record<NoReceiptReason, string> = {
   [noReceiptReasons.tooManyMissing]: 'no receipt: too many messages are missing',
   [noReceiptReasons.chainQuarantined]: 'no receipt: the evidence chain is quarantined',
 }
+const OF_VISITOR = 'no receipt: a visitor of a hub has no key to sign one with'
 const AT_REQUESTER: Record<NoReceiptReason, string> = {
   [noReceiptReasons.answerLost]:
     'the provider signs no receipt: its node was restored from a backup that lacks its last answer',
@@ -37,6 +38,10 @@ export function refuseReceipt(
   const told = threads.queue(interaction, { kind: kinds.noReceipt, payload, text: '', numbered: false })
   return threads.update(told.interaction, { receiptState: 'none', ...ownReason(AT_PROVIDER[reason]) })
 }
+
+/** A visitor has no key: nobody could sign the receipt, nor reads why there is none. */
+export const withoutSigner = (threads: Threads, interaction: Interaction): Interaction =>
+  threads.update(interaction, { receiptState: 'none', ...ownReason(OF_VISITOR) })
 
 /** Somebody proposed the end, or may have done so before this node was restored. */
 export const isEndNear = (interaction: Interaction): boolean =>

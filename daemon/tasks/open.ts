@@ -116,7 +116,7 @@ function receiptParts(ctx: Context, news: TaskNews) {
     ratings,
     judge,
     counterSigner,
-    ownReceipts: new OwnReceipts({ identity, store, chain, threads, records }, ctx),
+    ownReceipts: new OwnReceipts({ identity, store, chain, threads, records, hub: ctx.hub }, ctx),
     heldReceipts: new HeldReceipts(held),
     counterSignatures: new CounterSignatures({ identity, store, peers, threads, records, deliveries }),
   }

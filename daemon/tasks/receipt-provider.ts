@@ -5,13 +5,15 @@ import { present } from '../../protocol/encoding/present.ts'
 import { encodePayload, kinds, MISSING_MAX, noReceiptReasons } from '../../protocol/mail/payload.ts'
 import { coveredNumbers, Receipt, type ReceiptBody, transcriptDigest } from '../../protocol/proof/receipt.ts'
 import type { Chain } from '../chain/chain.ts'
+import type { CurrentHub } from '../hubs/current.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Clocks } from '../platform/clock.ts'
 import type { Store } from '../store/open.ts'
 import { noReason } from '../store/reasons.ts'
 import type { Interaction, Message, Threads } from '../store/threads.ts'
 import { failedNumbers, unsignedPaidTasks } from '../store/transcripts.ts'
-import { refuseReceipt } from './no-receipt.ts'
+import { guestHub } from './guests.ts'
+import { refuseReceipt, withoutSigner } from './no-receipt.ts'
 import { paidMarkOf } from './quotes.ts'
 import type { ReceiptRecords } from './receipt-records.ts'
 import { coveredMessages, inHubTime, isAnswer, resultOf } from './receipts.ts'
@@ -25,6 +27,7 @@ type OwnReceiptParts = {
   chain: Chain
   threads: Threads
   records: ReceiptRecords
+  hub: Pick<CurrentHub, 'home'>
 }
 
 export class OwnReceipts {
@@ -41,7 +44,8 @@ export class OwnReceipts {
    * why. `mended`: the digest of the transcript, where the receipt that was made first has a wrong one.
    */
   make(interaction: Interaction, mended?: Uint8Array): Interaction {
-    const { identity, store, chain, threads, records } = this.#parts
+    const { identity, store, chain, threads, records, hub } = this.#parts
+    if (interaction.peer === guestHub(hub)) return withoutSigner(threads, interaction)
     if (chain.isQuarantined) return refuseReceipt(threads, interaction, noReceiptReasons.chainQuarantined)
     const requesterSide: [number, number[]] = [interaction.peerLast as number, lacking(threads, interaction)]
     const providerSide: [number, number[]] = [interaction.ownLast as number, undelivered(store, interaction)]

@@ -70,6 +70,25 @@ test('is answered then, without approval, in words that go to and fro, and ends'
   await until('it has ended there too', async () => (await thread(bob, id)).state === 'ended')
 })
 
+test('signs nothing, so nothing of an ended task waits', async () => {
+  const session = await start()
+  await say(session, 'ask: last')
+  await heard(session, 'the answer', words => words.some(({ body }) => body === 'answer to ask: last'))
+  const [id = ''] = await inboxIds(bob)
+  await client.post('/guest/end', { session })
+  await until('it has ended', async () => (await thread(bob, id)).state === 'ended')
+  const { waiting_for, receipt, reason } = await thread(bob, id)
+  expect({ waiting_for, receipt }).toEqual({ waiting_for: undefined, receipt: undefined })
+  expect(reason).toBe('no receipt: a visitor of a hub has no key to sign one with')
+  await until('its last word is told', () => {
+    const row = bob.ctx.store.get(
+      'SELECT 1 FROM outbox o JOIN interactions i ON i.key = o.interaction WHERE i.id = ?',
+      id,
+    )
+    return row === undefined
+  })
+})
+
 test('is answered also after the hub got another key', async () => {
   const session = await start()
   await say(session, 'ask: before')
