@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
 import { DirectServer, LetterRefused } from '../../daemon/p2p/serve/server.ts'
+import { LETTER_BYTES_MAX } from '../../protocol/contract/letter.ts'
 import { systemTimers } from '../../protocol/timers.ts'
 import { delegated, finished, inboxIds, type Lab, never, openLab, texts, thread, until } from './world.ts'
 
@@ -177,6 +178,20 @@ describe('a letter', () => {
     const files = async () => (await thread(ben, id)).turns.flatMap(({ attachments }) => attachments)
     await until('its file is there', async () => (await files()).length > 0)
     expect(await files()).toMatchObject([{ bytes: 3 * 1024 * 1024 }])
+  })
+
+  test('that is longer than an address takes goes by the hub at once, and the next one directly', async () => {
+    const { ann, ben } = await pair()
+    const { at, seen } = await taking(ben)
+    await advertise(ben, at)
+    const file = join(lab.folder, 'long.bin')
+    writeFileSync(file, Buffer.alloc(LETTER_BYTES_MAX, 7))
+    const given = { to: ben.aid, task: 'read this', attach: [file] }
+    const { interaction_id: id } = await ann.handlers.delegate(given, never)
+    await until('it came', async () => (await inboxIds(ben)).includes(id))
+    expect((await deliveries(ann, id))[0]?.direct).toBeUndefined()
+    expect(seen.came).toBe(0)
+    expect((await sent(ann, ben, 'short')).delivery).toMatchObject({ state: 'delivered', direct: true })
   })
 
   test.each<[string, (pair: { ann: Node; ben: Node }) => Promise<unknown>]>([
