@@ -22,7 +22,7 @@ import { taskParts } from './tasks/open.ts'
 import type { HeldReceipts } from './tasks/receipt-requester.ts'
 
 const ROUND_MS = 10 * 60_000
-/** Pause before the next round when the hub could not be told everything. */
+/** Pause before the next round when the hub could not be told everything, or a previous one did not answer. */
 const RETRY_MS = 60_000
 /** Longer than any message, review or push waits for its next try. */
 const PUT_OFF_MAX_MS = 4 * 86_400_000
@@ -56,19 +56,27 @@ class MaintenanceRounds {
     this.#log = log
   }
 
-  /** Whether the hub was told everything. */
+  /** Whether the hub was told everything, and previous ones gave what they hold. */
   async round(signal: AbortSignal): Promise<boolean> {
-    const { hub, chores, membership, relay } = this.#parts
+    const { hub, chores, membership } = this.#parts
     // An old copy stays as it is.
     if (hub.oldCopy !== undefined) return true
     chores.do()
     const [isInSync] = await Promise.all([membership.keepInSync(signal), membership.pushToPrevious()])
     if (hub.unasked !== undefined) return isInSync
+    return (await this.#emptyPrevious()) && isInSync
+  }
+
+  /** Whether nothing is left in any of the mailboxes that are still emptied. */
+  async #emptyPrevious(): Promise<boolean> {
+    const { membership, relay } = this.#parts
+    let isEmptied = true
     for (const previous of membership.draining())
-      await relay
-        .drain(previous, 0)
-        .catch(error => this.#log.info({ reason: describe(error) }, 'previous mailbox not emptied'))
-    return isInSync
+      await relay.drain(previous, 0).catch(error => {
+        isEmptied = false
+        this.#log.info({ reason: describe(error) }, 'previous mailbox not emptied')
+      })
+    return isEmptied
   }
 }
 

@@ -2,8 +2,9 @@
 
 import { expect, test } from 'vitest'
 import { TestTimers } from '../protocol/testing/timers.ts'
-import { HubUnreachable } from './hubs/hub.ts'
+import { type HubClient, HubUnreachable } from './hubs/hub.ts'
 import { openOutbox, openRelay } from './mail/open.ts'
+import type { Relay } from './mail/relay.ts'
 import { startMaintenance } from './maintenance.ts'
 import type { Membership } from './membership/membership.ts'
 import { type Clock, HOUR_MS, START_MS, TestWorld } from './testing/node.ts'
@@ -22,12 +23,12 @@ const clockOf = (timers: TestTimers): Clock => ({
 })
 
 /** A standing at hubs of which nothing is ever out of date; notes when it is asked. */
-function standing(asked: () => void): Membership {
+function standing(asked: () => void, draining: () => HubClient[] = () => []): Membership {
   const keepInSync = async () => {
     asked()
     return true
   }
-  return { keepInSync, pushToPrevious: async () => {}, draining: () => [] } as unknown as Membership
+  return { keepInSync, pushToPrevious: async () => {}, draining } as unknown as Membership
 }
 
 test('an hour passes at once: rounds come every ten minutes, and a hub that is away is looked for until it is back', async () => {
@@ -57,4 +58,23 @@ test('an hour passes at once: rounds come every ten minutes, and a hub that is a
   expect(alice.messages(id)[0]?.delivery).not.toBe('queued')
   expect(performance.now() - began).toBeLessThan(HOUR_MS / 100)
   await outbox.stop()
+})
+
+test('a previous hub that does not answer is asked for its mail again within a minute', async () => {
+  await using world = new SimulatedWorld()
+  const { alice } = await world.pair()
+  const drained: number[] = []
+  const relay = {
+    async drain() {
+      drained.push(Math.round((world.timers.now() - START_MS) / MINUTE_MS))
+      if (drained.length < 3) throw new HubUnreachable(alice.hub.url)
+    },
+  } as unknown as Relay
+  const membership = standing(
+    () => undefined,
+    () => [alice.hub],
+  )
+  await using _rounds = startMaintenance(alice.ctx, membership, relay)
+  await world.timers.pass(20 * MINUTE_MS)
+  expect(drained).toEqual([0, 1, 2, 12])
 })
