@@ -21,6 +21,8 @@ export type Undelivered =
   | { outcome: 'again'; why: Why; afterMs?: number | undefined; waitsFor?: WaitsFor | undefined }
   /** It can never arrive. */
   | { outcome: 'final'; reason: string }
+  /** Nobody is there any more to whom it, or anything else of its task, could go. */
+  | { outcome: 'left'; reason: string }
   /** Its person held it back meanwhile. */
   | { outcome: 'held' }
 

@@ -60,6 +60,7 @@ export class Attempts {
     else if (delivered.outcome === 'taken') this.#takenBy(entry, delivered)
     else if (delivered.outcome === 'again') resending.retry(entry, delivered)
     else if (delivered.outcome === 'final') settling.finish(entry, 'failed', delivered.reason)
+    else if (delivered.outcome === 'left') settling.endLeft(entry, delivered.reason)
   }
 
   /** The recipient has it, which proves more than a hub that took it. */

@@ -4,10 +4,11 @@ import type { DeliveryCapabilities } from '../peers/capabilities.ts'
 import { keepLasting, lasting } from '../store/lasting.ts'
 import { unknownSince } from '../store/messages.ts'
 import type { Store } from '../store/open.ts'
-import { type OutboxEntry, overdueEntries } from '../store/outbox.ts'
+import { type OutboxEntry, overdueEntries, queuedOf } from '../store/outbox.ts'
 import { ownReason } from '../store/reasons.ts'
 import { type DeliveryState, MESSAGE_DEADLINE_MS, type Threads } from '../store/threads.ts'
 import type { TaskNews } from '../tasks/news.ts'
+import { isOver } from '../tasks/standing.ts'
 
 const DAYS = MESSAGE_DEADLINE_MS / 86_400_000
 const OVERDUE = `not known to have arrived within ${DAYS} days, after which it is tried no more`
@@ -43,6 +44,20 @@ export class Settling {
           threads.update(interaction, { state: became, ...ownReason(reason) })
       }
       this.announce(entry, state)
+    }, 'node.finish')
+  }
+
+  /** The other side of a task is gone, and has no key to sign that with: what is still here fails, and the task is over. */
+  endLeft(entry: OutboxEntry, reason: string): void {
+    const { store, threads, news } = this.#parts
+    store.transaction(() => {
+      this.finish(entry, 'failed', reason)
+      if (entry.interaction === null) return
+      for (const message of queuedOf(store, entry.interaction)) threads.setDelivery(message, 'failed', reason)
+      const interaction = threads.byKey(entry.interaction)
+      if (isOver(interaction)) return
+      const over = { state: 'ended', endBy: 'peer', receiptState: 'none', ...ownReason(reason) } as const
+      news.heard(threads.update(interaction, over))
     }, 'node.finish')
   }
 

@@ -25,6 +25,7 @@ import type { OpenMailbox } from './mailbox.ts'
 
 const SEND_TIMEOUT_MS = 15 * 60_000
 const NOT_HERE = 'the recipient is not registered at this hub, or takes sealed mail alone'
+const VISIT_OVER = 'the hub does not know this visit any more: the visitor has left, or the hub was restarted'
 const DOUBTED = 'the hub was away since it took this, and tells nobody what it holds'
 const MIB = 1024 * 1024
 const tooLarge = (bytesMax: number): Delivered => ({
@@ -101,7 +102,7 @@ export class OpenCarrier implements Carrier {
     )
   }
 
-  #after({ message }: OutboxEntry, error: unknown): Undelivered {
+  #after({ message, peer }: OutboxEntry, error: unknown): Undelivered {
     if (isHeld(this.#parts.store, message)) return { outcome: 'held' }
     if (!(error instanceof Refused)) {
       const afterMs = isUnreached(error) ? { afterMs: 0 } : {}
@@ -109,6 +110,9 @@ export class OpenCarrier implements Carrier {
     }
     const final = finalRefusals[error.code]
     if (final !== undefined) return { outcome: 'final', reason: final }
+    // a visitor has no key, so the word of its hub is all there is
+    if (error.code === 'unknown_aid' && peer === this.#parts.hubAid)
+      return { outcome: 'left', reason: VISIT_OVER }
     const why = error.code === 'unknown_aid' ? ownReason(NOT_HERE) : reasonOf(error)
     return { outcome: 'again', why: { ...why, refusedAs: error.code } }
   }

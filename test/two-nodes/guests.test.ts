@@ -31,6 +31,11 @@ afterAll(() => lab.close())
 type Word = { body: string; end: string }
 const start = async () => String((await client.post('/guest/start', { aid: bob.aid })).json['session'])
 const say = (session: string, body: string) => client.post('/guest/send', { session, body, attachments: [] })
+const isWaiting = (id: string) =>
+  bob.ctx.store.get(
+    'SELECT 1 FROM outbox o JOIN interactions i ON i.key = o.interaction WHERE i.id = ?',
+    id,
+  ) !== undefined
 async function heard(session: string, what: string, holds: (words: Word[]) => boolean): Promise<Word[]> {
   const words: Word[] = []
   await until(what, async () => {
@@ -80,13 +85,22 @@ test('signs nothing, so nothing of an ended task waits', async () => {
   const { waiting_for, receipt, reason } = await thread(bob, id)
   expect({ waiting_for, receipt }).toEqual({ waiting_for: undefined, receipt: undefined })
   expect(reason).toBe('no receipt: a visitor of a hub has no key to sign one with')
-  await until('its last word is told', () => {
-    const row = bob.ctx.store.get(
-      'SELECT 1 FROM outbox o JOIN interactions i ON i.key = o.interaction WHERE i.id = ?',
-      id,
-    )
-    return row === undefined
-  })
+  await until('its last word is told', () => !isWaiting(id))
+})
+
+test('is over once its hub, which crashed, does not know the visit any more', async () => {
+  const session = await start()
+  await say(session, 'ask: crash')
+  await heard(session, 'the answer', words => words.some(({ body }) => body === 'answer to ask: crash'))
+  const [id = ''] = await inboxIds(bob)
+  // what a crash leaves of visits
+  await lab.hub.running.hub.context.memory.guests.endIdle(Number.POSITIVE_INFINITY)
+  await bob.handlers.message({ interaction_id: id, text: 'are you there' }, never)
+  await until('it is over', async () => (await thread(bob, id)).state === 'ended')
+  const { reason, waiting_for } = await thread(bob, id)
+  expect(reason).toContain('the hub does not know this visit any more')
+  expect(waiting_for).toBeUndefined()
+  expect(isWaiting(id)).toBe(false)
 })
 
 test('is answered also after the hub got another key', async () => {
