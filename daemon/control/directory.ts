@@ -137,7 +137,11 @@ export class Directory {
     const known = this.#contacts.isContact(aid)
       ? 'no correspondent of yours had this AID so far'
       : 'no contact or correspondent of yours has this AID'
-    return `${known}, and the directory of ${hub.url} does not list it; check it. An agent of another hub has to run svc visibility federated. The task waits until it is listed or you cancel it`
+    const next =
+      hub.openMail === undefined
+        ? 'The task waits until it is listed or you cancel it'
+        : 'The hub hands the task on if one of its peers takes it; else it waits here until you cancel it'
+    return `${known}, and the directory of ${hub.url} does not list it; check it. An agent of another hub has to run svc visibility federated. ${next}`
   }
 
   /** Up to five agents of the directory whose name fits, with the command that makes one a contact. */

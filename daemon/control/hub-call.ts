@@ -6,7 +6,15 @@ import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import { ConfigError } from '../home/config.ts'
 import { describe } from '../hubs/failures.ts'
-import { ClocksApart, DatedAhead, HubHalted, HubStopped, NoHub, UnsealedHub } from '../hubs/hub.ts'
+import {
+  ClocksApart,
+  DatedAhead,
+  HubHalted,
+  HubStopped,
+  NoHub,
+  UnsealedHub,
+  WireMisnamed,
+} from '../hubs/hub.ts'
 import { stepOfOperator } from '../hubs/kept-out.ts'
 import { KeyRefused } from '../identity/identity.ts'
 import { isOutOfRoom } from '../platform/room.ts'
@@ -76,6 +84,8 @@ function refuseFor(error: unknown, own: Own, again: string | undefined): never {
   if (error instanceof HubHalted) refuse('old_copy', error.message)
   if (error instanceof UnsealedHub)
     refuse('hub_unsealed', error.message, again && `to use it all the same:\n${again} --wire 1`)
+  if (error instanceof WireMisnamed)
+    refuse('hub_incompatible', error.message, 'the same command without --wire')
   if (error instanceof HubStopped) refuse('hub_incompatible', error.message)
   if (error instanceof KeyRefused)
     refuse(error.code === 'deactivated' ? 'identity_deactivated' : 'next_key_missing', error.message)

@@ -359,6 +359,11 @@ export class OtherWire extends HubStopped {
   }
 }
 
+/** The wire of the hub is spoken here, and another one was named. */
+export class WireMisnamed extends HubStopped {
+  override name = 'WireMisnamed'
+}
+
 /** The hub reads the mail of its agents, and nobody has said yet that this is all right. */
 export class UnsealedHub extends HubStopped {
   override name = 'UnsealedHub'

@@ -1,7 +1,15 @@
 /** Chooses the wire of a hub: by its row in the store, or by asking a hub that is not known yet. */
 import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
 import type { HubRow } from '../store/hubs.ts'
-import { type HubClient, type HubInputs, HubStopped, OtherWire, UnsealedHub, type Wire } from './hub.ts'
+import {
+  type HubClient,
+  type HubInputs,
+  HubStopped,
+  OtherWire,
+  UnsealedHub,
+  type Wire,
+  WireMisnamed,
+} from './hub.ts'
 import { wire1 } from './wire1/wire.ts'
 import { wire3 } from './wire3/wire.ts'
 
@@ -50,9 +58,9 @@ export async function meetHub(url: string, inputs: HubInputs, asked?: number): P
 }
 
 /** Both speak the wire of the hub, and another one was named. */
-function saidOther({ spoken }: OtherWire, asked: number | undefined): HubStopped | undefined {
+function saidOther({ spoken }: OtherWire, asked: number | undefined): WireMisnamed | undefined {
   if (asked === undefined || !wires.some(({ number }) => number === spoken)) return undefined
-  return new HubStopped(
+  return new WireMisnamed(
     `the hub speaks wire ${spoken} at this address, not ${asked}; name that wire, or another address`,
   )
 }

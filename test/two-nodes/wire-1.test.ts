@@ -48,6 +48,10 @@ describe('joining', () => {
       code: 'hub_unsealed',
       next: expect.stringContaining('--wire 1'),
     })
+    await expect(carol.handlers.hubRegister({ url: lab.line.url, wire: 3 }, never)).rejects.toMatchObject({
+      code: 'hub_incompatible',
+      next: 'the same command without --wire',
+    })
     expect(carol.ctx.identity.log.seq).toBe(0)
   })
 
