@@ -8,22 +8,26 @@ import type { Opened } from './contract/world.ts'
 import { type ContractSubject, storeContract } from './store-contract.ts'
 
 /** The subjects that this engine has so far. */
-const SUBJECTS: readonly ContractSubject[] = ['mail', 'board', 'invites']
+const SUBJECTS: readonly ContractSubject[] = ['mail', 'operator', 'board', 'invites']
 
 const TABLES =
   "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_held'"
 
-async function emptyAll(connections: Connections): Promise<void> {
+/** Empties every table but the one that says which schema this is. */
+export async function emptyAll(connections: Connections): Promise<void> {
   const names = (await connections.all<{ name: string }>(TABLES)).map(({ name }) => name)
   await connections.script(`TRUNCATE ${names.join(', ')} RESTART IDENTITY CASCADE`)
 }
 
+/** What this engine does not have yet is missing in the store. */
+export async function openForTest(connections: Connections): Promise<Store> {
+  const outside = { timers: systemTimers, random: systemRandom, onBroken: () => undefined }
+  return (await openPostgres({ connections, release: 'test', ...outside })) as unknown as Store
+}
+
 /** Declares the suite; `connect` opens the same database each time. */
 export function postgresContract(engine: string, connect: () => Connections): void {
-  const start = async () => {
-    const given = { connections: connect(), release: 'test', timers: systemTimers, random: systemRandom }
-    return (await openPostgres(given)) as unknown as Store
-  }
+  const start = () => openForTest(connect())
   const open = async (): Promise<Opened> => {
     let store = await start()
     return {

@@ -4,6 +4,7 @@
  * order, so that no two groups wait for each other.
  */
 import { soon } from '../../../protocol/timers.ts'
+import type { StoreBroken } from '../port.ts'
 import type { Connections, Queries } from './connections.ts'
 
 /** `subjects` are names of what is no row of a mailbox. */
@@ -46,6 +47,7 @@ export class GroupWriter<W extends Writes> {
   readonly #monotonic: () => number
   readonly #under = new Set<Promise<void>>()
   #waiting: Job[] = []
+  #broken: StoreBroken | undefined
 
   constructor(
     connections: Connections,
@@ -60,11 +62,23 @@ export class GroupWriter<W extends Writes> {
   }
 
   write<N extends keyof W>(name: N, argument: ArgumentOf<W[N]>): Promise<ResultOf<W[N]>> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken)
     const kind = this.#writes[name] as Write<unknown, unknown>
     return new Promise((resolve, reject) => {
       this.#waiting.push({ kind, argument, resolve: resolve as Job['resolve'], reject })
       if (this.#waiting.length === 1) soon(() => this.#begin())
     })
+  }
+
+  get isBroken(): boolean {
+    return this.#broken !== undefined
+  }
+
+  /** Nothing more is written by this process; what waits is refused, what is under way ends as it does. */
+  fail(error: StoreBroken): void {
+    if (this.#broken !== undefined) return
+    this.#broken = error
+    for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
 
   /** Resolves once nothing waits and nothing is under way. */

@@ -2,7 +2,7 @@
 
 import { fromHex, toHex } from '../../../protocol/encoding/bytes.ts'
 import type { Timers } from '../../../protocol/timers.ts'
-import type { GroupCommitted } from '../port.ts'
+import type { GroupCommitted, StoreBroken, StoreHealth } from '../port.ts'
 import { RID_KEY_BYTES, RID_KEY_SETTING, Rids } from '../rids.ts'
 import { accountsOver, madeOnce } from './accounts.ts'
 import { agentsOver } from './agents.ts'
@@ -19,11 +19,19 @@ export type PostgresOptions = {
   release: string
   timers: Timers
   random: (count: number) => Uint8Array
+  onBroken: (error: StoreBroken) => void
   onGroup?: ((group: GroupCommitted) => void) | undefined
 }
 
 /** Migrates the database where needed; `close` ends its connections. */
-export async function openPostgres({ connections, release, timers, random, onGroup }: PostgresOptions) {
+export async function openPostgres({
+  connections,
+  release,
+  timers,
+  random,
+  onBroken,
+  onGroup,
+}: PostgresOptions) {
   await migrate(connections, release)
   const key = await madeOnce(connections, RID_KEY_SETTING, toHex(random(RID_KEY_BYTES)))
   const rids = new Rids(fromHex(key, RID_KEY_SETTING))
@@ -35,6 +43,14 @@ export async function openPostgres({ connections, release, timers, random, onGro
     ...accountsOver(connections, writer),
     ...invitesOver(connections, writer),
     ...boardOver(connections, writer),
+    /** The server keeps its own files in order. */
+    check: async (): Promise<string[]> => [],
+    async fail(error: StoreBroken) {
+      if (writer.isBroken) return
+      writer.fail(error)
+      onBroken(error)
+    },
+    health: async (): Promise<StoreHealth> => ({ full: false, locked: false, broken: writer.isBroken }),
     async close() {
       await writer.idle()
       await connections.close()
