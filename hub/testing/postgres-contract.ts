@@ -8,7 +8,14 @@ import type { Opened } from './contract/world.ts'
 import { type ContractSubject, storeContract } from './store-contract.ts'
 
 /** The subjects that this engine has so far. */
-const SUBJECTS: readonly ContractSubject[] = ['mail', 'operator', 'board', 'invites']
+const SUBJECTS: readonly ContractSubject[] = [
+  'mail',
+  'registry',
+  'peerReviews',
+  'operator',
+  'board',
+  'invites',
+]
 
 const TABLES =
   "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_held'"

@@ -17,6 +17,7 @@ import type { Write } from './groups.ts'
 import { takeInvite } from './invites.ts'
 import { addMailbox, emptyMailbox } from './mail-rows.ts'
 import { signUpQueries, signUpsOf, takeSignUp } from './sign-ups.ts'
+import { retellReviews, TOLD_REVIEWS } from './told-reviews.ts'
 import type { Writer } from './writes.ts'
 
 const PAGE_ROWS = 100
@@ -39,14 +40,14 @@ export const agentQueries = {
     "SELECT h, box FROM directory JOIN agent ON agent.number = directory.agent WHERE h >= $1 AND h <= $2 AND visibility <> 'hub-local' ORDER BY h LIMIT $3",
   bucketOfPeersAfter:
     "SELECT h, box FROM directory JOIN agent ON agent.number = directory.agent WHERE h > $1 AND h <= $2 AND visibility <> 'hub-local' ORDER BY h LIMIT $3",
-  registered: 'SELECT count(*) AS n FROM agent WHERE registered',
+  registered: "SELECT count(*) AS n FROM agent WHERE registered AND mail <> 'open'",
   online: 'SELECT count(*) AS n FROM agent WHERE registered AND seen_hour_ms >= $1',
 } as const
 
 type Held = { number: number; version: number; registered: boolean; visibility: string }
 
 export const putAgent: Write<PutAgent, PutAgentResult> = {
-  locks: ({ row }) => ({ aids: [row.aid] }),
+  locks: ({ row }) => ({ aids: [row.aid], subjects: [TOLD_REVIEWS] }),
   async make(db, change) {
     const { row, entry, terms } = change
     const held = await db.one<Held>(agentQueries.held, row.aid)
@@ -60,6 +61,8 @@ export const putAgent: Write<PutAgent, PutAgentResult> = {
     if (entry !== undefined)
       await db.run('INSERT INTO directory (h, agent, box) VALUES ($1, $2, $3)', entry.h, number, entry.box)
     await index(db, row, terms)
+    const before = { registered: held?.registered === true, visibility: held?.visibility ?? '' }
+    await retellReviews(db, row.aid, { before, now: row })
     // one that is set aside keeps its keys, and its mail until it is let in again
     const isKept = row.registered || row.keys !== undefined
     const emptied = isKept ? { dropped: 0, files: [] } : await emptyMailbox(db, number)

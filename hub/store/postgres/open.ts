@@ -12,6 +12,7 @@ import { GroupWriter } from './groups.ts'
 import { invitesOver } from './invites.ts'
 import { mailOver } from './mail.ts'
 import { migrate } from './migrate.ts'
+import { reviewsOver } from './reviews.ts'
 import { writesWith } from './writes.ts'
 
 export type PostgresOptions = {
@@ -43,6 +44,7 @@ export async function openPostgres({
     ...accountsOver(connections, writer),
     ...invitesOver(connections, writer),
     ...boardOver(connections, writer),
+    ...reviewsOver(connections, writer),
     /** The server keeps its own files in order. */
     check: async (): Promise<string[]> => [],
     async fail(error: StoreBroken) {

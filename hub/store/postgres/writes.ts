@@ -8,6 +8,7 @@ import { addInvite, removeInvite } from './invites.ts'
 import { ackWith, markFetched, sweep } from './mail.ts'
 import { revoke } from './mail-rows.ts'
 import { enqueueWith } from './queueing.ts'
+import { addReview, forgetPeerReviews, takePeerReviews } from './reviews.ts'
 
 export const writesWith = (rids: Rids) => ({
   enqueue: enqueueWith(rids),
@@ -21,6 +22,9 @@ export const writesWith = (rids: Rids) => ({
   addInvite,
   removeInvite,
   putBoardCard,
+  addReview,
+  takePeerReviews,
+  forgetPeerReviews,
   raiseFloor,
   admit,
   block,
