@@ -299,7 +299,7 @@ describe('a letter', () => {
     expect(seen.came).toBe(1)
   })
 
-  test('of another requester than its signature says is refused by the node', async () => {
+  test('is of whom its signature says, whoever is claimed beside it, and for nobody else', async () => {
     const { ann, ben } = await pair()
     const letters: Record<string, unknown>[] = []
     const { at } = await answering((request, answer) => {
@@ -313,13 +313,14 @@ describe('a letter', () => {
     await advertise(ben, at)
     await sent(ann, ben, 'whose task is this?')
     const [letter] = letters as [Parameters<Node['handlers']['p2pTake']>[0]]
-    expect(await ben.handlers.p2pTake({ ...letter, from_aid: alice.aid }, never)).toEqual({
-      refused: 'malformed',
-    })
     expect(await alice.handlers.p2pTake(letter, never)).toEqual({ refused: 'not_here' })
     expect(await alice.handlers.p2pTake({ ...letter, to_aid: alice.aid }, never)).toEqual({
       refused: 'malformed',
     })
+    const claimed = { ...letter, from_aid: alice.aid }
+    expect(await ben.handlers.p2pTake(claimed, never)).toMatchObject({ confirmation: expect.any(String) })
+    const [id] = await inboxIds(ben)
+    expect((await thread(ben, id as string)).peer).toBe(ann.aid)
     expect(await ben.handlers.p2pTake(letter, never)).toMatchObject({ confirmation: expect.any(String) })
     await ben.handlers.contactBlock({ peer: ann.aid, blocked: true }, never)
     expect((await inboxIds(ben)).length).toBe(1)
