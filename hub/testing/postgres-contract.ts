@@ -11,10 +11,13 @@ import { type ContractSubject, storeContract } from './store-contract.ts'
 const SUBJECTS: readonly ContractSubject[] = [
   'mail',
   'registry',
-  'peerReviews',
-  'operator',
+  'openMail',
+  'openReviews',
   'board',
   'invites',
+  'moderation',
+  'peerReviews',
+  'operator',
 ]
 
 const TABLES =

@@ -16,6 +16,8 @@ import type { Queries, Value } from './connections.ts'
 import type { Write } from './groups.ts'
 import { takeInvite } from './invites.ts'
 import { addMailbox, emptyMailbox } from './mail-rows.ts'
+import { isArchived, markArchived } from './moderation.ts'
+import { keepAway } from './open-mail.ts'
 import { signUpQueries, signUpsOf, takeSignUp } from './sign-ups.ts'
 import { retellReviews, TOLD_REVIEWS } from './told-reviews.ts'
 import type { Writer } from './writes.ts'
@@ -57,6 +59,8 @@ export const putAgent: Write<PutAgent, PutAgentResult> = {
     const version = row.version + 1
     const number = held === undefined ? await insert(db, row, version) : held.number
     if (held !== undefined) await update(db, row, number, version)
+    if (row.mail !== 'open' || !row.registered) await keepAway(db, number)
+    if (change.archiving !== undefined) await markArchived(db, row.aid, change.archiving)
     await db.run('DELETE FROM directory WHERE agent = $1', number)
     if (entry !== undefined)
       await db.run('INSERT INTO directory (h, agent, box) VALUES ($1, $2, $3)', entry.h, number, entry.box)
@@ -71,7 +75,9 @@ export const putAgent: Write<PutAgent, PutAgentResult> = {
 }
 
 /** Why a row is not written; what a new account takes is taken with it. */
-async function barredFrom(db: Queries, { row, signUp, invite }: PutAgent) {
+async function barredFrom(db: Queries, { row, archiving, signUp, invite }: PutAgent) {
+  if (row.registered && archiving !== 'restored' && (await isArchived(db, row.aid)))
+    return 'archived' as const
   const taken = signUp === undefined ? 'taken' : await takeSignUp(db, signUp)
   if (taken !== 'taken') return taken
   const invited = invite === undefined ? 'taken' : await takeInvite(db, invite, row.aid)

@@ -12,6 +12,9 @@ import { GroupWriter } from './groups.ts'
 import { invitesOver } from './invites.ts'
 import { mailOver } from './mail.ts'
 import { migrate } from './migrate.ts'
+import { moderationOver } from './moderation.ts'
+import { openMailOver } from './open-mail.ts'
+import { openReviewsOver } from './open-reviews.ts'
 import { reviewsOver } from './reviews.ts'
 import { writesWith } from './writes.ts'
 
@@ -44,6 +47,9 @@ export async function openPostgres({
     ...accountsOver(connections, writer),
     ...invitesOver(connections, writer),
     ...boardOver(connections, writer),
+    ...openMailOver(connections, writer),
+    ...openReviewsOver(connections, writer),
+    ...moderationOver(connections, writer),
     ...reviewsOver(connections, writer),
     /** The server keeps its own files in order. */
     check: async (): Promise<string[]> => [],

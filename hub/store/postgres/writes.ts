@@ -7,6 +7,20 @@ import type { GroupWriter } from './groups.ts'
 import { addInvite, removeInvite } from './invites.ts'
 import { ackWith, markFetched, sweep } from './mail.ts'
 import { revoke } from './mail-rows.ts'
+import { noteAct, putOfficial, removeOfficial } from './moderation.ts'
+import {
+  ackOpen,
+  listOpen,
+  noteAway,
+  noteLeft,
+  notePolled,
+  putOpenProfile,
+  sendOpen,
+  setGuestQuota,
+  sweepForwarded,
+  sweepOpen,
+} from './open-mail.ts'
+import { addOpenReview } from './open-reviews.ts'
 import { enqueueWith } from './queueing.ts'
 import { addReview, forgetPeerReviews, takePeerReviews } from './reviews.ts'
 
@@ -22,6 +36,20 @@ export const writesWith = (rids: Rids) => ({
   addInvite,
   removeInvite,
   putBoardCard,
+  putOpenProfile,
+  listOpen,
+  setGuestQuota,
+  notePolled,
+  noteAway,
+  noteLeft,
+  sendOpen,
+  ackOpen,
+  sweepForwarded,
+  sweepOpen,
+  putOfficial,
+  removeOfficial,
+  noteAct,
+  addOpenReview,
   addReview,
   takePeerReviews,
   forgetPeerReviews,
