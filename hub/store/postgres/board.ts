@@ -1,13 +1,6 @@
 /** The task board in PostgreSQL: one board, so whoever writes a card waits for whoever writes another one. */
-import type {
-  BoardCard,
-  BoardColumn,
-  BoardEvent,
-  BoardStore,
-  CardState,
-  PutBoardCard,
-  PutBoardResult,
-} from '../board-port.ts'
+import type { BoardCard, BoardEvent, BoardStore, PutBoardCard, PutBoardResult } from '../board-port.ts'
+import { cardOf, type StoredCard } from '../board-rows.ts'
 import type { Queries, Value } from './connections.ts'
 import type { Write } from './groups.ts'
 import type { Writer } from './writes.ts'
@@ -108,35 +101,6 @@ async function update(db: Queries, card: BoardCard): Promise<void> {
     ...values(card),
   )
 }
-
-type StoredCard = {
-  n: number
-  id: string
-  version: number
-  title: string
-  taskdoc: string
-  state: CardState
-  place: BoardColumn
-  before: BoardColumn | null
-  creator: string
-  assignee: string | null
-  created_ms: number
-  updated_ms: number
-}
-
-const cardOf = (row: StoredCard): BoardCard => ({
-  id: row.id,
-  version: row.version,
-  title: row.title,
-  taskdoc: row.taskdoc,
-  state: row.state,
-  column: row.place,
-  before: row.before ?? undefined,
-  creator: row.creator,
-  assignee: row.assignee ?? undefined,
-  createdMs: row.created_ms,
-  updatedMs: row.updated_ms,
-})
 
 type StoredEvent = Omit<BoardEvent, 'madeMs' | 'atMs'> & { seq: number; made_ms: number; at_ms: number }
 

@@ -1,5 +1,6 @@
 /** Invitations in PostgreSQL. */
-import type { Invite, InviteStore } from '../invite-port.ts'
+import type { InviteStore } from '../invite-port.ts'
+import { inviteOf, type StoredInvite } from '../invite-rows.ts'
 import type { Queries } from './connections.ts'
 import type { Write } from './groups.ts'
 import type { Writer } from './writes.ts'
@@ -45,21 +46,12 @@ export async function takeInvite(
   return used > 0 ? 'taken' : 'inviteGone'
 }
 
-type Stored = { hash: Uint8Array; made_ms: number; until_ms: number; used_by: string | null }
-
-const inviteOf = ({ hash, made_ms: madeMs, until_ms: untilMs, used_by: usedBy }: Stored): Invite => ({
-  hash,
-  madeMs,
-  untilMs,
-  usedBy: usedBy ?? undefined,
-})
-
 export const invitesOver = (reader: Queries, writer: Writer): InviteStore => ({
   addInvite: given => writer.write('addInvite', given),
   async invite(hash) {
-    const row = await reader.one<Stored>(inviteQueries.invite, hash)
+    const row = await reader.one<StoredInvite>(inviteQueries.invite, hash)
     return row && inviteOf(row)
   },
-  invites: async () => (await reader.all<Stored>(inviteQueries.invites)).map(inviteOf),
+  invites: async () => (await reader.all<StoredInvite>(inviteQueries.invites)).map(inviteOf),
   removeInvite: hash => writer.write('removeInvite', { hash }),
 })

@@ -1,16 +1,15 @@
 /** Open mail in PostgreSQL; messages are removed when their agent has them. All open mail together has one sum. */
 import {
   type GuestTaker,
-  type OpenKind,
   type OpenMailbox,
   type OpenMailStore,
-  type OpenMessage,
   type OpenOnce,
   type OpenProfile,
   type OpenSend,
   type OpenSent,
   PLACE_MAX,
 } from '../open-mail-port.ts'
+import { messageOf, type StoredMessage, type StoredTaker, takersOf } from '../open-mail-rows.ts'
 import { fitting } from '../queueing.ts'
 import type { Queries } from './connections.ts'
 import type { Write } from './groups.ts'
@@ -232,36 +231,13 @@ const mailboxOf = (row: StoredMailbox): OpenMailbox => ({
   messages: row.messages,
 })
 
-type StoredTaker = { aid: string; name: string; guest_quota: number; polled_ms: number | null }
 type TakersQuery = Parameters<OpenMailStore['guestTakers']>[0]
 
 async function takers(reader: Queries, { place, limit, polledAfterMs }: TakersQuery): Promise<GuestTaker[]> {
   const behind = await reader.all<StoredTaker>(openQueries.takers, place, PLACE_MAX + 1, limit)
   const before = await reader.all<StoredTaker>(openQueries.takers, 0, place, limit - behind.length)
-  return [...behind, ...before]
-    .filter(({ polled_ms }) => polled_ms === null || polled_ms >= polledAfterMs)
-    .map(({ aid, name, guest_quota }) => ({ aid, name, guestQuota: guest_quota }))
+  return takersOf([...behind, ...before], polledAfterMs)
 }
-
-type Head = {
-  id: string
-  sender: string
-  kind: OpenKind
-  interaction: string
-  created_ms: number
-  size: number
-  file: string | null
-}
-
-const messageOf = (head: Head): OpenMessage => ({
-  id: head.id,
-  from: head.sender,
-  kind: head.kind,
-  interaction: head.interaction,
-  createdMs: head.created_ms,
-  size: head.size,
-  file: head.file ?? undefined,
-})
 
 export const openMailOver = (reader: Queries, writer: Writer): OpenMailStore => ({
   async openMailbox(number) {
@@ -275,7 +251,7 @@ export const openMailOver = (reader: Queries, writer: Writer): OpenMailStore => 
   wasForwarded: (digest, sinceMs) => wasForwarded(reader, digest, sinceMs),
   sweepForwarded: given => writer.write('sweepForwarded', given),
   async pollOpen({ mailbox, limit, bytesMax }) {
-    const heads = await reader.all<Head>(openQueries.waiting, mailbox, limit)
+    const heads = await reader.all<StoredMessage>(openQueries.waiting, mailbox, limit)
     const sizes = heads.map(({ size }) => size)
     return heads.slice(0, fitting(sizes, { limit, bytesMax })).map(messageOf)
   },

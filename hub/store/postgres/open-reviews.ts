@@ -3,10 +3,10 @@ import type {
   AddOpenReview,
   HeldOpenReview,
   OpenReviewEdge,
-  OpenReviewRow,
   OpenReviewStore,
   OpenReviewsQuery,
 } from '../open-review-port.ts'
+import { openReviewOf, type StoredOpenReview, sizeOfReview } from '../open-review-rows.ts'
 import type { Reputation } from '../port.ts'
 import type { Queries } from './connections.ts'
 import type { Write } from './groups.ts'
@@ -72,31 +72,6 @@ export const addOpenReview: Write<AddOpenReview, { outcome: 'stored' | 'exists' 
   },
 }
 
-type Stored = OpenReviewRow & {
-  fed_seq: number
-  provider_kel: Uint8Array | null
-  held_kel: Uint8Array | null
-  reviewer_kel: Uint8Array | null
-}
-
-const NO_BYTES = new Uint8Array(0)
-
-function reviewOf(row: Stored): HeldOpenReview {
-  const { fed_seq: fedSeq, provider_kel: providerKel, held_kel: heldKel, reviewer_kel: reviewerKel } = row
-  const { provider, interaction, reviewer, rating, receipt, review, request, deliverable } = row
-  return {
-    ...{ provider, interaction, reviewer, rating, receipt, review, request, deliverable, fedSeq },
-    providerKel: heldKel ?? providerKel ?? NO_BYTES,
-    reviewerKel: reviewerKel ?? NO_BYTES,
-  }
-}
-
-const sizeOf = (one: HeldOpenReview): number =>
-  [one.receipt, one.review, one.request, one.deliverable, one.providerKel, one.reviewerKel].reduce(
-    (sum, { length }) => sum + length,
-    0,
-  )
-
 /** The sizes are asked for first, so that no more documents are read than one answer holds, but for their logs. */
 async function read(
   reader: Queries,
@@ -113,14 +88,14 @@ async function read(
     return index > 0 && bytes > bytesMax
   })
   const page = over < 0 ? sizes : sizes.slice(0, over)
-  const rows = await reader.all<Stored>(
+  const rows = await reader.all<StoredOpenReview>(
     openReviewQueries.some,
     page.map(({ fed_seq }) => fed_seq),
   )
   let taken = 0
-  const found = rows.map(reviewOf)
+  const found = rows.map(openReviewOf)
   const end = found.findIndex((one, index) => {
-    taken += sizeOf(one)
+    taken += sizeOfReview(one)
     return index > 0 && taken > bytesMax
   })
   return end < 0 ? found : found.slice(0, end)

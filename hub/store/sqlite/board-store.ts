@@ -1,13 +1,6 @@
 /** The task board in the database. Changes run inside a transaction. */
-import type {
-  BoardCard,
-  BoardColumn,
-  BoardEvent,
-  BoardStore,
-  CardState,
-  PutBoardCard,
-  PutBoardResult,
-} from '../board-port.ts'
+import type { BoardCard, BoardEvent, BoardStore, PutBoardCard, PutBoardResult } from '../board-port.ts'
+import { cardOf, type StoredCard } from '../board-rows.ts'
 import type { Database } from './database.ts'
 import type { WriterClient } from './writer-client.ts'
 
@@ -105,35 +98,6 @@ function update(db: Database, card: BoardCard): void {
     card.id,
   )
 }
-
-type StoredCard = {
-  n: number
-  id: string
-  version: number
-  title: string
-  taskdoc: string
-  state: CardState
-  place: BoardColumn
-  before: BoardColumn | null
-  creator: string
-  assignee: string | null
-  created_ms: number
-  updated_ms: number
-}
-
-const cardOf = (row: StoredCard): BoardCard => ({
-  id: row.id,
-  version: row.version,
-  title: row.title,
-  taskdoc: row.taskdoc,
-  state: row.state,
-  column: row.place,
-  before: row.before ?? undefined,
-  creator: row.creator,
-  assignee: row.assignee ?? undefined,
-  createdMs: row.created_ms,
-  updatedMs: row.updated_ms,
-})
 
 type StoredEvent = Omit<BoardEvent, 'madeMs' | 'atMs'> & { seq: number; made_ms: number; at_ms: number }
 

@@ -1,5 +1,6 @@
 /** Invitations in the database. Changes run inside a transaction. */
-import type { Invite, InviteStore } from '../invite-port.ts'
+import type { InviteStore } from '../invite-port.ts'
+import { inviteOf, type StoredInvite } from '../invite-rows.ts'
 import type { Database } from './database.ts'
 import type { WriterClient } from './writer-client.ts'
 
@@ -38,23 +39,14 @@ export function takeInvite(
   return used > 0 ? 'taken' : 'inviteGone'
 }
 
-type Stored = { hash: Uint8Array; made_ms: number; until_ms: number; used_by: string | null }
-
-const inviteOf = ({ hash, made_ms: madeMs, until_ms: untilMs, used_by: usedBy }: Stored): Invite => ({
-  hash,
-  madeMs,
-  untilMs,
-  usedBy: usedBy ?? undefined,
-})
-
 export function invitesOver(reader: Database, writer: WriterClient): InviteStore {
   return {
     addInvite: given => writer.write('addInvite', given),
     async invite(hash) {
-      const row = reader.one<Stored>(inviteQueries.invite, hash)
+      const row = reader.one<StoredInvite>(inviteQueries.invite, hash)
       return row && inviteOf(row)
     },
-    invites: async () => reader.all<Stored>(inviteQueries.invites).map(inviteOf),
+    invites: async () => reader.all<StoredInvite>(inviteQueries.invites).map(inviteOf),
     removeInvite: hash => writer.write('removeInvite', { hash }),
   }
 }

@@ -1,7 +1,6 @@
 /** Open mail in the database. Changes run inside a transaction; messages are removed when their agent has them. */
 import type {
   GuestTaker,
-  OpenKind,
   OpenMailbox,
   OpenMailStore,
   OpenMessage,
@@ -11,6 +10,7 @@ import type {
   OpenSent,
 } from '../open-mail-port.ts'
 import { PLACE_MAX } from '../open-mail-port.ts'
+import { messageOf, type StoredMessage, type StoredTaker, takersOf } from '../open-mail-rows.ts'
 import type { Database } from './database.ts'
 import type { FreeingRoom } from './mail-store.ts'
 import type { WriterClient } from './writer-client.ts'
@@ -222,25 +222,12 @@ const mailboxOf = (row: StoredMailbox): OpenMailbox => ({
   messages: row.messages,
 })
 
-type StoredTaker = { aid: string; name: string; guest_quota: number; polled_ms: number | null }
 type TakersQuery = { place: number; limit: number; polledAfterMs: number }
 
 function readTakers(db: Database, { place, limit, polledAfterMs }: TakersQuery): GuestTaker[] {
   const behind = db.all<StoredTaker>(openQueries.takersBehind, place, PLACE_MAX + 1, limit)
   const before = db.all<StoredTaker>(openQueries.takersBehind, 0, place, limit - behind.length)
-  return [...behind, ...before]
-    .filter(({ polled_ms }) => polled_ms === null || polled_ms >= polledAfterMs)
-    .map(({ aid, name, guest_quota }) => ({ aid, name, guestQuota: guest_quota }))
-}
-
-type Head = {
-  id: string
-  sender: string
-  kind: OpenKind
-  interaction: string
-  created_ms: number
-  size: number
-  file: string | null
+  return takersOf([...behind, ...before], polledAfterMs)
 }
 
 function readPoll(
@@ -249,23 +236,13 @@ function readPoll(
 ): OpenMessage[] {
   const messages: OpenMessage[] = []
   let bytes = 0
-  for (const head of db.all<Head>(openQueries.waiting, mailbox, limit)) {
+  for (const head of db.all<StoredMessage>(openQueries.waiting, mailbox, limit)) {
     bytes += head.size
     if (messages.length > 0 && bytes > bytesMax) break
     messages.push(messageOf(head))
   }
   return messages
 }
-
-const messageOf = (head: Head): OpenMessage => ({
-  id: head.id,
-  from: head.sender,
-  kind: head.kind,
-  interaction: head.interaction,
-  createdMs: head.created_ms,
-  size: head.size,
-  file: head.file ?? undefined,
-})
 
 function readContents(
   db: Database,

@@ -3,10 +3,10 @@ import type {
   AddOpenReview,
   HeldOpenReview,
   OpenReviewEdge,
-  OpenReviewRow,
   OpenReviewStore,
   OpenReviewsQuery,
 } from '../open-review-port.ts'
+import { openReviewOf, type StoredOpenReview, sizeOfReview } from '../open-review-rows.ts'
 import type { Database } from './database.ts'
 import { reputationOf } from './review-store.ts'
 import type { WriterClient } from './writer-client.ts'
@@ -50,31 +50,6 @@ export function addOpenReview(db: Database, given: AddOpenReview): { outcome: 's
   return { outcome: 'stored' }
 }
 
-type Stored = OpenReviewRow & {
-  fed_seq: number
-  provider_kel: Uint8Array | null
-  held_kel: Uint8Array | null
-  reviewer_kel: Uint8Array | null
-}
-
-const NO_BYTES = new Uint8Array(0)
-
-function reviewOf(row: Stored): HeldOpenReview {
-  const { fed_seq: fedSeq, provider_kel: providerKel, held_kel: heldKel, reviewer_kel: reviewerKel } = row
-  const { provider, interaction, reviewer, rating, receipt, review, request, deliverable } = row
-  return {
-    ...{ provider, interaction, reviewer, rating, receipt, review, request, deliverable, fedSeq },
-    providerKel: heldKel ?? providerKel ?? NO_BYTES,
-    reviewerKel: reviewerKel ?? NO_BYTES,
-  }
-}
-
-const sizeOf = (one: HeldOpenReview): number =>
-  [one.receipt, one.review, one.request, one.deliverable, one.providerKel, one.reviewerKel].reduce(
-    (sum, { length }) => sum + length,
-    0,
-  )
-
 function readReviews(db: Database, { provider, after, limit, bytesMax }: OpenReviewsQuery): HeldOpenReview[] {
   const heads =
     provider === undefined
@@ -83,10 +58,10 @@ function readReviews(db: Database, { provider, after, limit, bytesMax }: OpenRev
   const found: HeldOpenReview[] = []
   let bytes = 0
   for (const head of heads) {
-    const row = db.one<Stored>(openReviewQueries.one, head.fed_seq)
+    const row = db.one<StoredOpenReview>(openReviewQueries.one, head.fed_seq)
     if (row === undefined) continue
-    const one = reviewOf(row)
-    bytes += sizeOf(one)
+    const one = openReviewOf(row)
+    bytes += sizeOfReview(one)
     if (found.length > 0 && bytes > bytesMax) break
     found.push(one)
   }
