@@ -51,6 +51,15 @@ const actionRows = {
   block: routes.taskBlock,
   unblock: routes.taskUnblock,
 } as const satisfies Record<CardAction, RouteRow>
+/** Where each action leaves a card; a move leaves it where it says. */
+const left = {
+  claim: ['in_progress'],
+  submit: ['in_review'],
+  accept: ['done'],
+  reject: ['in_progress'],
+  block: ['blocked'],
+  unblock: ['ready', 'in_progress', 'in_review'],
+} as const satisfies Record<Exclude<CardAction, 'move'>, readonly CardColumn[]>
 type ActionRow = (typeof actionRows)[CardAction] | typeof routes.taskCreate
 type ShownCard = ReplyOf<typeof routes.taskCreate>['card']
 type ShownEvent = ReplyOf<typeof routes.taskCard>['events'][number]
@@ -103,24 +112,27 @@ export class Wire1Board implements TaskBoard {
 
   async create({ title, taskdoc, column }: NewCard): Promise<Card> {
     const body = { title, taskdoc_cid: taskdoc ?? '', ...present({ column }) }
-    const card = await this.#order(routes.taskCreate, body)
+    const card = await this.#order(routes.taskCreate, body, () => true)
     if (card.creator_aid !== this.#inputs.identity.aid) throw foreign()
     return cardOf(card)
   }
 
   async act(action: CardAction, { card: id, column, note }: CardOrder): Promise<Card> {
     const body = { card_id: id, ...present({ column, note }) }
-    const card = await this.#order(actionRows[action], body)
+    const card = await this.#order(actionRows[action], body, ({ column: place }) =>
+      action === 'move' ? place === column : (left[action] as readonly CardColumn[]).includes(place),
+    )
     requireCard(id, card)
     return cardOf(card)
   }
 
-  async #order(row: ActionRow, body: object): Promise<ShownCard> {
+  /** `isDone`: whether a card is where the order leaves it. */
+  async #order(row: ActionRow, body: object, isDone: (card: ShownCard) => boolean): Promise<ShownCard> {
     const name = JSON.stringify([row.action, body])
     const ordered = () => this.#calls.onceMoreInTime(() => this.#shown(name, this.#sign(row, body)))
     try {
       const lost = this.#take(name)
-      return lost === undefined ? await ordered() : await this.#onceMore(name, lost, ordered)
+      return lost === undefined ? await ordered() : await this.#onceMore(name, lost, { ordered, isDone })
     } catch (error) {
       if (isMissing(error)) throw await this.#missing(error, this.#inputs.timers.deadline(ANSWER_MS))
       throw isTold(error) ? refusedAs(error) : error
@@ -131,7 +143,11 @@ export class Wire1Board implements TaskBoard {
    * Shows again what had no answer. Where it was done before, and the card has gone on since, the same words are another
    * order; a hub that takes neither has done the first.
    */
-  async #onceMore(name: string, lost: Signed, ordered: () => Promise<ShownCard>): Promise<ShownCard> {
+  async #onceMore(
+    name: string,
+    lost: Signed,
+    { ordered, isDone }: { ordered: () => Promise<ShownCard>; isDone: (card: ShownCard) => boolean },
+  ): Promise<ShownCard> {
     let card: ShownCard
     try {
       card = await this.#shown(name, lost)
@@ -139,7 +155,7 @@ export class Wire1Board implements TaskBoard {
       if (codeOf(error) === 'conflict') return await ordered()
       throw error
     }
-    if (isDone(lost, card)) return card
+    if (isDone(card)) return card
     try {
       return await ordered()
     } catch (error) {
@@ -220,23 +236,6 @@ function refusedAs(error: Refused): Refused | BoardRefused {
 const codeOf = (error: unknown): BoardFault | undefined => {
   const told = isTold(error) ? refusedAs(error) : error
   return told instanceof BoardRefused ? told.code : undefined
-}
-
-/** Where each action leaves a card. */
-const left: Readonly<Record<string, readonly CardColumn[]>> = {
-  claim: ['in_progress'],
-  submit: ['in_review'],
-  accept: ['done'],
-  reject: ['in_progress'],
-  block: ['blocked'],
-  unblock: ['ready', 'in_progress', 'in_review'],
-}
-
-/** Whether a card is where the order leaves it; one that was made is there, wherever. */
-function isDone({ row, request }: Signed, { column }: ShownCard): boolean {
-  if ('column' in request && row === routes.taskMove) return column === request.column
-  const [, action = ''] = row.action.split('.')
-  return left[action]?.includes(column) ?? true
 }
 
 const foreign = () => new ForeignAnswer(200, 'the hub told something of another card')
