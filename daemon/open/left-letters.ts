@@ -2,7 +2,6 @@
  * Letters under a key that is not known yet: they are left at the hub for a while and read again. Attacker: anybody, who sends
  * letters under keys that never come.
  */
-import type { Timers } from '../../protocol/timers.ts'
 import type { PolledLetter } from '../hubs/open-mail.ts'
 
 /** After its sender handed it in. */
@@ -12,37 +11,45 @@ const READ_EVERY_MS = 15_000
 const LETTERS_MAX = 32
 const BYTES_MAX = 8 * 1024 * 1024
 
-type Left = { bytes: number; untilMs: number; nextMs: number }
+type Left = { bytes: number; untilMs: number; readMs: number }
 
 export class LeftLetters {
-  readonly #timers: Timers
-  readonly #hubNow: () => number
+  /** The time of the hub. */
+  readonly #now: () => number
   readonly #left = new Map<string, Left>()
 
-  constructor(timers: Timers, hubNow: () => number) {
-    this.#timers = timers
-    this.#hubNow = hubNow
+  constructor(now: () => number) {
+    this.#now = now
   }
 
   /** Those of a poll that are read now. */
   due(polled: readonly PolledLetter[]): PolledLetter[] {
     const ids = new Set(polled.map(({ id }) => id))
     for (const id of this.#left.keys()) if (!ids.has(id)) this.#left.delete(id)
-    const nowMs = this.#timers.monotonic()
-    return polled.filter(({ id }) => (this.#left.get(id)?.nextMs ?? nowMs) <= nowMs)
+    return polled.filter(({ id }) => this.#isDue(this.#left.get(id)))
+  }
+
+  /** A clock that was set back puts nothing off. */
+  #isDue(left: Left | undefined): boolean {
+    const nowMs = this.#now()
+    return (
+      left === undefined ||
+      nowMs < left.readMs ||
+      nowMs >= Math.min(left.untilMs, left.readMs + READ_EVERY_MS)
+    )
   }
 
   /** Whether it stays at the hub; `first`: it did not before. */
   leave({ id, payload, createdAtMs }: PolledLetter): 'first' | 'again' | undefined {
-    const nowMs = this.#timers.monotonic()
+    const nowMs = this.#now()
     const held = this.#left.get(id)
     const bytes = payload?.length ?? 0
-    const untilMs = held?.untilMs ?? nowMs + Math.min(LEFT_MS, createdAtMs + LEFT_MS - this.#hubNow())
+    const untilMs = held?.untilMs ?? LEFT_MS + Math.min(nowMs, createdAtMs)
     if (untilMs <= nowMs || (held === undefined && !this.#hasRoom(bytes))) {
       this.#left.delete(id)
       return undefined
     }
-    this.#left.set(id, { bytes, untilMs, nextMs: Math.min(untilMs, nowMs + READ_EVERY_MS) })
+    this.#left.set(id, { bytes, untilMs, readMs: nowMs })
     return held === undefined ? 'first' : 'again'
   }
 

@@ -64,7 +64,7 @@ export class OpenMailbox {
     this.#hub = hub
     this.#mail = mail
     this.#judging = judging
-    this.#left = new LeftLetters(parts.timers, () => hubTime(hub))
+    this.#left = new LeftLetters(() => hubTime(hub))
   }
 
   /** Works through one drain of the mailbox: polls until something comes, for as long as was asked, then until nothing is left. */
@@ -102,7 +102,7 @@ export class OpenMailbox {
     faultPoint('node.receive.before-ack')
     if (done.length > 0) await this.#mail.ack(done)
     faultPoint('node.receive.after-ack')
-    for (const cause of failed) throw cause
+    if (failed.length > 0) throw failed[0]
     return done
   }
 

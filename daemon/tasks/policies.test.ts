@@ -109,6 +109,7 @@ describe('a message of a stranger', () => {
     expect(may({ side: 'sent', state: 'pending', capability: 'words.count' })).toBe(true)
     expect(may({ state: 'pending' })).toBe(false)
     expect(may({ state: 'open', capability: 'words.count' })).toBe(false)
+    expect(counted(bob.ctx.store, STRANGERS_REFUSED)).toBe(2)
     bob.ctx.contacts.add(eve.aid, 'eve')
     expect(may({ state: 'pending' })).toBe(true)
   })
