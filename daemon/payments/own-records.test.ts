@@ -77,3 +77,16 @@ test('a refund is paid by the side that gave it, and received by the other', asy
       .flatMap(({ kind, amount }) => (amount === 2 ? [kind] : []))
   expect([kindsOf(bob), kindsOf(alice)]).toEqual([['paid'], ['received']])
 })
+
+test('a voucher that was taken counts from when it was paid at the earliest, at the hub that signed it', () => {
+  const { ctx } = bob.node
+  const taken = { voucher_id: 'v', auth_id: 'b1', payer: alice.node.aid, capability: 'a.b', amount: 3 }
+  bob.node.within(() => ctx.chain.append('svc.voucher.redeemed', { ...taken, network: world.network }))
+  const { records } = paymentParts(ctx)
+  const hub = world.post.log.aid
+  const [voucher] = records.signedSince(hub, 0)
+  const atMs = world.clock.ms - 15 * 60_000
+  expect(voucher).toEqual({ transaction: 'b1', atMs, amount: 3, kind: 'received' })
+  const counts = [atMs, atMs + 1].map(since => records.signedSince(hub, since).length)
+  expect([...counts, records.signedSince(alice.node.aid, 0).length]).toEqual([1, 0, 0])
+})

@@ -8,6 +8,7 @@ import {
   settlementKinds,
   transactionOf,
 } from '../../protocol/proof/payment.ts'
+import { VOUCHER_LIFE_MS } from '../../protocol/proof/voucher.ts'
 import { type Chain, READ_LIMIT_MAX } from '../chain/chain.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Store } from '../store/open.ts'
@@ -24,6 +25,8 @@ export type Authorized = { transaction: string; amount: number; payTo: string }
 
 /** The work may last as long as a hold. */
 const BEFORE_MS = 31 * 86_400_000
+/** A voucher is taken so long after it was paid at most, as the two clocks may differ. */
+const PAID_BEFORE_MS = VOUCHER_LIFE_MS + 5 * 60_000
 
 type Recorded = { seq: number; timestamp: number; payload: Record<string, unknown> }
 export type Redeemed = { amount: number; reference: string; transaction: string; atMs: number }
@@ -131,14 +134,15 @@ export class OwnRecords {
     return [...settled, ...this.#vouchersSince(hub, sinceMs)]
   }
 
-  /** Vouchers that were taken: with each one a hub signed that its use was paid. */
+  /** Vouchers that were taken, dated when they were paid at the earliest: each is a hub's word that its use was paid. */
   #vouchersSince(hub: string, sinceMs: number): Signed[] {
     return [...this.#recorded('svc.voucher.redeemed', sinceMs)]
-      .filter(({ timestamp, payload }) => payload['network'] === networkOf(hub) && timestamp >= sinceMs)
-      .map(({ timestamp: atMs, payload }) => ({
+      .filter(({ payload }) => payload['network'] === networkOf(hub))
+      .map(({ timestamp, payload }) => ({
         ...{ transaction: String(payload['auth_id']), amount: Number(payload['amount']) },
-        ...{ atMs, kind: 'received' as const },
+        ...{ atMs: timestamp - PAID_BEFORE_MS, kind: 'received' as const },
       }))
+      .filter(({ atMs }) => atMs >= sinceMs)
   }
 }
 
