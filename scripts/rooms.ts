@@ -102,7 +102,8 @@ export const rooms: Record<string, Room> = {
     uses: ['protocol/encoding'],
   },
   'hub/store': {
-    purpose: 'the store as a port: atomic operations, what each promises, and its errors',
+    purpose:
+      'the store as a port: atomic operations, what each promises, its errors, and the rules and shapes of rows that engines share',
     uses: ['protocol/encoding', 'protocol/timers.ts'],
   },
   'hub/store/blobs': {

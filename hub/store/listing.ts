@@ -1,11 +1,19 @@
 /** Which agents a listing asks for, where no index says it. */
 import type { AgentRow, ListQuery } from './port.ts'
 
-/** Whether a row is one of those asked for; the terms of its card are for the engine to look up. */
-export function isAsked(row: AgentRow, { text, caps, onlyPublic = false, open = false }: ListQuery): boolean {
-  const isShown = (row.mail === 'open') === open && (!onlyPublic || row.visibility === 'public')
-  const hasText = text === undefined || fieldsOf(row).includes(text.toLowerCase())
-  return isShown && hasText && (caps === undefined || isOfAny(row.caps, caps))
+/** Tells whether a row is one of those asked for; the terms of its card are for the engine to look up. */
+export function askedIn({
+  text,
+  caps,
+  onlyPublic = false,
+  open = false,
+}: ListQuery): (row: AgentRow) => boolean {
+  const wanted = text?.toLowerCase()
+  const isShown = (row: AgentRow): boolean =>
+    (row.mail === 'open') === open && (!onlyPublic || row.visibility === 'public')
+  const hasCap = (row: AgentRow): boolean => caps === undefined || isOfAny(row.caps, caps)
+  const hasText = (row: AgentRow): boolean => wanted === undefined || fieldsOf(row).includes(wanted)
+  return row => isShown(row) && hasCap(row) && hasText(row)
 }
 
 /** Whether one of the tags of an agent is among those, or of their families. */

@@ -17,9 +17,6 @@ export class EmbeddedPostgres {
     const server = this.#server
     return {
       ...queriesOver(server),
-      async script(sql) {
-        await server.exec(sql)
-      },
       transaction: work => server.transaction(of => work(queriesOver(of))) as never,
       close: async () => undefined,
     }

@@ -26,7 +26,7 @@ const TABLES =
 /** Empties every table but the one that says which schema this is. */
 export async function emptyAll(connections: Connections): Promise<void> {
   const names = (await connections.all<{ name: string }>(TABLES)).map(({ name }) => name)
-  await connections.script(`TRUNCATE ${names.join(', ')} RESTART IDENTITY CASCADE`)
+  await connections.run(`TRUNCATE ${names.join(', ')} RESTART IDENTITY CASCADE`)
 }
 
 /** What this engine does not have yet is missing in the store. */

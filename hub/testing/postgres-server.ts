@@ -1,7 +1,7 @@
 /** For tests: a PostgreSQL server of their own, with a cluster in a temporary folder, reached by a socket in it alone. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,6 +10,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 const PROGRAMS = '/usr/lib/postgresql/15/bin'
 const START_MS = 30_000
 const LOOK_MS = 100
+/** Others may go through a folder, and not list it. */
+const THROUGH = 0o011
 
 /** Why the tests of a real server can't run here; undefined where they can. */
 export const withoutPostgres = existsSync(join(PROGRAMS, 'postgres'))
@@ -21,6 +23,12 @@ function runsAs(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: idOf('-u'), gid: idOf('-g') }
+}
+
+/** Whoever runs the server gets through the folder of this run to its own, and reads none of the others. */
+function letThrough(folder: string): void {
+  const { mode } = statSync(folder)
+  if ((mode & THROUGH) !== THROUGH) chmodSync(folder, mode | THROUGH)
 }
 
 export class PostgresServer {
@@ -35,9 +43,10 @@ export class PostgresServer {
   static async start(): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'pg-'))
     const as = runsAs()
-    // whoever runs the server gets through to its folder, and reads no other one
-    chmodSync(tmpdir(), 0o711)
-    if (as.uid !== undefined) chownSync(folder, as.uid, as.gid ?? as.uid)
+    if (as.uid !== undefined) {
+      chownSync(folder, as.uid, as.gid ?? as.uid)
+      letThrough(tmpdir())
+    }
     const data = join(folder, 'data')
     const given = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8']
     execFileSync(join(PROGRAMS, 'initdb'), given, { ...as, cwd: folder, stdio: 'ignore' })

@@ -1,5 +1,5 @@
 /** The registry in PostgreSQL: agent rows, what finds them, proofs of forks. */
-import { isAsked } from '../listing.ts'
+import { askedIn } from '../listing.ts'
 import type {
   AgentRow,
   BucketQuery,
@@ -181,6 +181,7 @@ async function bucket(
 
 /** Read some rows at a time, until the page is full or as much was read as one answer may cost. */
 async function list(reader: Queries, query: ListQuery): Promise<ListedAgents> {
+  const isAsked = askedIn(query)
   const rows: AgentRow[] = []
   let bytes = 0
   let read = 0
@@ -192,7 +193,7 @@ async function list(reader: Queries, query: ListQuery): Promise<ListedAgents> {
     bytes += size
     read += 1
     last = row.aid
-    if (isAsked(row, query) && (await hasTerms(reader, row, query))) rows.push(row)
+    if (isAsked(row) && (await hasTerms(reader, row, query))) rows.push(row)
   }
   return { rows, next: undefined }
 }

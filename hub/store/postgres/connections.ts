@@ -14,8 +14,6 @@ export interface Queries {
 }
 
 export interface Connections extends Queries {
-  /** Runs several statements without parameters. */
-  script(sql: string): Promise<void>
   /** Commits what the work did; where it throws, nothing of it is kept. */
   transaction<T>(work: (db: Queries) => Promise<T>): Promise<T>
   close(): Promise<void>
@@ -52,9 +50,6 @@ export function connectTo(url: string): Connections {
   pool.on('connect', client => void client.on('error', () => undefined))
   return {
     ...queriesOver(pool),
-    async script(sql) {
-      await pool.query(sql)
-    },
     async transaction(work) {
       const client = await pool.connect()
       try {

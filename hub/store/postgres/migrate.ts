@@ -43,6 +43,5 @@ async function heldIn(db: Queries): Promise<{ held: number; wrote: string }> {
   return { held: row?.number ?? 0, wrote: row?.release ?? '' }
 }
 
-/** A statement ends with a semicolon at the end of its line; the body of a function has none there but in `$$`. */
-const statementsOf = (sql: string): string[] =>
-  sql.split(/;\n(?!\s*[^$]*\$\$ LANGUAGE)/).filter(part => /\S/.test(part))
+/** Each ends with a semicolon at the end of its line. */
+const statementsOf = (sql: string): string[] => sql.split(/;\n/).filter(part => /\S/.test(part))

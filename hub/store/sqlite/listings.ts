@@ -1,11 +1,12 @@
 /** Pages of registered agents: read row by row until the page is full or as much was read as one answer may cost. */
-import { isAsked } from '../listing.ts'
+import { askedIn } from '../listing.ts'
 import type { AgentRow, ListedAgents, ListQuery } from '../port.ts'
 import { agentOf, type StoredAgent } from '../rows.ts'
 import type { Database } from './database.ts'
 import { hotQueries, readAgent } from './reads.ts'
 
 export function readList(db: Database, query: ListQuery): ListedAgents {
+  const isAsked = askedIn(query)
   const rows: AgentRow[] = []
   let bytes = 0
   let read = 0
@@ -17,7 +18,7 @@ export function readList(db: Database, query: ListQuery): ListedAgents {
     bytes += size
     read += 1
     last = row.aid
-    if (isAsked(row, query) && hasTerms(db, row, query)) rows.push(row)
+    if (isAsked(row) && hasTerms(db, row, query)) rows.push(row)
   }
   return { rows, next: undefined }
 }
