@@ -60,7 +60,7 @@ describe('joining', () => {
     const joining = dave.handlers.hubRegister({ url: lab.line.url, wire: 1 }, never)
     await expect(joining).rejects.toMatchObject({
       code: 'hub_refused',
-      next: expect.stringContaining(`svc-hub admit ${dave.aid}`),
+      next: expect.stringMatching(new RegExp(`svc-hub admit ${dave.aid}[^]* --wire 1 --token CODE$`)),
     })
     expect(dave.ctx.identity.log.seq).toBe(0)
   })
@@ -71,7 +71,14 @@ describe('joining', () => {
     const token = String(made['code'])
     const join = (node: Node) => node.handlers.hubRegister({ url: lab.line.url, wire: 1, token }, never)
     expect(await join(erin)).toMatchObject({ status: 'registered', wire: 1, sealed: false })
-    await expect(join(frank)).rejects.toMatchObject({ code: 'hub_refused' })
+    await expect(join(frank)).rejects.toMatchObject({
+      code: 'hub_refused',
+      message: expect.stringContaining('the code did not let'),
+    })
+    const unnamed = frank.handlers.hubRegister({ url: lab.line.url, token }, never)
+    await expect(unnamed).rejects.toMatchObject({
+      next: expect.stringContaining(`--token ${token} --wire 1`),
+    })
   })
 
   test.each([0, 7])(
@@ -156,6 +163,8 @@ describe('a task', () => {
     const given = { to: bob.aid, text: 'read this', attach: [file] }
     const { warning } = await hella.handlers.delegate(given, never)
     expect(warning).toContain('it takes 8 MiB at most')
+    const nobody = await hella.handlers.delegate({ to: `A${'b'.repeat(43)}`, task: 'who are you?' }, never)
+    expect(nobody.warning).toContain('hands the task on if one of its peers takes it')
     await until('bob counts it', async () => ((await status(bob)).counts?.strangers_refused ?? 0) > 0)
   })
 
