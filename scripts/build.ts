@@ -74,7 +74,7 @@ const shared: BuildOptions = {
   conditions: ['module', ...modules.conditions],
   // its other form cannot be bundled
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-  external: ['cbor-extract', 'sodium-native', 'bufferutil', 'utf-8-validate'],
+  external: ['cbor-extract', 'sodium-native', 'pg-native', 'bufferutil', 'utf-8-validate'],
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
   },
@@ -252,6 +252,7 @@ async function installOthers(): Promise<void> {
     async parts(folder) {
       await bundle(folder, hubEntries)
       cpSync(at('hub/store/sqlite/migrations'), `${folder}/migrations`, { recursive: true })
+      cpSync(at('hub/store/postgres/schema'), `${folder}/schema`, { recursive: true })
       writeFileSync(`${folder}/guest.js`, await guestScript())
       writeFileSync(`${folder}/admin.html`, await operatorPage())
     },

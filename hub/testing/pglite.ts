@@ -1,6 +1,7 @@
 /** For tests: PostgreSQL in this process. It has one connection, which a transaction has to itself. */
 import { PGlite, type Transaction } from '@electric-sql/pglite'
 import type { Connections, Queries, Value } from '../store/postgres/connections.ts'
+import type { Link } from '../store/postgres/link.ts'
 
 export class EmbeddedPostgres {
   readonly #server: PGlite
@@ -19,6 +20,22 @@ export class EmbeddedPostgres {
       ...queriesOver(server),
       transaction: work => server.transaction(of => work(queriesOver(of))) as never,
       close: async () => undefined,
+    }
+  }
+
+  /** Word goes the way it does at a server; locks of a connection would be everybody's. */
+  async link(): Promise<Link> {
+    const server = this.#server
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    const deaf: (() => Promise<void>)[] = []
+    return {
+      ...queriesOver(server),
+      hear: async (channel, heard) => void deaf.push(await server.listen(channel, heard)),
+      ended,
+      async close() {
+        resolve()
+        for (const stop of deaf.splice(0)) await stop()
+      },
     }
   }
 

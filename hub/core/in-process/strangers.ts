@@ -6,6 +6,7 @@
 import { hmacSha256 } from '../../../protocol/crypto/engine.node.ts'
 import { toBase64url, utf8 } from '../../../protocol/encoding/bytes.ts'
 import { makeRoom } from '../bounded.ts'
+import { contactWaits } from '../contact-shares.ts'
 import { DAY_MS } from '../limits.ts'
 import type { ShareLimits } from '../ports/shares.ts'
 import { WindowCounts } from './window-counts.ts'
@@ -69,16 +70,22 @@ export class Strangers {
 
   /** 0, or how long a first contact of this sender has to wait. */
   waitMs(share: string, mailbox: number, limits: StrangerLimits, nowMs: number): number {
-    const { perMinute, senderPerDay, senderWaiting, unknown } = limits
-    if (senderPerDay === 0 || this.#perDay.used(share, senderPerDay, nowMs) >= senderPerDay)
-      return this.#perDay.remainingMs(nowMs)
-    const before = Math.min(unknown, Math.floor(senderWaiting / 2))
-    if (before + (this.#counts.get(share) ?? 0) >= senderWaiting) return MINUTE_MS
-    const ofSender = Math.min(limits.senderPerMinute, perMinute)
-    const minuteFull =
-      this.#perMailbox.used(String(mailbox), perMinute, nowMs) >= perMinute ||
-      this.#perSender.used(share, ofSender, nowMs) >= ofSender
-    return minuteFull ? this.#perSender.remainingMs(nowMs) : 0
+    const names = { mailboxMinute: String(mailbox), senderMinute: share, senderDay: share }
+    const counts = { mailboxMinute: this.#perMailbox, senderMinute: this.#perSender, senderDay: this.#perDay }
+    const waits = contactWaits(limits, (of, max) => counts[of].used(names[of], max, nowMs), {
+      waiting: this.#counts.get(share) ?? 0,
+      unknown: limits.unknown,
+    })
+    switch (waits) {
+      case 'day':
+        return this.#perDay.remainingMs(nowMs)
+      case 'minute':
+        return this.#perSender.remainingMs(nowMs)
+      case 'room':
+        return MINUTE_MS
+      case undefined:
+        return 0
+    }
   }
 
   /** Counts a first contact whose credential has held. */

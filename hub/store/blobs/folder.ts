@@ -35,14 +35,20 @@ export class BlobFolder implements Blobs {
   #heldBack: string[] = []
 
   readonly #onBroken: (error: StoreBroken) => void
+  readonly #isShared: boolean
 
-  /** `onBroken` is told when the disk has failed; nothing may be written from then on. */
+  /**
+   * `onBroken` is told when the disk has failed; nothing may be written from then on. `isShared`: other processes write
+   * into this folder too.
+   */
   constructor(
     directory: string,
     place: BlobPlace = blobPlaces.envelopes,
     onBroken: (error: StoreBroken) => void = () => undefined,
+    { isShared = false }: { isShared?: boolean } = {},
   ) {
     this.#onBroken = onBroken
+    this.#isShared = isShared
     this.#directory = directory
     this.#place = place
     this.#folder = join(directory, place.folder)
@@ -139,18 +145,27 @@ export class BlobFolder implements Blobs {
   }
 
   async collect(nowMs: number, unused: (names: string[]) => Promise<string[]>): Promise<number> {
-    for (const name of await readdir(this.#temporary)) await rm(join(this.#temporary, name), { force: true })
+    for (const name of await readdir(this.#temporary)) {
+      const path = join(this.#temporary, name)
+      if (!this.#isShared || (await isOld(path, nowMs))) await rm(path, { force: true })
+    }
     let removed = 0
     for await (const names of this.names()) {
       for (const name of await unused(names)) {
         const path = this.#pathOf(name)
-        if (nowMs - (await stat(path)).mtimeMs < ORPHAN_AGE_MS) continue
+        if (!(await isOld(path, nowMs))) continue
         await rm(path, { force: true })
         removed += 1
       }
     }
     return removed
   }
+}
+
+/** What another process has removed meanwhile is not old. */
+async function isOld(path: string, nowMs: number): Promise<boolean> {
+  const held = await stat(path).catch(() => undefined)
+  return held !== undefined && nowMs - held.mtimeMs >= ORPHAN_AGE_MS
 }
 
 const reader = (file: FileHandle): BlobReader => ({

@@ -72,7 +72,7 @@ export function connectTo(url: string): Connections {
   }
 }
 
-function queriesOver(of: pg.Pool | pg.PoolClient): Queries {
+export function queriesOver(of: pg.Pool | pg.PoolClient | pg.Client): Queries {
   const query = (text: string, values: Value[]) => of.query({ text, values })
   return {
     all: async <T>(sql: string, ...values: Value[]) => (await query(sql, values)).rows as T[],

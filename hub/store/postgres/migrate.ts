@@ -4,7 +4,7 @@ import { newerStore } from '../engine-port.ts'
 import { StoreRefused } from '../port.ts'
 import type { Connections, Queries } from './connections.ts'
 
-const FOLDER = new URL('./migrations/', import.meta.url)
+const FOLDER = new URL('./schema/', import.meta.url)
 const FILE_NAME = /^(\d{4})-[a-z0-9-]+\.sql$/
 /** The name under which processes wait for the one that migrates. */
 const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('svc-hub schema', 0))"

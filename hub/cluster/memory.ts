@@ -1,0 +1,98 @@
+/** The memory of a hub that is several processes over one database. */
+import { toHex } from '../../protocol/encoding/bytes.ts'
+import type { Timer, Timers } from '../../protocol/timers.ts'
+import { CLOCK_WINDOW_MS } from '../core/limits.ts'
+import type { Memory } from '../core/ports/memory.ts'
+import type { Store } from '../store/port.ts'
+import type { Connections } from '../store/postgres/connections.ts'
+import { GroupWriter } from '../store/postgres/groups.ts'
+import type { Link } from '../store/postgres/link.ts'
+import { cachesOver } from './caches.ts'
+import { guestsOver } from './guests.ts'
+import { KeptLink } from './kept-link.ts'
+import { LeaderByLock } from './leader.ts'
+import { forgetProcesses, Processes } from './processes.ts'
+import { ratesOver } from './rates.ts'
+import { forgetTimes, replayOver } from './replay.ts'
+import { forgetSessions, sessionsOver } from './sessions.ts'
+import { forgetContacts, sharesOver } from './shares.ts'
+import { supplyHeadsOver } from './supply-heads.ts'
+import { wakeUpsOver } from './wake-ups.ts'
+import { Word } from './word.ts'
+import { clusterWrites } from './writes.ts'
+
+const ID_BYTES = 8
+const FORGET_EVERY_MS = 60_000
+
+export type ClusterNeeds = {
+  connections: Connections
+  /** Opens a connection that lasts. */
+  openLink: () => Promise<Link>
+  store: Pick<Store, 'supplyHead' | 'strangersWaiting'>
+  /** The secret of the hub, the same in each process. */
+  secret: Uint8Array
+  random: (count: number) => Uint8Array
+  now: () => number
+  timers: Timers
+  release: string
+}
+
+export type Cluster = {
+  memory: Memory
+  processes: Processes
+  /** Whether word of other processes comes. */
+  readonly isLinked: boolean
+  close(): Promise<void>
+}
+
+/** Rejects where the database is away. */
+export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
+  const { connections: db, secret, random, now, timers, store, release } = needs
+  const id = toHex(random(ID_BYTES))
+  const link = new KeptLink(needs.openLink, timers)
+  const word = new Word(link, timers, id)
+  const writer = new GroupWriter(db, clusterWrites, () => timers.monotonic())
+  const processes = new Processes({ db, timers, now, id, release })
+  const keyed = { db, writer, secret, random }
+  const memory: Memory = {
+    caches: cachesOver({ word, link, timers }),
+    guests: guestsOver(keyed),
+    leader: new LeaderByLock(link),
+    rates: ratesOver(() => processes.live),
+    replay: replayOver(db, writer),
+    sessions: sessionsOver(keyed),
+    shares: sharesOver({ ...keyed, now, waitingIn: mailbox => store.strangersWaiting(mailbox) }),
+    supply: supplyHeadsOver({ connections: db, word, store, timers }),
+    wakeUps: wakeUpsOver(word),
+  }
+  await link.start()
+  await processes.start()
+  const forgetting = keepForgetting(db, { now, timers })
+  return {
+    memory,
+    processes,
+    get isLinked() {
+      return link.now !== undefined
+    },
+    async close() {
+      timers.clear(forgetting)
+      await writer.idle()
+      await word.idle()
+      await processes.close()
+      await link.close()
+    },
+  }
+}
+
+/** Each process does it: twice costs nothing. */
+function keepForgetting(db: Connections, { now, timers }: Pick<ClusterNeeds, 'now' | 'timers'>): Timer {
+  const forget = async (): Promise<void> => {
+    await forgetTimes(db, now() - CLOCK_WINDOW_MS)
+    await forgetSessions(db, now())
+    await forgetContacts(db, now())
+    await forgetProcesses(db)
+  }
+  const timer = timers.every(FORGET_EVERY_MS, () => void forget().catch(() => undefined))
+  timer.unref()
+  return timer
+}
