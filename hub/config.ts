@@ -22,6 +22,8 @@ import {
   checkApart,
   checkFederation,
   checkGuests,
+  type DatabasePlace,
+  databaseOf,
   federationOf,
   isOn,
   type Listen,
@@ -48,6 +50,9 @@ const fileShape = z.strictObject({
   admin_listen: z.string().optional(),
   admin_base: z.string().optional(),
   docs: z.string().optional(),
+  store: z.string().optional(),
+  store_listen: z.string().optional(),
+  files: z.string().optional(),
   wire: z.literal(WIRES).optional(),
   wire1_listen: z.string().optional(),
   wire1_base_url: z.string().optional(),
@@ -73,6 +78,8 @@ export type Config = Place & {
   /** The operator's surface of wire 1; undefined leaves it off. */
   admin?: AdminPlace | undefined
   dataDir: string
+  /** The database with its rows; undefined: they lie in the data directory. */
+  database?: DatabasePlace | undefined
   /** Folder of the site that `npm run docs:site` made, to be served; undefined serves none. */
   docs?: string | undefined
   about?: About
@@ -92,6 +99,9 @@ export type ConfigFlags = {
   adminListen?: string | undefined
   adminBase?: string | undefined
   docs?: string | undefined
+  store?: string | undefined
+  storeListen?: string | undefined
+  files?: string | undefined
   wire?: string | undefined
   wire1Listen?: string | undefined
   wire1BaseUrl?: string | undefined
@@ -115,6 +125,9 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
   const adminListen = strongest('adminListen', 'admin_listen', file.admin_listen)
   const adminBase = strongest('adminBase', 'admin_base', file.admin_base)
   const docs = strongest('docs', 'docs', file.docs)
+  const store = strongest('store', 'store', file.store)
+  const storeListen = strongest('storeListen', 'store_listen', file.store_listen)
+  const files = strongest('files', 'files', file.files)
   const wire1Listen = strongest('wire1Listen', 'wire1_listen', file.wire1_listen)
   const wire1BaseUrl = strongest('wire1BaseUrl', 'wire1_base_url', file.wire1_base_url)
   const guests = strongest('guests', 'guests', switchText(file.guests))
@@ -130,6 +143,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
     operatorListen: operatorListen && parseListen(operatorListen),
     admin: adminOf(adminListen, adminBase),
     dataDir: resolve(strongest('dataDir', 'data_dir', file.data_dir)?.text ?? DATA_DIR_DEFAULT),
+    database: databaseOf(store, { listen: storeListen, files }),
     docs: docs && resolve(docs.text),
     about: aboutFrom(env, file, path),
     checkpointWitnesses: logWitnessesOf(file.checkpoint_witnesses, path),
@@ -182,6 +196,9 @@ const FLAGS: [member: keyof ConfigFlags, flag: string][] = [
   ['adminListen', '--admin-listen'],
   ['adminBase', '--admin-base'],
   ['docs', '--docs'],
+  ['store', '--store'],
+  ['storeListen', '--store-listen'],
+  ['files', '--files'],
   ['wire', '--wire'],
   ['wire1Listen', '--wire1-listen'],
   ['wire1BaseUrl', '--wire1-base-url'],
@@ -305,6 +322,9 @@ const KNOWN_ENVIRONMENT = [
   'SVC_HUB_ADMIN_LISTEN',
   'SVC_HUB_ADMIN_BASE',
   'SVC_HUB_DOCS',
+  'SVC_HUB_STORE',
+  'SVC_HUB_STORE_LISTEN',
+  'SVC_HUB_FILES',
   'SVC_HUB_WIRE',
   'SVC_HUB_WIRE1_LISTEN',
   'SVC_HUB_WIRE1_BASE_URL',

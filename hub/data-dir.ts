@@ -16,6 +16,7 @@ import { RELEASE } from '../protocol/build-info.ts'
 import { fromHex, toHex } from '../protocol/encoding/bytes.ts'
 import { systemCode } from '../protocol/encoding/errors.ts'
 import type { Timers } from '../protocol/timers.ts'
+import { lastStoredMs } from './core/clocks.ts'
 import {
   ensureIdentity,
   type HubIdentity,
@@ -23,7 +24,9 @@ import {
   NEXT_FILE,
   settleRotation,
 } from './core/identity.ts'
+import { memoryInProcess } from './core/in-process/memory.ts'
 import { type AdmissionMode, MODE_SETTING } from './core/membership/admission.ts'
+import type { Memory } from './core/ports/memory.ts'
 import { LOCK_FILE, lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
 import { givingBack, isOwn, makeFolder, ownerOf } from './files.ts'
@@ -66,8 +69,13 @@ export type DataDirectory = {
   blobs: Blobs
   openBlobs: Blobs
   secret: Uint8Array
+  /** What the processes of this hub remember; asked for once. */
+  remember(): Promise<Remembered>
   close(): Promise<void>
 }
+
+/** `trouble`: why this process should get no requests now. */
+export type Remembered = { memory: Memory; trouble(): string | undefined; close(): Promise<void> }
 
 export type DataDirectoryOptions = {
   directory: string
@@ -131,12 +139,22 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       await opened.close()
       lock.release()
     }
-    return { identity, created, store: opened, blobs, openBlobs, secret, close }
+    const remember = () => rememberAlone(opened, options)
+    return { identity, created, store: opened, blobs, openBlobs, secret, remember, close }
   } catch (error) {
     await store?.close()
     lock.release()
     throw inWords(error, directory)
   }
+}
+
+/** One process has a data directory, so its memory is that of the hub. */
+async function rememberAlone(
+  store: Store,
+  { now, random }: Pick<DataDirectoryOptions, 'now' | 'random'>,
+): Promise<Remembered> {
+  const memory = memoryInProcess({ store, random, nowMs: now(), lastMs: await lastStoredMs(store) })
+  return { memory, trouble: () => undefined, close: async () => undefined }
 }
 
 /** Refuses a directory without a whole hub, such as the empty one where a disk was to be mounted. */
@@ -253,7 +271,7 @@ export function refuseForeign(directory: string): void {
 }
 
 /** Refuses, in words, a directory that this user cannot write. */
-function makeWritable(directory: string): void {
+export function makeWritable(directory: string): void {
   let code: string | undefined
   try {
     makeFolder(directory)
@@ -302,7 +320,7 @@ const OTHERS = 0o077
 const OF_NO_OTHER: readonly string[] = [LOCK_FILE, 'config.json', 'lost+found']
 
 /** A folder that holds nothing but a new hub is closed to other users; one that holds more is its owner's matter. */
-function closeToOthers(directory: string): void {
+export function closeToOthers(directory: string): void {
   const isMine = statSync(directory).uid === process.geteuid?.()
   if (isMine && readdirSync(directory).every(name => OF_NO_OTHER.includes(name))) chmodSync(directory, 0o700)
 }

@@ -1,4 +1,5 @@
 /** Where a hub listens, and what it serves beside sealed mail: addresses, switches, and what of them goes together. */
+import { resolve } from 'node:path'
 import { ConfigRefused, type Given } from './config-refused.ts'
 
 const PORT_MAX = 65_535
@@ -9,6 +10,8 @@ export type Listen = { host: string; port: number }
 export type Place = { listen: Listen; baseUrl: string | undefined }
 /** Where the operator's surface of wire 1 is; `base` begins with a slash and does not end with one. */
 export type AdminPlace = { listen: Listen; base: string }
+/** A database with the rows of a hub; `listenUrl` reaches it without a pooler, `files` is a folder that all processes share. */
+export type DatabasePlace = { url: string; listenUrl?: string | undefined; files?: string | undefined }
 /** As much of a configuration as is judged here. */
 type Placed = {
   wires: readonly number[]
@@ -66,6 +69,31 @@ export function checkGuests({ wires: [first], wire1, guests }: Placed, from: str
   throw new ConfigRefused(
     `${from}: guests come over wire 1, which this hub does not serve`,
     'serve it with --wire 1, or beside wire 3 with --wire1-listen',
+  )
+}
+
+/** The database; the rest leads nowhere without one. */
+export function databaseOf(
+  store: Given | undefined,
+  { listen, files }: { listen: Given | undefined; files: Given | undefined },
+): DatabasePlace | undefined {
+  if (store !== undefined)
+    return {
+      url: parseDatabase(store),
+      listenUrl: listen && parseDatabase(listen),
+      files: files && resolve(files.text),
+    }
+  const [alone] = [listen, files].filter(given => given !== undefined)
+  if (alone === undefined) return undefined
+  throw new ConfigRefused(`${alone.from}: no database is configured`, 'set store as well')
+}
+
+function parseDatabase({ text, from }: Given): string {
+  const isOne = /^postgres(?:ql)?:/.test(text) && URL.canParse(text)
+  if (isOne) return text
+  throw new ConfigRefused(
+    `${from}: expected the URL of a PostgreSQL database, got ${withoutSecret(text)}`,
+    'write it as postgres://user@host/database',
   )
 }
 

@@ -9,26 +9,25 @@ import type { Config } from './config.ts'
 import { ClockWatch } from './core/clock-watch.ts'
 import { lastStoredMs } from './core/clocks.ts'
 import { composeHub, type Hub } from './core/hub.ts'
-import { rotateIdentity } from './core/identity.ts'
-import { memoryInProcess } from './core/in-process/memory.ts'
 import { HOUR_MS } from './core/limits.ts'
 import { type AdmissionMode, MODE_SETTING } from './core/membership/admission.ts'
 import { systemRandom } from './core/random.ts'
 import { type EpochMaker, epochsHere } from './core/supply/epochs.ts'
 import { Verifier } from './core/verifier.ts'
-import { type DataDirectory, mendOfFailed, openDataDirectory, unusable } from './data-dir.ts'
+import { type DataDirectory, mendOfFailed, type Remembered, unusable } from './data-dir.ts'
 import { epochsApart } from './epochs/apart.ts'
 import { freeBytes } from './files.ts'
 import type { Line } from './http/line.ts'
 import type { PublicServer } from './http/server.ts'
 import type { Shares } from './http/shares.ts'
 import type { StaticFolder } from './http/static-folder.ts'
+import { openHub } from './hub-data.ts'
 import { closeListening, type Listening, type ListeningParts, openListening } from './listening.ts'
 import type { Log } from './log.ts'
 import { noteStart } from './operator/last-start.ts'
 import { FileLeases } from './operator/leases.ts'
 import type { OperatorListener } from './operator/listener.ts'
-import type { OperatorContext, Order, OrderResult, RunningState } from './operator/order-shapes.ts'
+import type { Order, OrderResult } from './operator/order-shapes.ts'
 import { carryOut } from './operator/orders.ts'
 import { listenForOperator } from './operator/socket.ts'
 import { standstill } from './operator/witness-orders.ts'
@@ -38,7 +37,8 @@ import { SignedPeerCalls } from './peers/calls.ts'
 import { type PeerList, openPeers as readPeerList } from './peers/list.ts'
 import { OpenMailCalls } from './peers/open-mail-calls.ts'
 import type { Place } from './places-config.ts'
-import type { Store, StoreBroken, StoreHealth } from './store/port.ts'
+import { contextOfOrders, healthOf } from './running-orders.ts'
+import type { Store, StoreBroken } from './store/port.ts'
 import type { Threads } from './store/threads.ts'
 import { CheckpointOffers } from './witness/offer.ts'
 
@@ -104,8 +104,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   let failed: StoreBroken | undefined
   let running: RunningHub
   try {
-    data = await openDataDirectory({
-      directory: config.dataDir,
+    data = await openHub(config, {
       now,
       timers,
       random,
@@ -170,7 +169,8 @@ async function serve(
   const { identity, store, blobs, openBlobs } = data
   const verifier = verifierOf(config, log, standardEngine)
   const lastMs = await lastStoredMs(store)
-  const memory = memoryInProcess({ store, random, nowMs: now(), lastMs })
+  const remembered = await data.remember()
+  const { memory } = remembered
   const outside = { now, timers, random, alert: log.warn }
   const { peers, peerList } = readPeerList(config.dataDir)
   const kept = { identity, store, blobs, openBlobs, secret: data.secret }
@@ -199,8 +199,20 @@ async function serve(
     ...present({ unit, base_url: config.baseUrl }),
     outside: config.outside ?? [],
   })
-  if (watched !== undefined) showFigures(watched, { config, hub, listeners, clock })
-  const parts = { hub, data, peerList, watched, clock, operator, leases, listeners, offers, admin }
+  if (watched !== undefined) showFigures(watched, { config, hub, listeners, clock, remembered })
+  const parts = {
+    hub,
+    data,
+    remembered,
+    peerList,
+    watched,
+    clock,
+    operator,
+    leases,
+    listeners,
+    offers,
+    admin,
+  }
   return {
     hub,
     line,
@@ -254,6 +266,7 @@ async function openAdmin(
 type Closing = Pick<RunningHub, 'hub' | 'offers'> & {
   listeners: Listening[]
   data: DataDirectory
+  remembered: Remembered
   peerList: PeerList
   watched: OperatorListener | undefined
   clock: ClockWatch
@@ -277,6 +290,7 @@ async function closeAll(parts: Closing): Promise<void> {
   await parts.offers.stop()
   await hub.stop()
   await hub.context.verifier.close()
+  await parts.remembered.close()
   await parts.data.close()
   await watched?.close()
 }
@@ -293,84 +307,22 @@ function verifierOf({ limits }: Config, log: Log, standard: boolean | undefined)
 const epochsOf = (store: Store): EpochMaker =>
   store.local === undefined ? epochsHere(store) : epochsApart(store.local.path)
 
-type Served = {
+type Shown = {
   config: Config
-  log: Log
-  now: () => number
   hub: Hub
-  peerList: PeerList
-  leases: FileLeases
-  addresses: Pick<RunningState, 'url' | 'baseUrl' | 'operatorUrl' | 'besideUrl' | 'adminUrl'>
+  listeners: Listening[]
   clock: ClockWatch
+  remembered: Remembered
 }
 
-const NOBODY_JOINS =
-  'nobody can use this code yet: only agents of wire 1 join by one; start the hub with --wire1-listen'
-
-/** What the orders of the operator work with while the hub runs. */
-function contextOfOrders({
-  config,
-  log,
-  now,
-  hub,
-  peerList,
-  leases,
-  addresses,
-  clock,
-}: Served): OperatorContext {
-  const { store, verifier } = hub.context
-  return {
-    aid: hub.context.identity.aid,
-    store,
-    agents: hub.agents,
-    invites: hub.invites,
-    invitesUnusable: config.wires.includes(1) || config.wire1 !== undefined ? undefined : NOBODY_JOINS,
-    moderation: hub.moderation,
-    now,
-    limits: config.limits,
-    peers: hub.context.peers,
-    peerList,
-    rotate() {
-      const next = rotateIdentity(config.dataDir, hub.context.identity, now, hub.context.random)
-      hub.adoptIdentity(next)
-      return next
-    },
-    issuance: async () => hub.issuance,
-    paidDebts: async () => hub.paidDebts,
-    clearSoon: peer => hub.keptClearing.now(peer),
-    audit: order => log.info('order', order),
-    changed: aid => hub.agents.forgetAccount(aid),
-    endSigner: hub.endSigner,
-    refused: hub.registry.refused,
-    holdClock: hub.credits.holds.clock,
-    clockBehindMs: () => clock.behindMs,
-    leases,
-    running: async () => ({
-      ...addresses,
-      outside: config.outside ?? [],
-      pid: process.pid,
-      clockBehindMs: clock.behindMs,
-      ...(await healthOf(hub)),
-      signatures: await verifier.engine().catch(() => undefined),
-    }),
-  }
-}
-
-/** A disk may be too full for mail while small writes succeed. */
-async function healthOf({ context, sends }: Hub): Promise<StoreHealth> {
-  const health = await context.store.health()
-  return { ...health, full: health.full || sends.isShortOfRoom }
-}
-
-function showFigures(
-  watched: OperatorListener,
-  { config, hub, listeners, clock }: { config: Config; hub: Hub; listeners: Listening[]; clock: ClockWatch },
-): void {
+function showFigures(watched: OperatorListener, { config, hub, listeners, clock, remembered }: Shown): void {
   const { store, now, verifier, peers } = hub.context
   watched.trouble = async () => {
     const { broken, locked } = await store.health()
     if (broken) return 'the store failed'
     if (locked) return 'another program has locked the store'
+    const trouble = remembered.trouble()
+    if (trouble !== undefined) return trouble
     return clock.behindMs > 0
       ? `the clock is ${clock.behindMs} ms behind; set it, or see svc-hub doctor`
       : undefined

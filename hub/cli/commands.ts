@@ -12,16 +12,17 @@ import { Agents } from '../core/agents.ts'
 import { PaidDebts } from '../core/federation/paid-debts.ts'
 import { Peers } from '../core/federation/peers.ts'
 import { rotateIdentity } from '../core/identity.ts'
-import { cachesInProcess } from '../core/in-process/caches.ts'
-import { supplyHeadsInProcess } from '../core/in-process/supply-heads.ts'
 import { Issuance } from '../core/ledger/issuance.ts'
 import type { AdmissionMode } from '../core/membership/admission.ts'
 import { Invites } from '../core/membership/invites.ts'
+import type { EndSigner } from '../core/membership/registry.ts'
 import { Moderation } from '../core/moderation/moderation.ts'
+import type { Memory } from '../core/ports/memory.ts'
 import { systemRandom } from '../core/random.ts'
 import { SupplyChain } from '../core/supply/chain.ts'
-import { type DataDirectory, openDataDirectory, openness, partsOf, refuseUnusable } from '../data-dir.ts'
+import { type DataDirectory, openness, partsOf, type Remembered, refuseUnusable } from '../data-dir.ts'
 import { whenFree } from '../directory-lock.ts'
+import { openHub } from '../hub-data.ts'
 import { makeLog, toStderr } from '../log.ts'
 import {
   GRANT_REASON_CHARS_MAX,
@@ -103,14 +104,19 @@ async function withHub(config: Config, work: (carry: Carry) => Promise<number>):
 async function withHubNow(config: Config, work: (carry: Carry) => Promise<number>): Promise<number> {
   const first = await orderRunningHub(config.dataDir, { command: 'running' })
   if (first !== undefined) return await work(given => orderAt(config, given))
-  const parts = partsOf(config.dataDir)
-  refuseUnusable(parts)
-  if (parts.state === 'none') throw noHub(config.dataDir)
+  if (config.database === undefined) {
+    const parts = partsOf(config.dataDir)
+    refuseUnusable(parts)
+    if (parts.state === 'none') throw noHub(config.dataDir)
+  }
   const data = await openOffline(config)
+  let remembered: Remembered | undefined
   try {
-    const context = stoppedContext(data, config)
+    remembered = await data.remember()
+    const context = stoppedContext(data, remembered.memory, config)
     return await work(given => carryOut(given, context))
   } finally {
+    await remembered?.close()
     await data.close()
   }
 }
@@ -130,16 +136,19 @@ const repeated = (given: Order): string =>
   given.command === 'grant' ? ` with --id ${given.id}: if it was given already, nothing more is given` : ''
 
 /** What orders work with while no hub runs; their lines go where a hub's log goes. */
-function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): OperatorContext {
+function stoppedContext(data: DataDirectory, memory: Memory, { limits, dataDir }: Config): OperatorContext {
   const { store, identity, blobs } = data
   const log = makeLog(toStderr, systemNow)
-  const memory = { caches: cachesInProcess(), supply: supplyHeadsInProcess(store) }
   const peers = new Peers()
   const agents = new Agents({
     ...{ store, identity, blobs, now: systemNow, random: systemRandom },
     memory,
   })
-  const endSigner = async () => undefined
+  // where no hub runs here, one may run elsewhere
+  const endSigner: EndSigner = async ({ row }) => {
+    await memory.sessions.endAll(row.aid)
+    memory.wakeUps.tell(row.number, 'ended')
+  }
   const supply = () => SupplyChain.open({ store, identity, now: systemNow, memory })
   return {
     aid: identity.aid,
@@ -155,7 +164,7 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
     issuance: async () => new Issuance({ store, now: systemNow, limits }, await supply()),
     paidDebts: async () => new PaidDebts({ store, identity, now: systemNow }, await supply()),
     audit: given => log.info('order', given),
-    changed: () => undefined,
+    changed: aid => agents.forgetAccount(aid),
     endSigner,
   }
 }
@@ -240,13 +249,9 @@ export function placed(command: string, { dataDir }: Config): string {
   return dataDir === resolve(DATA_DIR_DEFAULT) ? command : `${command} --data-dir ${dataDir}`
 }
 
-export function openOffline(
-  config: Config,
-  onNoReserve?: (bytes: number) => void,
-): ReturnType<typeof openDataDirectory> {
+export function openOffline(config: Config, onNoReserve?: (bytes: number) => void): Promise<DataDirectory> {
   keepPrivate()
-  return openDataDirectory({
-    directory: config.dataDir,
+  return openHub(config, {
     now: systemNow,
     timers: systemTimers,
     random: systemRandom,

@@ -23,6 +23,16 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     value: 'DIR',
     summary: 'serve the documents of svc under /docs/, from the folder that npm run docs:site made',
   },
+  store: {
+    value: 'URL',
+    summary:
+      'PostgreSQL database with the rows of the hub, such as postgres://svc@db.example/svc; several processes may share it',
+  },
+  'store-listen': {
+    value: 'URL',
+    summary: 'the same database without a pooler, for the one connection that hears word of other processes',
+  },
+  files: { value: 'DIR', summary: 'folder for long mail that all processes of the hub share' },
   wire: { value: '3|1', summary: 'wire version to serve; default 3, and 1 seals nothing' },
   'wire1-listen': {
     value: 'host:port',

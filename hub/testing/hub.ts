@@ -64,6 +64,8 @@ export type TestHubOptions = {
   wire1Federation?: Config['wire1Federation']
   groupMax?: number
   directory?: string
+  /** Its rows lie there, not in the directory. */
+  database?: Config['database']
   about?: About
   baseUrl?: string
   checkpointWitnesses?: Config['checkpointWitnesses']
@@ -100,6 +102,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
         about: options.about,
         checkpointWitnesses: options.checkpointWitnesses,
         docs: options.docs,
+        database: options.database,
         guests: options.guests,
         operatorListen: options.operatorListen,
         admin: options.admin && {

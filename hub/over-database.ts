@@ -1,0 +1,161 @@
+/**
+ * A hub whose rows lie in a database that several processes share: each has a data directory of its own, which holds a copy
+ * of the identity and of the secret, and nothing that another process needs.
+ */
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { RELEASE } from '../protocol/build-info.ts'
+import { sha256 } from '../protocol/crypto/engine.node.ts'
+import { concat, fromHex, toHex, utf8 } from '../protocol/encoding/bytes.ts'
+import { joinCluster } from './cluster/memory.ts'
+import { ensureIdentity, IDENTITY_FILE, NEXT_FILE, settleRotation } from './core/identity.ts'
+import { MODE_SETTING } from './core/membership/admission.ts'
+import {
+  closeToOthers,
+  type DataDirectory,
+  type DataDirectoryOptions,
+  makeWritable,
+  type Remembered,
+  refuseRoot,
+} from './data-dir.ts'
+import { lockDirectory } from './directory-lock.ts'
+import { engine } from './engine.ts'
+import type { DatabasePlace } from './places-config.ts'
+import { type BlobPlace, blobPlaces } from './store/blob-port.ts'
+import { BlobFolder } from './store/blobs/folder.ts'
+import { type Store, StoreRefused } from './store/port.ts'
+import { madeOnce } from './store/postgres/accounts.ts'
+import { type Connections, connectTo } from './store/postgres/connections.ts'
+import { openLink } from './store/postgres/link.ts'
+import { openPostgres } from './store/postgres/open.ts'
+
+export const SECRET_FILE = 'secret'
+const SECRET_BYTES = 32
+/** Which hub a database belongs to: its AID, and a hash that tells its secret from others. */
+const HUB_SETTING = 'hub'
+/** Further off than this a machine's clock may not be from the database's. */
+const CLOCK_OFF_MS = 500
+const NEEDED = [IDENTITY_FILE, NEXT_FILE, SECRET_FILE]
+
+type Options = DataDirectoryOptions & { database: DatabasePlace }
+
+export async function openOverDatabase(options: Options): Promise<DataDirectory> {
+  const { directory, database, now, random } = options
+  makeWritable(directory)
+  refuseRoot(directory)
+  refuseFileOfRows(directory)
+  const lock = lockDirectory(directory)
+  const connections = connectTo(database.url)
+  try {
+    const store = (await openPostgres({
+      ...options,
+      connections,
+      release: RELEASE,
+    })) as unknown as Store
+    const isNew = await isForNew(store, options)
+    if (isNew) closeToOthers(directory)
+    const { identity, created } = ensureIdentity(directory, now, random)
+    settleRotation(directory, identity.kel)
+    const secret = isNew ? makeSecret(directory, random) : readSecret(directory)
+    await claim(connections, `${identity.aid} ${markOf(secret)}`, directory)
+    await madeOnce(connections, MODE_SETTING, options.admission ?? 'closed')
+    const files = database.files ?? directory
+    const blobsAt = (place: BlobPlace) =>
+      new BlobFolder(files, place, error => void store.fail(error), { isShared: true })
+    return {
+      ...{ identity, created, store, secret },
+      blobs: blobsAt(blobPlaces.envelopes),
+      openBlobs: blobsAt(blobPlaces.letters),
+      remember: () => remember({ ...options, connections, store, secret }),
+      async close() {
+        await store.close()
+        lock.release()
+      },
+    }
+  } catch (error) {
+    await connections.close().catch(() => undefined)
+    lock.release()
+    throw error
+  }
+}
+
+function refuseFileOfRows(directory: string): void {
+  const path = join(directory, engine.files.rows)
+  if (existsSync(path))
+    throw new StoreRefused(
+      `${path} holds the rows of a hub already; move them to the database first, or give another --data-dir`,
+    )
+}
+
+/** Whether neither the database nor the directory has a hub; refuses a half of one. */
+async function isForNew(store: Store, { directory, existing }: Options): Promise<boolean> {
+  const [hub] = ((await store.setting(HUB_SETTING)) ?? '').split(' ')
+  const missing = NEEDED.filter(name => !existsSync(join(directory, name)))
+  if (missing.length === 0) return false
+  if (hub !== '')
+    throw new StoreRefused(
+      `the database belongs to hub ${hub}, and ${directory} lacks ${missing.join(', ')}; copy ${NEEDED.join(', ')} there from a machine that serves it`,
+    )
+  if (missing.length < NEEDED.length)
+    throw new StoreRefused(
+      `${directory} lacks ${missing.join(', ')}, without which this would be another hub; copy it there from a backup`,
+    )
+  if (existing === true)
+    throw new StoreRefused('there is no hub in this database, and --existing makes none; leave it out once')
+  return true
+}
+
+/** The first process claims the database for its hub; whoever has another identity or secret is refused. */
+async function claim(connections: Connections, own: string, directory: string): Promise<void> {
+  const held = await madeOnce(connections, HUB_SETTING, own)
+  if (held === own) return
+  const [aid] = held.split(' ')
+  const what = own.startsWith(`${aid} `) ? 'another secret' : `hub ${own.split(' ')[0]}`
+  throw new StoreRefused(
+    `the database belongs to hub ${aid}, and ${directory} holds ${what}; copy ${NEEDED.join(', ')} there from a machine that serves it`,
+  )
+}
+
+const markOf = (secret: Uint8Array): string =>
+  toHex(sha256(concat(utf8('svc-hub secret\n'), secret))).slice(0, 32)
+
+function makeSecret(directory: string, random: (count: number) => Uint8Array): Uint8Array {
+  const secret = random(SECRET_BYTES)
+  const file = openSync(join(directory, SECRET_FILE), 'wx', 0o600)
+  try {
+    writeSync(file, `${toHex(secret)}\n`)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  return secret
+}
+
+function readSecret(directory: string): Uint8Array {
+  const path = join(directory, SECRET_FILE)
+  const text = readFileSync(path, 'utf8').trim()
+  if (/^[0-9a-f]{64}$/.test(text)) return fromHex(text, SECRET_FILE)
+  throw new StoreRefused(`${path} holds no secret of a hub; copy it from a machine that serves this hub`)
+}
+
+type Remembering = Options & { connections: Connections; store: Store; secret: Uint8Array }
+
+async function remember(options: Remembering): Promise<Remembered> {
+  const { database } = options
+  const cluster = await joinCluster({
+    ...options,
+    openLink: () => openLink(database.listenUrl ?? database.url),
+    release: RELEASE,
+  })
+  return {
+    memory: cluster.memory,
+    trouble() {
+      if (!cluster.isLinked) return 'the database does not answer'
+      const { aheadMs } = cluster.processes
+      return Math.abs(aheadMs) > CLOCK_OFF_MS
+        ? `the clock of this machine is ${Math.abs(aheadMs)} ms ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the database; set it`
+        : undefined
+    },
+    close: () => cluster.close(),
+  }
+}
