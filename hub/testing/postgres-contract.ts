@@ -12,10 +12,13 @@ const SUBJECTS: readonly ContractSubject[] = [
   'mail',
   'registry',
   'openMail',
+  'openCards',
+  'openPeers',
   'openReviews',
   'board',
   'invites',
   'moderation',
+  'peerCards',
   'peerReviews',
   'operator',
 ]

@@ -18,15 +18,19 @@ import { takeInvite } from './invites.ts'
 import { addMailbox, emptyMailbox } from './mail-rows.ts'
 import { isArchived, markArchived } from './moderation.ts'
 import { keepAway } from './open-mail.ts'
+import { retellCard } from './peer-cards.ts'
 import { signUpQueries, signUpsOf, takeSignUp } from './sign-ups.ts'
-import { retellReviews, TOLD_REVIEWS } from './told-reviews.ts'
+import { retellReviews, travels } from './told-reviews.ts'
 import type { Writer } from './writes.ts'
 
 const PAGE_ROWS = 100
 
 export const agentQueries = {
   agent: 'SELECT * FROM agent WHERE aid = $1',
-  held: 'SELECT number, version, registered, visibility FROM agent WHERE aid = $1',
+  // whether key history and key set are those that it has
+  held:
+    'SELECT number, version, registered, visibility, kel = $2 AND keys IS NOT DISTINCT FROM $3 AS same_keys' +
+    ' FROM agent WHERE aid = $1',
   listed: 'SELECT * FROM agent WHERE registered AND aid > $1 ORDER BY aid LIMIT $2',
   listedOpen: "SELECT * FROM agent WHERE registered AND mail = 'open' AND aid > $1 ORDER BY aid LIMIT $2",
   listedPublic:
@@ -46,13 +50,13 @@ export const agentQueries = {
   online: 'SELECT count(*) AS n FROM agent WHERE registered AND seen_hour_ms >= $1',
 } as const
 
-type Held = { number: number; version: number; registered: boolean; visibility: string }
+type Held = { number: number; version: number; registered: boolean; visibility: string; same_keys: boolean }
 
 export const putAgent: Write<PutAgent, PutAgentResult> = {
-  locks: ({ row }) => ({ aids: [row.aid], subjects: [TOLD_REVIEWS] }),
+  locks: ({ row }) => ({ aids: [row.aid] }),
   async make(db, change) {
     const { row, entry, terms } = change
-    const held = await db.one<Held>(agentQueries.held, row.aid)
+    const held = await db.one<Held>(agentQueries.held, row.aid, row.kel, row.keys ?? null)
     if ((held?.version ?? 0) !== row.version) return { outcome: 'conflict' }
     const barred = await barredFrom(db, change)
     if (barred !== undefined) return { outcome: barred }
@@ -67,6 +71,8 @@ export const putAgent: Write<PutAgent, PutAgentResult> = {
     await index(db, row, terms)
     const before = { registered: held?.registered === true, visibility: held?.visibility ?? '' }
     await retellReviews(db, row.aid, { before, now: row })
+    const isTold = travels(row) && row.keys !== undefined
+    await retellCard(db, row.aid, { isTold, isSame: held?.same_keys === true })
     // one that is set aside keeps its keys, and its mail until it is let in again
     const isKept = row.registered || row.keys !== undefined
     const emptied = isKept ? { dropped: 0, files: [] } : await emptyMailbox(db, number)

@@ -34,9 +34,14 @@ const GROUPS_MAX = 2
 const AGAIN: ReadonlySet<unknown> = new Set(['40001', '40P01'])
 const ATTEMPTS_MAX = 5
 
-const LOCK_SUBJECTS =
-  'SELECT pg_advisory_xact_lock(h) FROM' +
-  ' (SELECT DISTINCT hashtextextended(name, 0) AS h FROM unnest($1::text[]) AS name ORDER BY h) AS sorted'
+/**
+ * An agent that has no row yet is locked by its name. The server has room for some thousand such locks in all, so that
+ * agents share some of them, however many are written at once.
+ */
+const NAMES_OF_AGENTS = 256
+const LOCK_NAMES =
+  'SELECT pg_advisory_xact_lock(h) FROM (SELECT hashtextextended(name, 0) AS h FROM unnest($1::text[]) AS name' +
+  ` UNION SELECT hashtextextended(aid, 0) & ${NAMES_OF_AGENTS - 1} FROM unnest($2::text[]) AS aid ORDER BY h) AS sorted`
 const LOCK_AGENTS =
   'SELECT number FROM agent WHERE number = ANY($1::bigint[]) OR aid = ANY($2::text[]) ORDER BY number FOR UPDATE'
 
@@ -145,9 +150,7 @@ async function takeLocks(db: Queries, jobs: readonly Job[]): Promise<void> {
     ...new Set(jobs.flatMap(({ kind, argument }) => read(kind.locks(argument)) ?? [])),
   ]
   const [subjects, aids, mailboxes] = [of(l => l.subjects), of(l => l.aids), of(l => l.mailboxes)]
-  // an agent that has no row yet is locked by its name
-  const names = [...subjects, ...aids.map(aid => `agent ${aid}`)]
-  if (names.length > 0) await db.run(LOCK_SUBJECTS, names)
+  if (subjects.length + aids.length > 0) await db.run(LOCK_NAMES, subjects, aids)
   if (mailboxes.length + aids.length > 0) await db.run(LOCK_AGENTS, mailboxes, aids)
 }
 

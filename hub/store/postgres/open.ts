@@ -13,8 +13,11 @@ import { invitesOver } from './invites.ts'
 import { mailOver } from './mail.ts'
 import { migrate } from './migrate.ts'
 import { moderationOver } from './moderation.ts'
+import { openCardsOver } from './open-cards.ts'
 import { openMailOver } from './open-mail.ts'
+import { openPeersOver } from './open-peers.ts'
 import { openReviewsOver } from './open-reviews.ts'
+import { peerCardsOver } from './peer-cards.ts'
 import { reviewsOver } from './reviews.ts'
 import { writesWith } from './writes.ts'
 
@@ -48,6 +51,9 @@ export async function openPostgres({
     ...invitesOver(connections, writer),
     ...boardOver(connections, writer),
     ...openMailOver(connections, writer),
+    ...openCardsOver(connections, writer),
+    ...openPeersOver(connections, writer),
+    ...peerCardsOver(connections, writer),
     ...openReviewsOver(connections, writer),
     ...moderationOver(connections, writer),
     ...reviewsOver(connections, writer),

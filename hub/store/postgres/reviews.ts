@@ -4,7 +4,8 @@ import type { Reputation, Store, StoreCounts, StoredReview } from '../port.ts'
 import { agentQueries } from './agents.ts'
 import type { Queries, Value } from './connections.ts'
 import type { Write } from './groups.ts'
-import { readTold, TOLD_REVIEWS, tellReview } from './told-reviews.ts'
+import { numberAll } from './told-numbers.ts'
+import { readTold, tellReview } from './told-reviews.ts'
 import type { Writer } from './writes.ts'
 
 /** Other writes have their turn in between. */
@@ -29,7 +30,7 @@ export const reviewQueries = {
 } as const
 
 export const addReview: Write<StoredReview, boolean> = {
-  locks: () => ({ subjects: [TOLD_REVIEWS] }),
+  locks: ({ provider }) => ({ aids: [provider] }),
   async make(db, review) {
     const added = await db.one<{ seq: number }>(
       'INSERT INTO review (provider, interaction, reviewer, rating, receipt, review, attestation)' +
@@ -141,7 +142,10 @@ export const reviewsOver = (reader: Queries, writer: Writer): Reviews => ({
     return sums ?? { reviews: 0, ratings: 0, reviewers: 0, mostOfOne: 0 }
   },
   counts: seenSinceMs => counts(reader, seenSinceMs),
-  toldReviews: query => readTold(reader, query),
+  async toldReviews(query) {
+    await numberAll(reader, writer, 'told_review')
+    return await readTold(reader, query)
+  },
   takePeerReviews: given => writer.write('takePeerReviews', given),
   peerReviewsRead: async hub => (await readOf(reader, hub)).fed_seq,
   async forgetPeerReviews(hub) {

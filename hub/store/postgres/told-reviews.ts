@@ -1,19 +1,15 @@
-/**
- * What peers are told of the reviews given here, in PostgreSQL. Its numbers are given in the order of commits: whoever
- * changes what is told waits for whoever did before.
- */
+/** What peers are told of the reviews given here, in PostgreSQL. Whoever changes what is told of an agent holds its lock. */
 import type { ToldReview, ToldReviewsQuery } from '../peer-review-port.ts'
 import type { StoredReview } from '../port.ts'
 import type { Queries } from './connections.ts'
 
-/** What a change of what is told locks. */
-export const TOLD_REVIEWS = 'told reviews'
 /** Told to every peer. */
 const ALL = ''
 
 export type Standing = { registered: boolean; visibility: string }
 
-const travels = ({ registered, visibility }: Standing): boolean => registered && visibility !== 'hub-local'
+export const travels = ({ registered, visibility }: Standing): boolean =>
+  registered && visibility !== 'hub-local'
 
 /** Numbers a new review, where a peer is told of it. */
 export async function tellReview(
@@ -44,6 +40,21 @@ async function keepLog(db: Queries, aid: string, kel: Uint8Array): Promise<void>
 const isCarded = async (db: Queries, aid: string, home: string): Promise<boolean> =>
   (await db.one('SELECT 1 FROM peer_card WHERE hub = $1 AND aid = $2', home, aid)) !== undefined
 
+/** The home of an agent told of it, or tells no more (no `kel`): so far its reviews travel from here. */
+export async function followCard(
+  db: Queries,
+  { aid, hub, kel }: { aid: string; hub: string; kel: Uint8Array | undefined },
+): Promise<void> {
+  if ((await db.one(toldQueries.followed, aid, hub)) === undefined) return
+  if (kel !== undefined) {
+    await keepLog(db, aid, kel)
+    await tellAll(db, aid)
+  } else {
+    await withdraw(db, aid)
+    await tellEach(db, aid, hub)
+  }
+}
+
 async function tell(db: Queries, provider: string, peer: string, review: number | null): Promise<void> {
   await db.run('INSERT INTO told_review (provider, peer, review) VALUES ($1, $2, $3)', provider, peer, review)
 }
@@ -62,9 +73,13 @@ export async function retellReviews(
 /** Tells all peers of all reviews of an agent, which stand for whatever was told before. */
 async function tellAll(db: Queries, aid: string): Promise<void> {
   await db.run('DELETE FROM told_review WHERE provider = $1', aid)
+  await tellEach(db, aid, ALL)
+}
+
+async function tellEach(db: Queries, aid: string, peer: string): Promise<void> {
   await db.run(
     'INSERT INTO told_review (provider, peer, review) SELECT provider, $1, seq FROM review WHERE provider = $2 ORDER BY seq',
-    ALL,
+    peer,
     aid,
   )
 }
@@ -82,6 +97,11 @@ export const toldQueries = {
   after:
     "SELECT fed_seq, provider, review FROM told_review WHERE peer IN ('', $1) AND fed_seq > $2" +
     ' ORDER BY fed_seq LIMIT $3',
+  // reviewed here, not registered here, and told by no hub but this one
+  followed:
+    'SELECT WHERE EXISTS (SELECT FROM review WHERE provider = $1)' +
+    ' AND NOT EXISTS (SELECT FROM agent WHERE aid = $1 AND registered)' +
+    ' AND NOT EXISTS (SELECT FROM peer_card WHERE aid = $1 AND hub <> $2)',
   reviews: 'SELECT seq, receipt, review, attestation FROM review WHERE seq = ANY($1::bigint[])',
   // one that is registered here, one that came with a review, the last one
   kels:

@@ -65,6 +65,46 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'two processes
     )
   })
 
+  test('a registration waits for no other one, and whoever reads on after what is told misses neither', async () => {
+    const [a, b] = stores()
+    const federated = { visibility: 'federated', keys: new Uint8Array(9) } as const
+    const put = async (store: Store, aid: string) => {
+      const row = (await store.findAgent(aid)) ?? agentRow(aid)
+      return await store.putAgent({ row: { ...row, ...federated }, entry: undefined, terms: [] })
+    }
+    const told = async (after: number) => (await b.toldCards({ after, limit: 100, bytesMax: 1e6 })).told
+    const aside = connectTo(server.url)
+    let waiting: Promise<unknown> = Promise.resolve()
+    await aside.transaction(async db => {
+      await db.run("SELECT FROM agent WHERE aid = 'agent-one' FOR UPDATE")
+      waiting = put(a, 'agent-one')
+      expect(await put(b, 'agent-two')).toMatchObject({ outcome: 'stored' })
+      expect(await told(0)).toHaveLength(1)
+    })
+    await waiting
+    const [first, ...rest] = await told(0)
+    expect([rest.length, await told(first?.fedSeq ?? 0)]).toEqual([1, rest])
+    await aside.close()
+  })
+
+  test('whoever reads on after the last card misses none of those that both tell', async () => {
+    const [a, b] = stores()
+    const known = { visibility: 'federated', keys: new Uint8Array(9), kel: new Uint8Array(9) } as const
+    const putting = Promise.all(
+      Array.from({ length: LETTERS }, (_, n) => {
+        const row = { ...agentRow(`agent-${n}`), ...known, kel: digestOf(n) }
+        return (n % 2 === 0 ? a : b).putAgent({ row, entry: undefined, terms: [] })
+      }),
+    )
+    const read = new Set<string>()
+    for (let after = 0; read.size < LETTERS; ) {
+      const { told } = await b.toldCards({ after, limit: 100, bytesMax: 1e6 })
+      for (const one of told) if ('kel' in one) read.add(String(one.kel))
+      after = told.at(-1)?.fedSeq ?? after
+    }
+    await putting
+  })
+
   test('a new account is made once', async () => {
     const [a, b] = stores()
     const change = { row: agentRow('agent-two'), entry: undefined, terms: [] }

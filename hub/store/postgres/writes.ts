@@ -8,6 +8,7 @@ import { addInvite, removeInvite } from './invites.ts'
 import { ackWith, markFetched, sweep } from './mail.ts'
 import { revoke } from './mail-rows.ts'
 import { noteAct, putOfficial, removeOfficial } from './moderation.ts'
+import { putOpenCard, removeOpenCard, retellOpenCard } from './open-cards.ts'
 import {
   ackOpen,
   listOpen,
@@ -20,9 +21,12 @@ import {
   sweepForwarded,
   sweepOpen,
 } from './open-mail.ts'
+import { dropUntold, forgetOpenAgents, rereadOpenAgents, takeOpenAgents } from './open-peers.ts'
 import { addOpenReview } from './open-reviews.ts'
+import { forgetPeerCards, takePeerCards } from './peer-cards.ts'
 import { enqueueWith } from './queueing.ts'
 import { addReview, forgetPeerReviews, takePeerReviews } from './reviews.ts'
+import { numberTold } from './told-numbers.ts'
 
 export const writesWith = (rids: Rids) => ({
   enqueue: enqueueWith(rids),
@@ -49,6 +53,16 @@ export const writesWith = (rids: Rids) => ({
   putOfficial,
   removeOfficial,
   noteAct,
+  putOpenCard,
+  retellOpenCard,
+  removeOpenCard,
+  takeOpenAgents,
+  rereadOpenAgents,
+  dropUntold,
+  forgetOpenAgents,
+  takePeerCards,
+  forgetPeerCards,
+  numberTold,
   addOpenReview,
   addReview,
   takePeerReviews,

@@ -1,5 +1,12 @@
 /** Cards of agents with open mail in the database. Changes run inside a transaction. */
 import type { OpenCard, OpenCardStore, ToldOpenCard } from '../open-card-port.ts'
+import {
+  openCardOf,
+  outcomeOfPut,
+  type StoredOpenCard,
+  type StoredToldOpenCard,
+  toldOpenCardOf,
+} from '../open-card-rows.ts'
 import type { Database } from './database.ts'
 import type { WriterClient } from './writer-client.ts'
 
@@ -12,23 +19,18 @@ export const openCardQueries = {
     " AND agent.mail = 'open' AND agent.visibility <> 'hub-local'",
 } as const
 
-type Stored = { aid: string; seq: number; kel_seq: number; card: string | null }
-
 /** A card that is written has a new place in the order in which peers read them. */
-export function putOpenCard(
-  db: Database,
-  { aid, seq, kelSeq, card }: OpenCard,
-): { outcome: 'stored' | 'unchanged' | 'older' } {
-  const held = db.one<Stored>(openCardQueries.card, aid)
-  if (held !== undefined && held.card === card) return { outcome: 'unchanged' }
-  if (held !== undefined && held.seq >= seq) return { outcome: 'older' }
+export function putOpenCard(db: Database, card: OpenCard): { outcome: 'stored' | 'unchanged' | 'older' } {
+  const { aid, seq, kelSeq } = card
+  const outcome = outcomeOfPut(card, db.one<StoredOpenCard>(openCardQueries.card, aid))
+  if (outcome !== 'stored') return { outcome }
   db.run('DELETE FROM open_card WHERE aid = ?', aid)
-  db.run('INSERT INTO open_card (aid, seq, kel_seq, card) VALUES (?, ?, ?, ?)', aid, seq, kelSeq, card)
-  return { outcome: 'stored' }
+  db.run('INSERT INTO open_card (aid, seq, kel_seq, card) VALUES (?, ?, ?, ?)', aid, seq, kelSeq, card.card)
+  return { outcome }
 }
 
 export function retellOpenCard(db: Database, aid: string): true {
-  const held = db.one<Stored>(openCardQueries.card, aid)
+  const held = db.one<StoredOpenCard>(openCardQueries.card, aid)
   if (held?.card == null) return true
   db.run('DELETE FROM open_card WHERE aid = ?', aid)
   const { seq, kel_seq: kelSeq, card } = held
@@ -36,7 +38,6 @@ export function retellOpenCard(db: Database, aid: string): true {
   return true
 }
 
-type Told = Omit<Stored, 'card'> & { card: string; fed_seq: number; kel: Uint8Array }
 type ToldQuery = { after: number; limit: number; bytesMax: number; lookedMax: number }
 
 function readTold(
@@ -49,18 +50,14 @@ function readTold(
   let bytes = 0
   for (const head of heads) {
     if (told.length === limit) return { told, next: looked }
-    const row = db.one<Told>(openCardQueries.told, head.fed_seq)
+    const row = db.one<StoredToldOpenCard>(openCardQueries.told, head.fed_seq)
     bytes += row === undefined ? 0 : row.card.length + row.kel.length
     if (told.length > 0 && bytes > bytesMax) return { told, next: looked }
     looked = head.fed_seq
-    if (row !== undefined) told.push(toldOf(row))
+    if (row !== undefined) told.push(toldOpenCardOf(row))
   }
   return { told, next: heads.length < lookedMax ? undefined : looked }
 }
-
-const toldOf = ({ aid, seq, kel_seq: kelSeq, card, kel, fed_seq: fedSeq }: Told): ToldOpenCard => ({
-  ...{ aid, seq, kelSeq, card, kel, fedSeq },
-})
 
 export function removeOpenCard(db: Database, aid: string): true {
   db.run('UPDATE open_card SET card = NULL WHERE aid = ?', aid)
@@ -70,10 +67,7 @@ export function removeOpenCard(db: Database, aid: string): true {
 export function openCardsOver(reader: Database, writer: WriterClient): OpenCardStore {
   return {
     putOpenCard: card => writer.write('putOpenCard', card),
-    async openCard(aid) {
-      const row = reader.one<Stored>(openCardQueries.card, aid)
-      return row?.card == null ? undefined : { aid, seq: row.seq, kelSeq: row.kel_seq, card: row.card }
-    },
+    openCard: async aid => openCardOf(reader.one<StoredOpenCard>(openCardQueries.card, aid)),
     async retellOpenCard(aid) {
       await writer.write('retellOpenCard', aid)
     },

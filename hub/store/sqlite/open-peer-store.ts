@@ -7,6 +7,7 @@ import type {
   TakeOpenAgents,
   ToldOpenAgent,
 } from '../open-peer-port.ts'
+import { peerAgentOf, type StoredPeerAgent, type StoredPeerRead, UNREAD } from '../open-peer-rows.ts'
 import type { Database } from './database.ts'
 import type { WriterClient } from './writer-client.ts'
 
@@ -29,10 +30,8 @@ export const openPeerQueries = {
 /** Other writes have their turn in between. */
 const FORGOTTEN_AT_ONCE = 1000
 
-type Read = { fed_seq: number; agents: number; pass: number }
-
-const readOf = (db: Database, hub: string): Read =>
-  db.one<Read>(openPeerQueries.read, hub) ?? { fed_seq: 0, agents: 0, pass: 0 }
+const readOf = (db: Database, hub: string): StoredPeerRead =>
+  db.one<StoredPeerRead>(openPeerQueries.read, hub) ?? UNREAD
 
 export function takeOpenAgents(db: Database, { hub, agents, fedSeq, max }: TakeOpenAgents): { left: number } {
   const held = readOf(db, hub)
@@ -110,19 +109,12 @@ export function forgetOpenAgents(db: Database, hub: string): true {
   return true
 }
 
-type Stored = Omit<ToldOpenAgent, 'caps'> & { n: number; caps: string; pass: number }
-
-const toldOf = ({ n: _, pass: __, caps, ...agent }: Stored): ToldOpenAgent => ({
-  ...agent,
-  caps: JSON.parse(caps) as string[],
-})
-
 function readPage(
   db: Database,
   { hubs, after, limit, caps }: OpenPeersQuery,
 ): { agents: ToldOpenAgent[]; next: number | undefined } {
-  const rows = db.all<Stored>(openPeerQueries.page, after, JSON.stringify(hubs), limit)
-  const agents = rows.map(toldOf).filter(agent => isOfAny(agent.caps, caps))
+  const rows = db.all<StoredPeerAgent>(openPeerQueries.page, after, JSON.stringify(hubs), limit)
+  const agents = rows.map(peerAgentOf).filter(agent => isOfAny(agent.caps, caps))
   return { agents, next: rows.length < limit ? undefined : rows.at(-1)?.n }
 }
 
@@ -143,8 +135,8 @@ export function openPeersOver(reader: Database, writer: WriterClient): OpenPeerS
       await writer.write('forgetOpenAgents', hub)
     },
     async openPeerAgent(aid, hubs) {
-      const row = reader.one<Stored>(openPeerQueries.one, aid, JSON.stringify(hubs))
-      return row && toldOf(row)
+      const row = reader.one<StoredPeerAgent>(openPeerQueries.one, aid, JSON.stringify(hubs))
+      return row && peerAgentOf(row)
     },
     openPeerAgents: async query => readPage(reader, query),
     openPeerCount: async hubs => hubs.reduce((sum, hub) => sum + readOf(reader, hub).agents, 0),

@@ -1,5 +1,6 @@
 /** Cards in the database: those that peers are told, and those that they told. Changes run inside a transaction. */
 import type { PeerCard, PeerCardStore, TakePeerCards, ToldCard } from '../peer-card-port.ts'
+import { aidOfCard, isCardNews, toldCardOf } from '../peer-card-rows.ts'
 import type { Database } from './database.ts'
 import { followCard } from './told-reviews.ts'
 import type { WriterClient } from './writer-client.ts'
@@ -16,16 +17,11 @@ export const cardQueries = {
 const FORGOTTEN_AT_ONCE = 1000
 
 /** An agent was written: peers are told where it is known to them, and changed; or that it is told no more. */
-export function retellCard(
-  db: Database,
-  aid: string,
-  { isTold, isSame }: { isTold: boolean; isSame: boolean },
-): void {
+export function retellCard(db: Database, aid: string, now: { isTold: boolean; isSame: boolean }): void {
   const held = db.one<{ withdrawn: number }>('SELECT withdrawn FROM told_card WHERE aid = ?', aid)
-  const wasTold = held?.withdrawn === 0
-  if (wasTold ? isTold && isSame : !isTold) return
+  if (!isCardNews(held?.withdrawn === 0, now)) return
   db.run('DELETE FROM told_card WHERE aid = ?', aid)
-  db.run('INSERT INTO told_card (aid, withdrawn) VALUES (?, ?)', aid, isTold ? 0 : 1)
+  db.run('INSERT INTO told_card (aid, withdrawn) VALUES (?, ?)', aid, now.isTold ? 0 : 1)
 }
 
 type Head = { fed_seq: number; aid: string; withdrawn: number }
@@ -46,11 +42,10 @@ function readTold(
   return { told, more: heads.length > told.length }
 }
 
-/** An agent that left between two reads is told as withdrawn; what it left under comes later. */
-function cardOf(db: Database, { fed_seq: fedSeq, aid, withdrawn }: Head): ToldCard {
+function cardOf(db: Database, { fed_seq, aid, withdrawn }: Head): ToldCard {
   const row =
     withdrawn === 1 ? undefined : db.one<{ kel: Uint8Array; keys: Uint8Array | null }>(cardQueries.agent, aid)
-  return row?.keys == null ? { fedSeq, withdrawn: aid } : { fedSeq, kel: row.kel, keys: row.keys }
+  return toldCardOf({ fed_seq, aid, ...(row ?? { kel: null, keys: null }) })
 }
 
 type Read = { fed_seq: number; cards: number }
@@ -60,7 +55,7 @@ const readOf = (db: Database, hub: string): Read =>
 
 export function takePeerCards(db: Database, { hub, items, fedSeq, max }: TakePeerCards): { left: number } {
   const held = readOf(db, hub)
-  const before = new Map(items.map(aidOf).map(aid => [aid, isKept(db, hub, aid)]))
+  const before = new Map(items.map(aidOfCard).map(aid => [aid, isKept(db, hub, aid)]))
   let { cards } = held
   let left = 0
   for (const item of items) {
@@ -83,8 +78,6 @@ export function takePeerCards(db: Database, { hub, items, fedSeq, max }: TakePee
   )
   return { left }
 }
-
-const aidOf = (item: PeerCard): string => ('aid' in item ? item.aid : item.withdrawn)
 
 /** Some at a time; whether that was all. A peer of which some are left is read from the start. */
 export function forgetPeerCards(db: Database, hub: string): boolean {
