@@ -7,6 +7,7 @@ import {
   existsSync,
   openSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   rmSync,
   statSync,
@@ -44,11 +45,13 @@ import {
 } from './store/port.ts'
 import type { Threads } from './store/threads.ts'
 
-const SECRET_SETTING = 'pow_secret'
+export const SECRET_SETTING = 'pow_secret'
 /** Lies in a data directory while a backup is being restored into it. */
 export const RESTORE_MARKER = 'restoring'
 /** Lies in a data directory until everything of a new hub is on the disk. */
 const CREATING_MARKER = 'creating'
+/** Lies in a data directory while its rows are being moved to another place, or from there. */
+export const MOVING_MARKER = 'moving'
 /** Without these a hub cannot go on; what another hub would be made of. */
 const { rows: ROWS_FILE, beside: BESIDE_ROWS } = engine.files
 const NEEDED = [IDENTITY_FILE, ROWS_FILE]
@@ -115,6 +118,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       throw new StoreRefused(
         `${directory} contains an unfinished restore; run it again: svc-hub restore <backup> --data-dir ${directory}`,
       )
+    refuseMoving(directory)
     const parts = partsOf(directory)
     refuseUnusable(parts)
     const marker = join(directory, CREATING_MARKER)
@@ -146,6 +150,15 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     lock.release()
     throw inWords(error, directory)
   }
+}
+
+/** Refuses a hub whose rows may lie in either of two places. */
+export function refuseMoving(directory: string): void {
+  const marker = join(directory, MOVING_MARKER)
+  if (!existsSync(marker)) return
+  throw new StoreRefused(
+    `the rows of ${directory} are on their way to another place, which was interrupted; run it again: ${readFileSync(marker, 'utf8').trim()}`,
+  )
 }
 
 /** One process has a data directory, so its memory is that of the hub. */

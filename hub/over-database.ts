@@ -16,6 +16,7 @@ import {
   type DataDirectoryOptions,
   makeWritable,
   type Remembered,
+  refuseMoving,
   refuseRoot,
 } from './data-dir.ts'
 import { lockDirectory } from './directory-lock.ts'
@@ -31,8 +32,9 @@ import { openPostgres } from './store/postgres/open.ts'
 
 export const SECRET_FILE = 'secret'
 const SECRET_BYTES = 32
+const MARK_DIGITS = 32
 /** Which hub a database belongs to: its AID, and a hash that tells its secret from others. */
-const HUB_SETTING = 'hub'
+export const HUB_SETTING = 'hub'
 /** Further off than this a machine's clock may not be from the database's. */
 const CLOCK_OFF_MS = 500
 const NEEDED = [IDENTITY_FILE, NEXT_FILE, SECRET_FILE]
@@ -43,10 +45,11 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
   const { directory, database, now, random } = options
   makeWritable(directory)
   refuseRoot(directory)
-  refuseFileOfRows(directory)
   const lock = lockDirectory(directory)
   const connections = connectTo(database.url)
   try {
+    refuseMoving(directory)
+    refuseFileOfRows(directory)
     const store = (await openPostgres({
       ...options,
       connections,
@@ -56,8 +59,9 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
     if (isNew) closeToOthers(directory)
     const { identity, created } = ensureIdentity(directory, now, random)
     settleRotation(directory, identity.kel)
-    const secret = isNew ? makeSecret(directory, random) : readSecret(directory)
-    await claim(connections, `${identity.aid} ${markOf(secret)}`, directory)
+    if (isNew) keepSecret(directory, random(SECRET_BYTES))
+    const secret = readSecret(directory)
+    await claim(connections, claimOf(identity.aid, secret), directory)
     await madeOnce(connections, MODE_SETTING, options.admission ?? 'closed')
     const files = database.files ?? directory
     const blobsAt = (place: BlobPlace) =>
@@ -83,7 +87,7 @@ function refuseFileOfRows(directory: string): void {
   const path = join(directory, engine.files.rows)
   if (existsSync(path))
     throw new StoreRefused(
-      `${path} holds the rows of a hub already; move them to the database first, or give another --data-dir`,
+      `${path} holds the rows of a hub already; move them first: svc-hub migrate --to <URL>`,
     )
 }
 
@@ -109,6 +113,10 @@ async function isForNew(store: Store, { directory, existing }: Options): Promise
 async function claim(connections: Connections, own: string, directory: string): Promise<void> {
   const held = await madeOnce(connections, HUB_SETTING, own)
   if (held === own) return
+  if (held.startsWith('moved '))
+    throw new StoreRefused(
+      'the rows of this hub went from the database to a file; serve that one, or move it here: svc-hub migrate --to <URL>',
+    )
   const [aid] = held.split(' ')
   const what = own.startsWith(`${aid} `) ? 'another secret' : `hub ${own.split(' ')[0]}`
   throw new StoreRefused(
@@ -116,11 +124,14 @@ async function claim(connections: Connections, own: string, directory: string): 
   )
 }
 
-const markOf = (secret: Uint8Array): string =>
-  toHex(sha256(concat(utf8('svc-hub secret\n'), secret))).slice(0, 32)
+/** Tells an identity and its secret from others. */
+export function claimOf(aid: string, secret: Uint8Array): string {
+  const mark = toHex(sha256(concat(utf8('svc-hub secret\n'), secret)))
+  return `${aid} ${mark.slice(0, MARK_DIGITS)}`
+}
 
-function makeSecret(directory: string, random: (count: number) => Uint8Array): Uint8Array {
-  const secret = random(SECRET_BYTES)
+/** Keeps a secret in a data directory; one that is there already is not replaced. */
+export function keepSecret(directory: string, secret: Uint8Array): void {
   const file = openSync(join(directory, SECRET_FILE), 'wx', 0o600)
   try {
     writeSync(file, `${toHex(secret)}\n`)
@@ -128,10 +139,9 @@ function makeSecret(directory: string, random: (count: number) => Uint8Array): U
   } finally {
     closeSync(file)
   }
-  return secret
 }
 
-function readSecret(directory: string): Uint8Array {
+export function readSecret(directory: string): Uint8Array {
   const path = join(directory, SECRET_FILE)
   const text = readFileSync(path, 'utf8').trim()
   if (/^[0-9a-f]{64}$/.test(text)) return fromHex(text, SECRET_FILE)

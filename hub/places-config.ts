@@ -88,7 +88,7 @@ export function databaseOf(
   throw new ConfigRefused(`${alone.from}: no database is configured`, 'set store as well')
 }
 
-function parseDatabase({ text, from }: Given): string {
+export function parseDatabase({ text, from }: Given): string {
   const isOne = /^postgres(?:ql)?:/.test(text) && URL.canParse(text)
   if (isOne) return text
   throw new ConfigRefused(

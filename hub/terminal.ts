@@ -41,6 +41,7 @@ export const commandNames = [
   'stats',
   'backup',
   'restore',
+  'migrate',
   'doctor',
   'completion',
   'version',

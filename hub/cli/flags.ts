@@ -33,6 +33,10 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     summary: 'the same database without a pooler, for the one connection that hears word of other processes',
   },
   files: { value: 'DIR', summary: 'folder for long mail that all processes of the hub share' },
+  to: {
+    value: 'URL|file',
+    summary: 'where the rows of the hub go: to a PostgreSQL database, or to a file in the data directory',
+  },
   wire: { value: '3|1', summary: 'wire version to serve; default 3, and 1 seals nothing' },
   'wire1-listen': {
     value: 'host:port',

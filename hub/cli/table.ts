@@ -266,6 +266,13 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       return url === undefined || code !== 0 ? code : await returnChain(url, configOf(flags))
     },
   },
+  migrate: {
+    usage: 'migrate --to <postgres URL | file>',
+    summary: 'move a stopped hub: its rows to a database, or from one to a file in the data directory',
+    flags: [...placeFlags, 'to', 'store', 'store-listen', 'files'],
+    positionals: 0,
+    run: async (_, flags) => (await import('./migrate.ts')).migrate(flags['to'], settingsOf(flags)),
+  },
   doctor: {
     usage: 'doctor',
     summary: 'find problems and name the command that fixes each',

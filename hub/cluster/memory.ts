@@ -3,7 +3,7 @@ import { toHex } from '../../protocol/encoding/bytes.ts'
 import type { Timer, Timers } from '../../protocol/timers.ts'
 import { CLOCK_WINDOW_MS } from '../core/limits.ts'
 import type { Memory } from '../core/ports/memory.ts'
-import type { Store } from '../store/port.ts'
+import { type Store, StoreRefused } from '../store/port.ts'
 import type { Connections } from '../store/postgres/connections.ts'
 import { GroupWriter } from '../store/postgres/groups.ts'
 import type { Link } from '../store/postgres/link.ts'
@@ -20,6 +20,9 @@ import { supplyHeadsOver } from './supply-heads.ts'
 import { wakeUpsOver } from './wake-ups.ts'
 import { Word } from './word.ts'
 import { clusterWrites } from './writes.ts'
+
+/** The lock that every process shares while it serves, and that nobody else has meanwhile. */
+export const SERVED_LOCK = 7_305_442_018_337
 
 const ID_BYTES = 8
 const FORGET_EVERY_MS = 60_000
@@ -50,6 +53,7 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
   const { connections: db, secret, random, now, timers, store, release } = needs
   const id = toHex(random(ID_BYTES))
   const link = new KeptLink(needs.openLink, timers)
+  link.on({ up: serve })
   const word = new Word(link, timers, id)
   const writer = new GroupWriter(db, clusterWrites, () => timers.monotonic())
   const processes = new Processes({ db, timers, now, id, release })
@@ -82,6 +86,16 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
       await link.close()
     },
   }
+}
+
+/** Refuses while the rows of the hub are being moved. */
+async function serve(link: Link): Promise<void> {
+  const row = await link.one<{ serves: boolean }>(
+    'SELECT pg_try_advisory_lock_shared($1) AS serves',
+    SERVED_LOCK,
+  )
+  if (row?.serves !== true)
+    throw new StoreRefused('the rows of this hub are being moved; start it once that has ended')
 }
 
 /** Each process does it: twice costs nothing. */

@@ -5,6 +5,7 @@ import type { Replay, SignedTime, TimeTaken } from '../core/ports/replay.ts'
 import type { Queries } from '../store/postgres/connections.ts'
 import type { Write } from '../store/postgres/groups.ts'
 import { beganMs } from './began.ts'
+import { sharedLock } from './locks.ts'
 import type { ClusterWriter } from './writes.ts'
 
 /** So many of a signer's latest requests are told from others. */
@@ -48,7 +49,7 @@ async function timesOf(db: Queries, aids: readonly string[]): Promise<Map<string
 const startFloorOf = (began: number): number => (began === 0 ? 0 : began + AHEAD_UNSTORED_MS)
 
 export const takeTimes: Write<SignedTime, TimeTaken> = {
-  locks: ({ aid }) => ({ subjects: [`times of ${aid}`] }),
+  locks: ({ aid }) => ({ subjects: [sharedLock('times', aid)] }),
   async makeAll(db, asked) {
     const known = await timesOf(db, [...new Set(asked.map(({ aid }) => aid))])
     const taken = asked.map(one => judge(one, known))

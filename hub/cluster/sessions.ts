@@ -4,6 +4,7 @@ import type { OpenSessions, Session } from '../core/ports/sessions.ts'
 import type { Queries } from '../store/postgres/connections.ts'
 import type { Write } from '../store/postgres/groups.ts'
 import { Keyed } from './keyed.ts'
+import { sharedLock } from './locks.ts'
 import type { ClusterWriter } from './writes.ts'
 
 const SID_BYTES = 16
@@ -17,7 +18,7 @@ type Opening = {
   max: number
 }
 
-const lockOf = ({ owner }: { owner: Uint8Array }) => ({ subjects: [`sessions of ${toHex(owner)}`] })
+const lockOf = ({ owner }: { owner: Uint8Array }) => ({ subjects: [sharedLock('sessions', toHex(owner))] })
 
 /** The oldest beyond `max` of its owner end with those whose time is over. */
 export const openSession: Write<Opening, void> = {

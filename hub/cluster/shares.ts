@@ -7,6 +7,7 @@ import type { Queries } from '../store/postgres/connections.ts'
 import type { Write } from '../store/postgres/groups.ts'
 import { beganMs } from './began.ts'
 import { Keyed } from './keyed.ts'
+import { sharedLock } from './locks.ts'
 import type { ClusterWriter } from './writes.ts'
 
 const MINUTE_MS = 60_000
@@ -50,7 +51,10 @@ async function usesOf(db: Queries, { counts, nowMs }: Pick<Taking, 'counts' | 'n
 
 export const takeContact: Write<Taking, ShareTaken> = {
   locks: ({ counts, mailbox }) => ({
-    subjects: [`contacts of ${mailbox}`, `contacts by ${toHex(counts.sent.name)}`],
+    subjects: [
+      sharedLock('contacts of', String(mailbox)),
+      sharedLock('contacts by', toHex(counts.sent.name)),
+    ],
   }),
   async make(db, taking) {
     const { counts, share, mailbox, nowMs, limits } = taking

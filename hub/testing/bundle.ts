@@ -6,6 +6,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { build } from 'esbuild'
+import { readMigrations as readSchema } from '../store/postgres/migrate.ts'
 import { readMigrations } from '../store/sqlite/migrate.ts'
 
 const at = (path: string): string => new URL(path, import.meta.url).pathname
@@ -37,6 +38,7 @@ async function bundle(): Promise<string> {
     target: 'node24',
     splitting: true,
     logLevel: 'warning',
+    external: ['pg-native'],
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },
@@ -44,6 +46,7 @@ async function bundle(): Promise<string> {
   const hash = createHash('sha256')
   for (const { contents } of outputFiles) hash.update(contents)
   for (const { sql } of readMigrations()) hash.update(sql)
+  for (const sql of readSchema()) hash.update(sql)
   const folder = join(KEPT, hash.digest('hex').slice(0, DIGITS))
   if (!existsSync(folder)) {
     // Tests start it as other users too, and a command that ran in this process may have kept new files private.
@@ -52,6 +55,7 @@ async function bundle(): Promise<string> {
     mkdirSync(draft, { recursive: true })
     for (const { path, contents } of outputFiles) writeFileSync(join(draft, basename(path)), contents)
     cpSync(at('../store/sqlite/migrations'), join(draft, 'migrations'), { recursive: true })
+    cpSync(at('../store/postgres/schema'), join(draft, 'schema'), { recursive: true })
     place(draft, folder)
     process.umask(mask)
   }

@@ -67,13 +67,15 @@ export const setQuota: Write<{ aid: string; quota: Quota }, void> = {
 
 export const putSetting: Write<{ name: string; value: string }, void> = {
   locks: () => ({}),
-  async make(db, { name, value }) {
-    await db.run(
-      'INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2',
-      name,
-      value,
-    )
-  },
+  make: (db, { name, value }) => writeSetting(db, name, value),
+}
+
+export async function writeSetting(db: Queries, name: string, value: string): Promise<void> {
+  await db.run(
+    'INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2',
+    name,
+    value,
+  )
 }
 
 /** Rows that hold nothing but a floor or the key history of one that left say nothing to the operator. */

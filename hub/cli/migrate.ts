@@ -1,0 +1,36 @@
+/** What `svc-hub migrate` does: the rows of a stopped hub go to another place. */
+import { type ConfigFlags, readConfig } from '../config.ts'
+import { partsOf, refuseUnusable } from '../data-dir.ts'
+import { whenFree } from '../directory-lock.ts'
+import { moveToDatabase, moveToFile } from '../moving.ts'
+import { parseDatabase } from '../places-config.ts'
+import { keepPrivate, print } from '../terminal.ts'
+import { type Flags, noHub, UsageError } from './commands.ts'
+
+const TO = '--to expects the URL of a PostgreSQL database, or the word file'
+
+export async function migrate(to: Flags[string], settings: ConfigFlags): Promise<number> {
+  if (typeof to !== 'string') throw new UsageError(TO)
+  keepPrivate()
+  const isBack = to === 'file'
+  const store = isBack ? settings.store : parseDatabase({ text: to, from: '--to' })
+  const config = readConfig({ ...settings, store }, process.env)
+  const { dataDir: directory, database } = config
+  if (database === undefined)
+    throw new UsageError('--to file moves the rows out of a database: name it with --store')
+  if (!isBack) {
+    const parts = partsOf(directory)
+    refuseUnusable(parts)
+    if (parts.state === 'none') throw noHub(directory)
+  }
+  const command = `svc-hub migrate --to ${isBack ? 'file' : '<URL>'} --data-dir ${directory}`
+  const moved = await whenFree(() => (isBack ? moveToFile : moveToDatabase)({ directory, database, command }))
+  const { ms, ...figures } = moved
+  return print({
+    ...figures,
+    seconds: Math.round(ms / 100) / 10,
+    next: isBack
+      ? `svc-hub serve --data-dir ${directory}`
+      : `svc-hub serve --data-dir ${directory} --store <URL>`,
+  })
+}

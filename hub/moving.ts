@@ -1,0 +1,214 @@
+/**
+ * Moves a stopped hub: its rows from the file in its data directory to a database, or back. Until the new place has all of
+ * it and was compared, the old one is the hub; a marker keeps the directory from being served in between.
+ */
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { RELEASE } from '../protocol/build-info.ts'
+import { equal, fromHex, toHex } from '../protocol/encoding/bytes.ts'
+import { systemTimers } from '../protocol/timers.ts'
+import { SERVED_LOCK } from './cluster/memory.ts'
+import { readIdentity } from './core/identity.ts'
+import { MOVING_MARKER, SECRET_SETTING } from './data-dir.ts'
+import { lockDirectory } from './directory-lock.ts'
+import { engine } from './engine.ts'
+import { faultPoint } from './faults.ts'
+import { syncFolder } from './files.ts'
+import { claimOf, HUB_SETTING, keepSecret, readSecret, SECRET_FILE } from './over-database.ts'
+import type { DatabasePlace } from './places-config.ts'
+import { blobPlaces } from './store/blob-port.ts'
+import { copyRows, differsIn, heldIn, type TableHeld } from './store/moving.ts'
+import type { MovedRows, MovedTable } from './store/moving-port.ts'
+import { StoreRefused } from './store/port.ts'
+import { writeSetting } from './store/postgres/accounts.ts'
+import { type Connections, connectTo, type Queries } from './store/postgres/connections.ts'
+import { openLink } from './store/postgres/link.ts'
+import { migrate } from './store/postgres/migrate.ts'
+import { movedRowsOver, movedTables } from './store/postgres/moving.ts'
+import { openMovedIn, openMovedOut } from './store/sqlite/moving.ts'
+
+/** What a move did. */
+export type Moved = { to: 'database' | 'file'; tables: number; rows: number; ms: number }
+
+export type Moving = {
+  directory: string
+  database: DatabasePlace
+  /** What its operator types to go on. */
+  command: string
+}
+
+/** Settings that belong to a place of rows: they stay where they are. */
+const STAYS: ReadonlySet<string> = new Set([SECRET_SETTING, HUB_SETTING, 'release'])
+/** Stands for the hub in a database whose rows went to a file. */
+const GONE = 'moved'
+const DRAFT = `${engine.files.rows}.moving`
+
+/** Moves the rows of a data directory into a database that has none. */
+export async function moveToDatabase(moving: Moving): Promise<Moved> {
+  return await whileAlone(moving, async connections => {
+    const { directory } = moving
+    const startedMs = systemTimers.monotonic()
+    const path = join(directory, engine.files.rows)
+    const file = openMovedOut(path)
+    try {
+      const secret = fromHex(settingIn(file.setting(SECRET_SETTING), SECRET_SETTING), SECRET_SETTING)
+      const claim = claimOf(readIdentity(directory).aid, secret)
+      await copyFiles(directory, moving.database.files)
+      const held = await connections.transaction(async db => {
+        const tables = await movedTables(db)
+        const to = movedRowsOver(db)
+        if (await isDone(db, claim)) return await heldIn(tables, to, STAYS)
+        await refuseRows(db, tables)
+        const held = await copyCompared(tables, file, to)
+        await writeSetting(db, HUB_SETTING, claim)
+        faultPoint('hub.moving.before-commit')
+        return held
+      })
+      faultPoint('hub.moving.after-commit')
+      keepOnce(directory, secret)
+      file.close()
+      renameSync(path, `${path}.moved`)
+      for (const beside of engine.files.beside) rmSync(join(directory, beside), { force: true })
+      return done('database', held, startedMs)
+    } finally {
+      file.close()
+    }
+  })
+}
+
+/** Moves the rows of a database into the data directory of one of its processes. */
+export async function moveToFile(moving: Moving): Promise<Moved> {
+  return await whileAlone(moving, async connections => {
+    const { directory } = moving
+    const startedMs = systemTimers.monotonic()
+    const [path, draft] = [join(directory, engine.files.rows), join(directory, DRAFT)]
+    const secret = readSecret(directory)
+    const claim = claimOf(readIdentity(directory).aid, secret)
+    await copyFiles(moving.database.files, directory)
+    const held = await connections.transaction(async db => {
+      const tables = await movedTables(db)
+      const from = movedRowsOver(db)
+      if (existsSync(path)) return await heldIn(tables, from, STAYS)
+      await refuseOthers(db, claim)
+      for (const name of [DRAFT, `${DRAFT}-wal`, `${DRAFT}-shm`])
+        rmSync(join(directory, name), { force: true })
+      const file = openMovedIn(draft, RELEASE)
+      try {
+        const held = await copyCompared(tables, from, file)
+        file.putSetting(SECRET_SETTING, toHex(secret))
+        file.commit()
+        return held
+      } finally {
+        file.close()
+      }
+    })
+    if (!existsSync(path)) {
+      faultPoint('hub.moving.before-rename')
+      renameSync(draft, path)
+      await syncFolder(directory)
+    }
+    faultPoint('hub.moving.after-rename')
+    await writeSetting(connections, HUB_SETTING, `${GONE} ${claim}`)
+    rmSync(join(directory, SECRET_FILE), { force: true })
+    return done('file', held, startedMs)
+  })
+}
+
+/** Works while no process serves the hub; a marker says so until it has ended. */
+async function whileAlone(
+  { directory, database, command }: Moving,
+  work: (connections: Connections) => Promise<Moved>,
+): Promise<Moved> {
+  const lock = lockDirectory(directory)
+  const connections = connectTo(database.url)
+  const link = await openLink(database.listenUrl ?? database.url)
+  try {
+    await migrate(connections, RELEASE)
+    const row = await link.one<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', SERVED_LOCK)
+    if (row?.alone !== true)
+      throw new StoreRefused(
+        'a process serves this database; stop every svc-hub that uses it, then try again',
+      )
+    mark(directory, command)
+    const moved = await work(connections)
+    rmSync(join(directory, MOVING_MARKER), { force: true })
+    await syncFolder(directory)
+    return moved
+  } finally {
+    await link.close()
+    await connections.close()
+    lock.release()
+  }
+}
+
+function mark(directory: string, command: string): void {
+  const file = openSync(join(directory, MOVING_MARKER), 'w', 0o600)
+  writeSync(file, `${command}\n`)
+  fsyncSync(file)
+  closeSync(file)
+}
+
+/** Copies all rows, reads them again from where they went, and refuses what is not the same. */
+async function copyCompared(tables: MovedTable[], from: MovedRows, to: MovedRows): Promise<TableHeld[]> {
+  const read = await copyRows(tables, { from, to, stays: STAYS })
+  const wrong = differsIn(read, await heldIn(tables, to, STAYS))
+  if (wrong === undefined) return read
+  throw new StoreRefused(`table ${wrong} is not the same after it was copied; nothing was moved`)
+}
+
+const readHub = async (db: Queries): Promise<string | undefined> =>
+  (await db.one<{ value: string }>('SELECT value FROM setting WHERE name = $1', HUB_SETTING))?.value
+
+/** An earlier run may have come to its commit. */
+const isDone = async (db: Queries, claim: string): Promise<boolean> => (await readHub(db)) === claim
+
+async function refuseOthers(db: Queries, claim: string): Promise<void> {
+  if ((await readHub(db)) !== claim)
+    throw new StoreRefused('the database does not hold the rows of the hub whose data directory this is')
+}
+
+/** Refuses a database that holds rows of any hub; what once went to a file is replaced. */
+async function refuseRows(db: Queries, tables: readonly MovedTable[]): Promise<void> {
+  const hub = await readHub(db)
+  if (hub !== undefined && !hub.startsWith(`${GONE} `))
+    throw new StoreRefused(`the database belongs to hub ${hub.split(' ')[0]}; give one that holds nothing`)
+  for (const { name } of tables.toReversed()) await db.run(`DELETE FROM "${name}"`)
+}
+
+/** Long mail that lies in files goes along; what is there already is the same, since each has a name of its own. */
+async function copyFiles(from: string | undefined, to: string | undefined): Promise<void> {
+  if (from === undefined || to === undefined || from === to) return
+  for (const { folder } of Object.values(blobPlaces)) {
+    const source = join(from, folder)
+    if (existsSync(source)) cpSync(source, join(to, folder), { recursive: true, force: true })
+  }
+}
+
+function keepOnce(directory: string, secret: Uint8Array): void {
+  if (!existsSync(join(directory, SECRET_FILE))) keepSecret(directory, secret)
+  else if (!equal(readSecret(directory), secret))
+    throw new StoreRefused(`${join(directory, SECRET_FILE)} is that of another hub; take it away`)
+}
+
+function settingIn(value: string | undefined, name: string): string {
+  if (value === undefined)
+    throw new StoreRefused(`the store has no ${name}; start the hub once, then move it`)
+  return value
+}
+
+const done = (to: Moved['to'], held: readonly TableHeld[], startedMs: number): Moved => ({
+  to,
+  tables: held.length,
+  rows: held.reduce((sum, { rows }) => sum + rows, 0),
+  ms: Math.round(systemTimers.monotonic() - startedMs),
+})
