@@ -1,5 +1,6 @@
 /** Clearing with peers, in the database. Changes run inside a transaction. */
-import type { ClearingState, ClearingStore, PeerFigures, PeerTransfer } from '../clearing-port.ts'
+import type { ClearingState, ClearingStore, PeerFigures } from '../clearing-port.ts'
+import { clearingOf, type StoredClearing, type StoredPeerTransfer, transfersOf } from '../clearing-rows.ts'
 import type { Posting, PostResult } from '../ledger-port.ts'
 import type { Database } from './database.ts'
 import { post } from './ledger-writes.ts'
@@ -34,38 +35,9 @@ export const clearingQueries = {
 } as const
 
 const MOVES_AT_ONCE = 1000
-const TRANSACTION_BYTES = 36
 
-type StateRow = {
-  agreed_seq: number
-  agreed_ms: number | null
-  at_ms: number | null
-  due: number
-  owed: number
-  rounds: number
-  accepted: number
-  stopped_ms: number | null
-  day: number | null
-  published: number | null
-  claim: number | null
-}
-
-export function readClearing(db: Database, peer: string): ClearingState {
-  const row = db.one<StateRow>(clearingQueries.state, peer)
-  const { day = null, published, claim } = row ?? {}
-  return {
-    peer,
-    agreedSeq: row?.agreed_seq ?? 0,
-    agreedMs: row?.agreed_ms ?? undefined,
-    atMs: row?.at_ms ?? undefined,
-    due: row?.due ?? 0,
-    owed: row?.owed ?? 0,
-    rounds: row?.rounds ?? 0,
-    accepted: row?.accepted ?? 0,
-    stoppedMs: row?.stopped_ms ?? undefined,
-    epoch: day === null ? undefined : { day, published: published ?? 0, claim: claim ?? 0 },
-  }
-}
+export const readClearing = (db: Database, peer: string): ClearingState =>
+  clearingOf(peer, db.one<StoredClearing>(clearingQueries.state, peer))
 
 export function putClearing(db: Database, state: ClearingState): true {
   db.run(
@@ -91,30 +63,6 @@ function readFigures(db: Database, peer: string): PeerFigures {
   const row = db.one<{ balance: number; seq: number | null }>(clearingQueries.figures, peer)
   const waiting = db.one<{ sum: number }>(clearingQueries.waiting, peer)?.sum ?? 0
   return { due: row?.balance ?? 0, seq: row?.seq ?? 0, waiting }
-}
-
-type TransferRow = {
-  seq: number
-  at_ms: number
-  delta: number
-  id_bytes: number
-  reason: string
-  receipt: Uint8Array | null
-  peer_receipt: Uint8Array | null
-  peer_end_receipt: Uint8Array | null
-}
-
-/** What the hub of the payer signed: this one, where it owes more since. */
-function signedOf(row: TransferRow): Uint8Array | null {
-  if (row.reason === 'cleared' || row.delta > 0) return row.receipt
-  return row.id_bytes === TRANSACTION_BYTES ? row.peer_receipt : row.peer_end_receipt
-}
-
-function transferOf(row: TransferRow): PeerTransfer[] {
-  const bytes = signedOf(row)
-  if (bytes === null) return []
-  const kind = row.reason === 'cleared' ? 'statement' : 'receipt'
-  return [{ seq: row.seq, atMs: row.at_ms, kind, bytes }]
 }
 
 /** Goes back from what it owes now. */
@@ -159,14 +107,11 @@ export function clearingOver(reader: Database, writer: WriterClient): ClearingSt
     peerFigures: async peer => readFigures(reader, peer),
     async peerTransfers(query) {
       const { peer, limit } = query
-      const rows =
+      const [sql, from] =
         'after' in query
-          ? reader.all<TransferRow>(clearingQueries.transfersAfter, peer, query.after, limit)
-          : reader.all<TransferRow>(clearingQueries.transfersBefore, peer, query.before, limit)
-      return {
-        transfers: rows.flatMap(transferOf),
-        next: rows.length < limit ? undefined : rows.at(-1)?.seq,
-      }
+          ? [clearingQueries.transfersAfter, query.after]
+          : [clearingQueries.transfersBefore, query.before]
+      return transfersOf(reader.all<StoredPeerTransfer>(sql, peer, from, limit), limit)
     },
     clearedAfter: async seq =>
       reader.all<{ receipt: Uint8Array }>(clearingQueries.statementsAfter, seq).map(({ receipt }) => receipt),

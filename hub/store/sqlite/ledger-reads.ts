@@ -12,6 +12,19 @@ import type {
   Totals,
   TransferReason,
 } from '../ledger-port.ts'
+import {
+  entryOf,
+  holdName,
+  holdOf,
+  redemptionOf,
+  type StoredEntry,
+  type StoredHold,
+  type StoredRedemption,
+  type StoredTotals,
+  type StoredTransfer,
+  totalsOf,
+  transferOf,
+} from '../ledger-rows.ts'
 import type { Database } from './database.ts'
 
 export const ledgerQueries = {
@@ -45,31 +58,9 @@ export const ledgerQueries = {
   supplyHead: 'SELECT seq, id FROM supply_record ORDER BY seq DESC LIMIT 1',
 } as const
 
-const TRANSACTION_BYTES = 36
-
-type TransferRow = {
-  seq: number
-  reason: TransferReason
-  amount: number
-  at_ms: number
-  receipt: Uint8Array | null
-  authorization: Uint8Array | null
-  reference: string | null
-}
-
 export function readTransfer(db: Database, id: Uint8Array): PostedTransfer | undefined {
-  const row = db.one<TransferRow>(ledgerQueries.transfer, id)
-  if (row === undefined) return undefined
-  const { seq, reason, amount, at_ms, receipt, authorization, reference } = row
-  return {
-    seq,
-    reason,
-    amount,
-    atMs: at_ms,
-    receipt: receipt ?? undefined,
-    authorization: authorization ?? undefined,
-    reference: reference ?? undefined,
-  }
+  const row = db.one<StoredTransfer>(ledgerQueries.transfer, id)
+  return row && transferOf(row)
 }
 
 export function readHoldings(db: Database, aid: string, nowMs: number): Holdings {
@@ -79,30 +70,9 @@ export function readHoldings(db: Database, aid: string, nowMs: number): Holdings
   return { balance: account.balance, held: sums?.held ?? 0, lapsed: sums?.lapsed ?? 0 }
 }
 
-type HoldRow = {
-  held: string
-  amount: number
-  payer: string
-  payee: string
-  until_ms: number
-  peer: string | null
-}
-
-const holdOf = ({ held, amount, payer, payee, until_ms, peer }: HoldRow): OpenHold => ({
-  transaction: new Uint8Array(Buffer.from(held, 'hex')),
-  payer,
-  payee,
-  amount,
-  untilMs: until_ms,
-  peer: peer ?? undefined,
-})
-
-/** The name of the account of a hold. */
-export const holdName = (transaction: Uint8Array): string => Buffer.from(transaction).toString('hex')
-
 export function readOpenHold(db: Database, transaction: Uint8Array): OpenHold | undefined {
   const sql = `${ledgerQueries.openHold} WHERE held.kind = 'held' AND held.name = ? AND is_open = 1`
-  const row = db.one<HoldRow>(sql, holdName(transaction))
+  const row = db.one<StoredHold>(sql, holdName(transaction))
   return row && holdOf(row)
 }
 
@@ -112,23 +82,12 @@ export function readLapsedHolds(
 ): OpenHold[] {
   if (payer === undefined) {
     const sql = `${ledgerQueries.openHold} WHERE is_open = 1 AND until_ms <= ? ORDER BY until_ms LIMIT ?`
-    return db.all<HoldRow>(sql, nowMs, limit).map(holdOf)
+    return db.all<StoredHold>(sql, nowMs, limit).map(holdOf)
   }
   const account = db.one<{ number: number }>(ledgerQueries.holdings, payer)
   if (account === undefined) return []
   const sql = `${ledgerQueries.openHold} WHERE ledger_hold.payer = ? AND is_open = 1 AND until_ms <= ? LIMIT ?`
-  return db.all<HoldRow>(sql, account.number, nowMs, limit).map(holdOf)
-}
-
-type EntryRow = {
-  seq: number
-  delta: number
-  reason: TransferReason
-  at_ms: number
-  id: Uint8Array
-  about: Uint8Array | null
-  kind: string
-  name: string
+  return db.all<StoredHold>(sql, account.number, nowMs, limit).map(holdOf)
 }
 
 export function readEntries(
@@ -143,7 +102,7 @@ export function readEntries(
 ): LedgerEntry[] {
   const account = db.one<{ number: number }>(ledgerQueries.holdings, query.aid)
   if (account === undefined) return []
-  const rows = db.all<EntryRow>(
+  const rows = db.all<StoredEntry>(
     ledgerQueries.entries,
     account.number,
     query.before ?? Number.MAX_SAFE_INTEGER,
@@ -151,39 +110,16 @@ export function readEntries(
     query.reason ?? null,
     query.limit,
   )
-  return rows.map(({ seq, delta, reason, at_ms, id, about, kind, name }) => ({
-    seq,
-    delta,
-    reason,
-    atMs: at_ms,
-    transaction: transactionAmong(reason === 'refund' ? [id] : [about, id]),
-    counterparty: kind === 'agent' || kind === 'peer' ? name : undefined,
-  }))
-}
-
-/** The first that is a transaction: ids of other kinds are shorter. */
-function transactionAmong(ids: (Uint8Array | null)[]): Uint8Array | undefined {
-  return ids.find((id): id is Uint8Array => id?.length === TRANSACTION_BYTES)
+  return rows.map(entryOf)
 }
 
 export function readRedemptions(
   db: Database,
   { sinceMs, before, limit }: { sinceMs: number; before: number | undefined; limit: number },
 ): RedemptionRow[] {
-  const rows = db.all<Omit<TransferRow, 'receipt' | 'reason'> & { id: Uint8Array; aid: string }>(
-    ledgerQueries.redemptions,
-    before ?? Number.MAX_SAFE_INTEGER,
-    sinceMs,
-    limit,
-  )
-  return rows.map(({ seq, at_ms, id, amount, reference, aid }) => ({
-    seq,
-    atMs: at_ms,
-    aid,
-    amount,
-    reference: reference ?? undefined,
-    transaction: transactionAmong([id]),
-  }))
+  return db
+    .all<StoredRedemption>(ledgerQueries.redemptions, before ?? Number.MAX_SAFE_INTEGER, sinceMs, limit)
+    .map(redemptionOf)
 }
 
 export function readOldestEntry(db: Database, aid: string, sinceMs: number): number | undefined {
@@ -241,26 +177,8 @@ export function readWithoutTrial(
   return rows.map(row => row.aid)
 }
 
-type TotalsRow = {
-  agents: number
-  holds: number
-  issued: number
-  retired: number
-  owed_by_peers: number
-  due_to_peers: number
-}
-
-const totalsOf = (row: TotalsRow): Totals => ({
-  agents: row.agents,
-  holds: row.holds,
-  issued: row.issued,
-  retired: row.retired,
-  owedByPeers: row.owed_by_peers,
-  dueToPeers: row.due_to_peers,
-})
-
 export function readTotals(db: Database): Totals {
-  const row = db.one<TotalsRow>(
+  const row = db.one<StoredTotals>(
     'SELECT agents, holds, issued, retired, owed_by_peers, due_to_peers FROM ledger_totals',
   )
   if (row === undefined) throw new Error('the ledger has no totals')
@@ -273,7 +191,7 @@ export function readRecount(db: Database): Totals | undefined {
     'SELECT 1 FROM ledger_account LEFT JOIN (SELECT account, sum(delta) AS sum FROM ledger_entry GROUP BY account) ON account = number' +
       ' WHERE balance <> coalesce(sum, 0) LIMIT 1',
   )
-  const row = db.one<TotalsRow>(
+  const row = db.one<StoredTotals>(
     "SELECT coalesce(sum(CASE kind WHEN 'agent' THEN balance END), 0) AS agents," +
       " coalesce(sum(CASE kind WHEN 'held' THEN balance END), 0) AS holds," +
       " -coalesce(sum(CASE kind WHEN 'issue' THEN balance END), 0) AS issued," +

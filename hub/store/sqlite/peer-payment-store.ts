@@ -5,12 +5,19 @@ import type {
   EndedPeerPayment,
   OpenPeerPayment,
   OpenResult,
-  PeerCredit,
   PeerPayment,
   PeerPaymentState,
   PeerPaymentStore,
   ShownPayment,
 } from '../peer-payment-port.ts'
+import {
+  creditOf,
+  opensOver,
+  owesOver,
+  paymentOf,
+  type StoredCredit,
+  type StoredPeerPayment,
+} from '../peer-payment-rows.ts'
 import type { Database } from './database.ts'
 import { readTransfer } from './ledger-reads.ts'
 import { post } from './ledger-writes.ts'
@@ -28,57 +35,21 @@ export const peerPaymentQueries = {
   balance: "SELECT balance FROM ledger_account WHERE kind = 'peer' AND name = ?",
 } as const
 
-type Row = {
-  id: Uint8Array
-  peer: string
-  payee: string
-  amount: number
-  authorization: Uint8Array
-  hold_s: number | null
-  state: PeerPaymentState
-  receipt: Uint8Array | null
-  peer_receipt: Uint8Array | null
-  end_receipt: Uint8Array | null
-  peer_end_receipt: Uint8Array | null
-  hold_order: Uint8Array | null
-  ask_at_ms: number | null
-}
-
-const paymentOf = (row: Row): PeerPayment => ({
-  transaction: row.id,
-  peer: row.peer,
-  payee: row.payee,
-  amount: row.amount,
-  authorization: row.authorization,
-  holdSeconds: row.hold_s ?? undefined,
-  state: row.state,
-  receipt: row.receipt ?? undefined,
-  peerReceipt: row.peer_receipt ?? undefined,
-  endReceipt: row.end_receipt ?? undefined,
-  peerEndReceipt: row.peer_end_receipt ?? undefined,
-  order: row.hold_order ?? undefined,
-  askAtMs: row.ask_at_ms ?? undefined,
-})
-
 function readOne(db: Database, transaction: Uint8Array): PeerPayment | undefined {
-  const row = db.one<Row>(peerPaymentQueries.one, transaction)
+  const row = db.one<StoredPeerPayment>(peerPaymentQueries.one, transaction)
   return row && paymentOf(row)
 }
 
-function readCredit(db: Database, peer: string): PeerCredit & { count: number } {
-  const { count, sum } = db.one<{ count: number; sum: number }>(peerPaymentQueries.open, peer) ?? {
-    count: 0,
-    sum: 0,
-  }
+function readCredit(db: Database, peer: string): StoredCredit {
+  const open = db.one<{ count: number; sum: number }>(peerPaymentQueries.open, peer)
   const balance = db.one<{ balance: number }>(peerPaymentQueries.balance, peer)?.balance ?? 0
-  return { owes: balance === 0 ? 0 : -balance, open: sum, count }
+  return { balance, open: open?.sum ?? 0, count: open?.count ?? 0 }
 }
 
 export function openPeerPayment(db: Database, given: OpenPeerPayment): OpenResult {
   const payment = readOne(db, given.transaction)
   if (payment !== undefined) return { outcome: 'found', payment }
-  const { owes, open, count } = readCredit(db, given.peer)
-  if (owes + open + given.amount > given.creditMax || count >= given.openMax) return { outcome: 'over' }
+  if (opensOver(readCredit(db, given.peer), given)) return { outcome: 'over' }
   insert(db, given, 'asked', given.askAtMs)
   return { outcome: 'opened' }
 }
@@ -136,8 +107,7 @@ export function answerPeerPayment(db: Database, given: AnsweredPeerPayment): Pos
 export function bookShown(db: Database, given: ShownPayment): PostResult['outcome'] | 'over' {
   const { asked, isEnd, receipt, peerReceipt, posting, creditMax } = given
   if (readTransfer(db, posting.id) !== undefined) return 'held'
-  const { owes, open } = readCredit(db, asked.peer)
-  if (owes + open + asked.amount > creditMax) return 'over'
+  if (owesOver(readCredit(db, asked.peer), { amount: asked.amount, creditMax })) return 'over'
   const { outcome } = post(db, posting)
   if (outcome !== 'posted') return outcome
   insert(db, asked, 'asked', undefined)
@@ -207,13 +177,10 @@ export function peerPaymentsOver(reader: Database, writer: WriterClient): PeerPa
     bookShown: given => writer.write('bookShown', given),
     endPeerPayment: given => writer.write('endPeerPayment', given),
     duePeerPayments: async (nowMs, limit) =>
-      reader.all<Row>(peerPaymentQueries.due, nowMs, limit).map(paymentOf),
+      reader.all<StoredPeerPayment>(peerPaymentQueries.due, nowMs, limit).map(paymentOf),
     async askPeerPaymentAt(given) {
       await writer.write('askPeerPaymentAt', given)
     },
-    async peerCredit(peer) {
-      const { owes, open } = readCredit(reader, peer)
-      return { owes, open }
-    },
+    peerCredit: async peer => creditOf(readCredit(reader, peer)),
   }
 }

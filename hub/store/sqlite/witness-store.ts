@@ -1,18 +1,17 @@
 /** Witnesses and their statements in the database. Changes run inside a transaction. */
 import type { KeptStatement, NewStatement, WitnessRow, WitnessStore } from '../witness-port.ts'
+import {
+  goesOnFrom,
+  type StoredStatement,
+  type StoredWitness,
+  statementOf,
+  witnessOf,
+} from '../witness-rows.ts'
 import type { Database } from './database.ts'
 import { readWatched } from './watched-chains.ts'
 import type { WriterClient } from './writer-client.ts'
 
 const COLUMNS = 'aid, url, kel, ahead'
-type StoredWitness = { aid: string; url: string | null; kel: Uint8Array | null; ahead: Uint8Array | null }
-
-const witnessOf = ({ aid, url, kel, ahead }: StoredWitness): WitnessRow => ({
-  aid,
-  url: url ?? undefined,
-  kel: kel ?? undefined,
-  ahead: ahead ?? undefined,
-})
 
 function readWitness(db: Database, aid: string): WitnessRow | undefined {
   const row = db.one<StoredWitness>(`SELECT ${COLUMNS} FROM witness WHERE aid = ?`, aid)
@@ -24,12 +23,12 @@ const readWitnesses = (db: Database): WitnessRow[] =>
 
 export const namedWitnesses = (db: Database): string[] => readWitnesses(db).map(({ aid }) => aid)
 
-function readStatements(db: Database): KeptStatement[] {
-  const rows = db.all<{ witness: string; seq: number; observed_ms: number; statement: Uint8Array }>(
-    'SELECT witness, seq, observed_ms, statement FROM witness_statement ORDER BY witness, day DESC',
-  )
-  return rows.map(({ observed_ms: observedMs, ...row }) => ({ ...row, observedMs }))
-}
+const readStatements = (db: Database): KeptStatement[] =>
+  db
+    .all<StoredStatement>(
+      'SELECT witness, seq, observed_ms, statement FROM witness_statement ORDER BY witness, day DESC',
+    )
+    .map(statementOf)
 
 export function putWitness(
   db: Database,
@@ -58,7 +57,7 @@ export function keepStatement(db: Database, given: NewStatement): boolean {
     'SELECT seq, observed_ms FROM witness_statement WHERE witness = ? ORDER BY day DESC LIMIT 1',
     witness,
   )
-  if (newest !== undefined && (seq < newest.seq || observedMs <= newest.observed_ms)) return false
+  if (!goesOnFrom(newest, given)) return false
   const day =
     db.one<{ day: number | null }>('SELECT max(day) AS day FROM supply_epoch WHERE seq <= ?', seq)?.day ?? -1
   db.run('DELETE FROM witness_statement WHERE witness = ? AND day < ?', witness, keptSinceDay)
