@@ -3,6 +3,7 @@ import type {
   LedgerEntry,
   OpenHold,
   PostedTransfer,
+  Posting,
   RedemptionRow,
   Totals,
   TransferReason,
@@ -28,6 +29,17 @@ export const transferOf = (row: StoredTransfer): PostedTransfer => ({
   receipt: row.receipt ?? undefined,
   authorization: row.authorization ?? undefined,
   reference: row.reference ?? undefined,
+})
+
+/** What a transfer is once it is posted. */
+export const postedOf = (posting: Posting, seq: number): PostedTransfer => ({
+  seq,
+  reason: posting.reason,
+  amount: posting.amount,
+  atMs: posting.atMs,
+  receipt: posting.receipt,
+  authorization: posting.authorization,
+  reference: posting.reference,
 })
 
 export type StoredHold = {

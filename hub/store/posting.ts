@@ -76,6 +76,10 @@ function nextTotals<A extends Balance>(totals: Totals, changes: readonly Change<
   return next
 }
 
+/** Whether a transfer can change the totals: one between agents does not. */
+export const changesTotals = ({ moves }: Posting): boolean =>
+  moves.some(({ from, to }) => from.kind !== 'agent' || to.kind !== 'agent')
+
 function refusal<A extends Balance>(
   posting: Posting,
   books: Books<A>,

@@ -21,6 +21,8 @@ const SUBJECTS: readonly ContractSubject[] = [
   'peerCards',
   'peerReviews',
   'operator',
+  'ledger',
+  'vouchers',
 ]
 
 const TABLES =

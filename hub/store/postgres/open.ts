@@ -10,6 +10,7 @@ import { boardOver } from './board.ts'
 import type { Connections } from './connections.ts'
 import { GroupWriter } from './groups.ts'
 import { invitesOver } from './invites.ts'
+import { ledgerOver } from './ledger.ts'
 import { mailOver } from './mail.ts'
 import { migrate } from './migrate.ts'
 import { moderationOver } from './moderation.ts'
@@ -19,6 +20,7 @@ import { openPeersOver } from './open-peers.ts'
 import { openReviewsOver } from './open-reviews.ts'
 import { peerCardsOver } from './peer-cards.ts'
 import { reviewsOver } from './reviews.ts'
+import { vouchersOver } from './vouchers.ts'
 import { writesWith } from './writes.ts'
 
 export type PostgresOptions = {
@@ -57,6 +59,8 @@ export async function openPostgres({
     ...openReviewsOver(connections, writer),
     ...moderationOver(connections, writer),
     ...reviewsOver(connections, writer),
+    ...ledgerOver(connections, writer),
+    ...vouchersOver(connections),
     /** The server keeps its own files in order. */
     check: async (): Promise<string[]> => [],
     async fail(error: StoreBroken) {

@@ -5,6 +5,7 @@ import { keepForkProof, markSeen, putAgent } from './agents.ts'
 import { putBoardCard } from './board.ts'
 import type { GroupWriter } from './groups.ts'
 import { addInvite, removeInvite } from './invites.ts'
+import { returnSupply } from './ledger.ts'
 import { ackWith, markFetched, sweep } from './mail.ts'
 import { revoke } from './mail-rows.ts'
 import { noteAct, putOfficial, removeOfficial } from './moderation.ts'
@@ -27,6 +28,8 @@ import { forgetPeerCards, takePeerCards } from './peer-cards.ts'
 import { enqueueWith } from './queueing.ts'
 import { addReview, forgetPeerReviews, takePeerReviews } from './reviews.ts'
 import { numberTold } from './told-numbers.ts'
+import { post, postTogether } from './posting.ts'
+import { addProofPiece, appendEpoch } from './supply-rows.ts'
 
 export const writesWith = (rids: Rids) => ({
   enqueue: enqueueWith(rids),
@@ -73,6 +76,11 @@ export const writesWith = (rids: Rids) => ({
   refuseRange,
   setQuota,
   putSetting,
+  post,
+  postTogether,
+  addProofPiece,
+  appendEpoch,
+  returnSupply,
 })
 
 export type Writer = Pick<GroupWriter<ReturnType<typeof writesWith>>, 'write'>
