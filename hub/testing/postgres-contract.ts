@@ -23,6 +23,9 @@ const SUBJECTS: readonly ContractSubject[] = [
   'operator',
   'ledger',
   'vouchers',
+  'peerPayments',
+  'clearing',
+  'witness',
 ]
 
 const TABLES =

@@ -10,6 +10,11 @@ import type { Connections, Queries } from './connections.ts'
 /** `subjects` are names of what is no row of a mailbox. */
 export type Locks = { subjects?: readonly string[]; aids?: readonly string[]; mailboxes?: readonly number[] }
 
+export const withSubjects = ({ subjects = [], ...locks }: Locks, ...more: readonly string[]): Locks => ({
+  ...locks,
+  subjects: [...more, ...subjects],
+})
+
 /** One kind of change: what it locks, and how it is made inside a transaction, or how those that follow each other are. */
 export type Write<A, R> = { locks: (argument: A) => Locks } & (
   | { make: (db: Queries, argument: A) => Promise<R> }

@@ -21,7 +21,7 @@ import {
   totalsOf,
 } from '../ledger-rows.ts'
 import type { Connections, Queries } from './connections.ts'
-import type { Write } from './groups.ts'
+import { type Write, withSubjects } from './groups.ts'
 import { PostingGroup, postingLocks, readTotals, readTransfer } from './posting.ts'
 import { readHead, returnRecords, SUPPLY_CHAIN, supplyQueries } from './supply-rows.ts'
 import type { Writer } from './writes.ts'
@@ -127,10 +127,7 @@ async function readLapsed(
 
 /** Adds records that were here before, then the transfers that go with them; throws where one does not fit. */
 export const returnSupply: Write<ReturnedSupply, void> = {
-  locks({ postings }) {
-    const { subjects = [], ...locks } = postingLocks(...postings)
-    return { ...locks, subjects: [SUPPLY_CHAIN, ...subjects] }
-  },
+  locks: ({ postings }) => withSubjects(postingLocks(...postings), SUPPLY_CHAIN),
   async make(db, { postings, ...chain }) {
     await returnRecords(db, chain)
     if (postings.length === 0) return

@@ -7,6 +7,7 @@ import { RID_KEY_BYTES, RID_KEY_SETTING, Rids } from '../rids.ts'
 import { accountsOver, madeOnce } from './accounts.ts'
 import { agentsOver } from './agents.ts'
 import { boardOver } from './board.ts'
+import { clearingOver } from './clearing.ts'
 import type { Connections } from './connections.ts'
 import { GroupWriter } from './groups.ts'
 import { invitesOver } from './invites.ts'
@@ -19,8 +20,10 @@ import { openMailOver } from './open-mail.ts'
 import { openPeersOver } from './open-peers.ts'
 import { openReviewsOver } from './open-reviews.ts'
 import { peerCardsOver } from './peer-cards.ts'
+import { peerPaymentsOver } from './peer-payments.ts'
 import { reviewsOver } from './reviews.ts'
 import { vouchersOver } from './vouchers.ts'
+import { witnessesOver } from './witnesses.ts'
 import { writesWith } from './writes.ts'
 
 export type PostgresOptions = {
@@ -61,6 +64,9 @@ export async function openPostgres({
     ...reviewsOver(connections, writer),
     ...ledgerOver(connections, writer),
     ...vouchersOver(connections),
+    ...peerPaymentsOver(connections, writer),
+    ...clearingOver(connections, writer),
+    ...witnessesOver(connections, writer),
     /** The server keeps its own files in order. */
     check: async (): Promise<string[]> => [],
     async fail(error: StoreBroken) {

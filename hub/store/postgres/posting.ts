@@ -226,6 +226,12 @@ export async function postAll(db: Queries, postings: readonly Posting[]): Promis
   return results
 }
 
+export async function postOne(db: Queries, posting: Posting): Promise<PostResult> {
+  const [result] = await postAll(db, [posting])
+  if (result === undefined) throw new Error('a transfer has no outcome')
+  return result
+}
+
 export const post: Write<Posting, PostResult> = { locks: postingLocks, makeAll: postAll }
 
 /** All or none, where the first one fits. */

@@ -3,6 +3,7 @@ import type { Rids } from '../rids.ts'
 import { admit, block, putSetting, raiseFloor, refuseRange, setQuota } from './accounts.ts'
 import { keepForkProof, markSeen, putAgent } from './agents.ts'
 import { putBoardCard } from './board.ts'
+import { putClearing } from './clearing.ts'
 import type { GroupWriter } from './groups.ts'
 import { addInvite, removeInvite } from './invites.ts'
 import { returnSupply } from './ledger.ts'
@@ -25,11 +26,21 @@ import {
 import { dropUntold, forgetOpenAgents, rereadOpenAgents, takeOpenAgents } from './open-peers.ts'
 import { addOpenReview } from './open-reviews.ts'
 import { forgetPeerCards, takePeerCards } from './peer-cards.ts'
+import {
+  answerPeerPayment,
+  askPeerPaymentAt,
+  bookShown,
+  dropPeerPayment,
+  endPeerPayment,
+  openPeerPayment,
+  orderPeerPayment,
+} from './peer-payments.ts'
 import { enqueueWith } from './queueing.ts'
 import { addReview, forgetPeerReviews, takePeerReviews } from './reviews.ts'
 import { numberTold } from './told-numbers.ts'
 import { post, postTogether } from './posting.ts'
 import { addProofPiece, appendEpoch } from './supply-rows.ts'
+import { keepAhead, keepStatement, putWitness, removeWitness } from './witnesses.ts'
 
 export const writesWith = (rids: Rids) => ({
   enqueue: enqueueWith(rids),
@@ -81,6 +92,18 @@ export const writesWith = (rids: Rids) => ({
   addProofPiece,
   appendEpoch,
   returnSupply,
+  openPeerPayment,
+  answerPeerPayment,
+  orderPeerPayment,
+  endPeerPayment,
+  dropPeerPayment,
+  askPeerPaymentAt,
+  bookShown,
+  putClearing,
+  putWitness,
+  removeWitness,
+  keepStatement,
+  keepAhead,
 })
 
 export type Writer = Pick<GroupWriter<ReturnType<typeof writesWith>>, 'write'>
