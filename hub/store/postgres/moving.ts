@@ -1,6 +1,7 @@
 /** All rows of a hub in PostgreSQL, to be moved out or in within one transaction. */
 import type { Cell, CellKind, MovedColumn, MovedRows, MovedTable } from '../moving-port.ts'
 import type { Queries, Value } from './connections.ts'
+import { numberSome, toldTables } from './told-numbers.ts'
 
 const ROWS_AT_ONCE = 200
 
@@ -13,7 +14,7 @@ FROM pg_class AS class
 JOIN pg_attribute AS attribute ON attribute.attrelid = class.oid AND attribute.attnum > 0
 LEFT JOIN pg_index AS index ON index.indrelid = class.oid AND index.indisprimary
 WHERE class.relnamespace = 'public'::regnamespace AND class.relkind = 'r' AND class.relpersistence = 'p'
-  AND class.relname <> 'schema_held' AND NOT attribute.attisdropped AND attribute.attgenerated = ''
+  AND class.relname <> 'schema_held' AND class.relname NOT LIKE 'watched%' AND NOT attribute.attisdropped AND attribute.attgenerated = ''
 ORDER BY class.relname, attribute.attnum`
 const REFERENCES = `
 SELECT conrelid::regclass::text AS "table", confrelid::regclass::text AS other
@@ -38,6 +39,8 @@ type Row = { table: string; name: string; type: string; counts: boolean; place: 
 export async function movedTables(db: Queries): Promise<MovedTable[]> {
   const byTable = Map.groupBy(await db.all<Row>(COLUMNS), ({ table }) => table)
   const tables = [...byTable].map(([name, rows]): MovedTable => {
+    const isTold = toldTables.some(told => told === name)
+    if (isTold) return toldTable(name, rows)
     const key = rows.filter(({ place }) => place >= 0).sort((a, b) => a.place - b.place)
     return {
       name,
@@ -49,6 +52,14 @@ export async function movedTables(db: Queries): Promise<MovedTable[]> {
   const references = await db.all<{ table: string; other: string }>(REFERENCES)
   return inOrder(tables, references)
 }
+
+/** What peers are told is numbered before it is moved; the order in which it came is that of the numbers then. */
+const toldTable = (name: string, rows: readonly Row[]): MovedTable => ({
+  name,
+  columns: rows.filter(row => row.name !== 'n').map(columnOf),
+  key: ['fed_seq'],
+  counts: 'fed_seq',
+})
 
 function columnOf({ table, name, type }: Row): MovedColumn {
   const kind = kinds[type]
@@ -82,6 +93,8 @@ export function movedRowsOver(db: Queries): MovedRows {
   let cursors = 0
   return {
     async *read(table) {
+      const told = toldTables.find(one => one === table.name)
+      if (told !== undefined) while (!(await numberSome(db, told)));
       const cursor = `moved_${cursors++}`
       const { name, key } = table
       await db.run(

@@ -8,7 +8,8 @@ import type { Write } from './groups.ts'
 import type { Writer } from './writes.ts'
 
 /** Each has a sequence for the numbers in `fed_seq`, and in `n` the order in which its rows came. */
-export type ToldTable = 'told_review' | 'told_card' | 'open_card'
+export const toldTables = ['told_review', 'told_card', 'open_card'] as const
+export type ToldTable = (typeof toldTables)[number]
 
 /** Other writes have their turn in between. */
 const NUMBERED_AT_ONCE = 1000
@@ -25,7 +26,11 @@ const numberingOf = (table: ToldTable): string =>
 /** Numbers some; whether those were all. */
 export const numberTold: Write<ToldTable, boolean> = {
   locks: table => ({ subjects: [`numbers of ${table}`] }),
-  make: async (db, table) => (await db.run(numberingOf(table), NUMBERED_AT_ONCE)) < NUMBERED_AT_ONCE,
+  make: numberSome,
+}
+
+export async function numberSome(db: Queries, table: ToldTable): Promise<boolean> {
+  return (await db.run(numberingOf(table), NUMBERED_AT_ONCE)) < NUMBERED_AT_ONCE
 }
 
 /** Whatever was committed before has its number after this. */

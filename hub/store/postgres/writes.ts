@@ -35,11 +35,11 @@ import {
   openPeerPayment,
   orderPeerPayment,
 } from './peer-payments.ts'
+import { post, postTogether } from './posting.ts'
 import { enqueueWith } from './queueing.ts'
 import { addReview, forgetPeerReviews, takePeerReviews } from './reviews.ts'
-import { numberTold } from './told-numbers.ts'
-import { post, postTogether } from './posting.ts'
 import { addProofPiece, appendEpoch } from './supply-rows.ts'
+import { numberTold } from './told-numbers.ts'
 import { keepAhead, keepStatement, putWitness, removeWitness } from './witnesses.ts'
 
 export const writesWith = (rids: Rids) => ({
