@@ -72,13 +72,13 @@ export type DataDirectory = {
   blobs: Blobs
   openBlobs: Blobs
   secret: Uint8Array
-  /** What the processes of this hub remember; asked for once. */
+  /** What the processes of this hub remember; asked for once, and closed with the rest. */
   remember(): Promise<Remembered>
   close(): Promise<void>
 }
 
 /** `trouble`: why this process should get no requests now. */
-export type Remembered = { memory: Memory; trouble(): string | undefined; close(): Promise<void> }
+export type Remembered = { memory: Memory; trouble(): string | undefined }
 
 export type DataDirectoryOptions = {
   directory: string
@@ -167,7 +167,7 @@ async function rememberAlone(
   { now, random }: Pick<DataDirectoryOptions, 'now' | 'random'>,
 ): Promise<Remembered> {
   const memory = memoryInProcess({ store, random, nowMs: now(), lastMs: await lastStoredMs(store) })
-  return { memory, trouble: () => undefined, close: async () => undefined }
+  return { memory, trouble: () => undefined }
 }
 
 /** Refuses a directory without a whole hub, such as the empty one where a disk was to be mounted. */

@@ -2,21 +2,11 @@
  * Moves a stopped hub: its rows from the file in its data directory to a database, or back. Until the new place has all of
  * it and was compared, the old one is the hub; a marker keeps the directory from being served in between.
  */
-import {
-  closeSync,
-  cpSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, cpSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
 import { equal, fromHex, toHex } from '../protocol/encoding/bytes.ts'
-import { systemTimers } from '../protocol/timers.ts'
+import type { Timers } from '../protocol/timers.ts'
 import { SERVED_LOCK } from './cluster/memory.ts'
 import { readIdentity } from './core/identity.ts'
 import { MOVING_MARKER, SECRET_SETTING } from './data-dir.ts'
@@ -45,6 +35,7 @@ export type Moving = {
   database: DatabasePlace
   /** What its operator types to go on. */
   command: string
+  timers: Timers
 }
 
 /** Settings that belong to a place of rows: they stay where they are. */
@@ -56,8 +47,8 @@ const DRAFT = `${engine.files.rows}.moving`
 /** Moves the rows of a data directory into a database that has none. */
 export async function moveToDatabase(moving: Moving): Promise<Moved> {
   return await whileAlone(moving, async connections => {
-    const { directory } = moving
-    const startedMs = systemTimers.monotonic()
+    const { directory, timers } = moving
+    const startedMs = timers.monotonic()
     const path = join(directory, engine.files.rows)
     const file = openMovedOut(path)
     try {
@@ -79,7 +70,7 @@ export async function moveToDatabase(moving: Moving): Promise<Moved> {
       file.close()
       renameSync(path, `${path}.moved`)
       for (const beside of engine.files.beside) rmSync(join(directory, beside), { force: true })
-      return done('database', held, startedMs)
+      return done('database', held, timers.monotonic() - startedMs)
     } finally {
       file.close()
     }
@@ -89,8 +80,8 @@ export async function moveToDatabase(moving: Moving): Promise<Moved> {
 /** Moves the rows of a database into the data directory of one of its processes. */
 export async function moveToFile(moving: Moving): Promise<Moved> {
   return await whileAlone(moving, async connections => {
-    const { directory } = moving
-    const startedMs = systemTimers.monotonic()
+    const { directory, timers } = moving
+    const startedMs = timers.monotonic()
     const [path, draft] = [join(directory, engine.files.rows), join(directory, DRAFT)]
     const secret = readSecret(directory)
     const claim = claimOf(readIdentity(directory).aid, secret)
@@ -120,7 +111,7 @@ export async function moveToFile(moving: Moving): Promise<Moved> {
     faultPoint('hub.moving.after-rename')
     await writeSetting(connections, HUB_SETTING, `${GONE} ${claim}`)
     rmSync(join(directory, SECRET_FILE), { force: true })
-    return done('file', held, startedMs)
+    return done('file', held, timers.monotonic() - startedMs)
   })
 }
 
@@ -206,9 +197,9 @@ function settingIn(value: string | undefined, name: string): string {
   return value
 }
 
-const done = (to: Moved['to'], held: readonly TableHeld[], startedMs: number): Moved => ({
+const done = (to: Moved['to'], held: readonly TableHeld[], ms: number): Moved => ({
   to,
   tables: held.length,
   rows: held.reduce((sum, { rows }) => sum + rows, 0),
-  ms: Math.round(systemTimers.monotonic() - startedMs),
+  ms: Math.round(ms),
 })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
 import { sha256 } from '../protocol/crypto/engine.node.ts'
 import { concat, fromHex, toHex, utf8 } from '../protocol/encoding/bytes.ts'
-import { joinCluster } from './cluster/memory.ts'
+import { type Cluster, joinCluster } from './cluster/memory.ts'
 import { ensureIdentity, IDENTITY_FILE, NEXT_FILE, settleRotation } from './core/identity.ts'
 import { MODE_SETTING } from './core/membership/admission.ts'
 import {
@@ -47,6 +47,7 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
   refuseRoot(directory)
   const lock = lockDirectory(directory)
   const connections = connectTo(database.url)
+  let cluster: Cluster | undefined
   try {
     refuseMoving(directory)
     refuseFileOfRows(directory)
@@ -70,8 +71,16 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
       ...{ identity, created, store, secret },
       blobs: blobsAt(blobPlaces.envelopes),
       openBlobs: blobsAt(blobPlaces.letters),
-      remember: () => remember({ ...options, connections, store, secret }),
+      async remember() {
+        cluster = await joinCluster({
+          ...{ ...options, connections, store, secret },
+          openLink: () => openLink(database.listenUrl ?? database.url),
+          release: RELEASE,
+        })
+        return rememberOver(cluster)
+      },
       async close() {
+        await cluster?.close()
         await store.close()
         lock.release()
       },
@@ -148,15 +157,7 @@ export function readSecret(directory: string): Uint8Array {
   throw new StoreRefused(`${path} holds no secret of a hub; copy it from a machine that serves this hub`)
 }
 
-type Remembering = Options & { connections: Connections; store: Store; secret: Uint8Array }
-
-async function remember(options: Remembering): Promise<Remembered> {
-  const { database } = options
-  const cluster = await joinCluster({
-    ...options,
-    openLink: () => openLink(database.listenUrl ?? database.url),
-    release: RELEASE,
-  })
+function rememberOver(cluster: Cluster): Remembered {
   return {
     memory: cluster.memory,
     trouble() {
@@ -166,6 +167,5 @@ async function remember(options: Remembering): Promise<Remembered> {
         ? `the clock of this machine is ${Math.abs(aheadMs)} ms ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the database; set it`
         : undefined
     },
-    close: () => cluster.close(),
   }
 }

@@ -1,6 +1,7 @@
 /** A running hub: data directory, core, one listener that speaks one line, the operator's socket, and an orderly end. */
 
 import { buildInfo } from '../protocol/build-info.ts'
+import { wordsOf } from '../protocol/encoding/errors.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { systemNow, systemTimers, type Timers } from '../protocol/timers.ts'
 import { type AdminGiven, type AdminListening, openAdminListening } from './admin-listening.ts'
@@ -203,7 +204,7 @@ async function serve(
   const parts = {
     hub,
     data,
-    remembered,
+    log,
     peerList,
     watched,
     clock,
@@ -266,7 +267,7 @@ async function openAdmin(
 type Closing = Pick<RunningHub, 'hub' | 'offers'> & {
   listeners: Listening[]
   data: DataDirectory
-  remembered: Remembered
+  log: Log
   peerList: PeerList
   watched: OperatorListener | undefined
   clock: ClockWatch
@@ -275,24 +276,33 @@ type Closing = Pick<RunningHub, 'hub' | 'offers'> & {
   admin: AdminListening | undefined
 }
 
-/** Ends a hub in order: nothing new comes in, what is under way gets its answer, then the store closes. */
+/**
+ * Ends a hub in order: nothing new comes in, what is under way gets its answer, then the store closes. A step that fails,
+ * as where the store is away, keeps none of the others from being taken.
+ */
 async function closeAll(parts: Closing): Promise<void> {
-  const { hub, watched, listeners } = parts
+  const { hub, watched, listeners, log } = parts
+  const step = async (what: string, work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work()
+    } catch (error) {
+      log.warn('a part of the hub did not end in order', { part: what, error: wordsOf(error) })
+    }
+  }
   if (watched !== undefined) watched.phase = 'stopping'
   parts.clock.close()
   parts.peerList.close()
   parts.operator.close()
-  await parts.leases.endAll()
+  await step('leases', () => parts.leases.endAll())
   for (const { listener } of listeners) listener.makeLast()
   parts.admin?.makeLast()
   hub.polls.endAll()
-  await Promise.all([...listeners.map(closeListening), parts.admin?.close()])
-  await parts.offers.stop()
-  await hub.stop()
-  await hub.context.verifier.close()
-  await parts.remembered.close()
-  await parts.data.close()
-  await watched?.close()
+  await step('listeners', () => Promise.all([...listeners.map(closeListening), parts.admin?.close()]))
+  await step('checkpoints', () => parts.offers.stop())
+  await step('hub', () => hub.stop())
+  await step('verifier', () => hub.context.verifier.close())
+  await step('store', () => parts.data.close())
+  await step('figures', async () => watched?.close())
 }
 
 function verifierOf({ limits }: Config, log: Log, standard: boolean | undefined): Verifier {

@@ -20,7 +20,7 @@ import { Moderation } from '../core/moderation/moderation.ts'
 import type { Memory } from '../core/ports/memory.ts'
 import { systemRandom } from '../core/random.ts'
 import { SupplyChain } from '../core/supply/chain.ts'
-import { type DataDirectory, openness, partsOf, type Remembered, refuseUnusable } from '../data-dir.ts'
+import { type DataDirectory, openness, partsOf, refuseUnusable } from '../data-dir.ts'
 import { whenFree } from '../directory-lock.ts'
 import { openHub } from '../hub-data.ts'
 import { makeLog, toStderr } from '../log.ts'
@@ -110,13 +110,11 @@ async function withHubNow(config: Config, work: (carry: Carry) => Promise<number
     if (parts.state === 'none') throw noHub(config.dataDir)
   }
   const data = await openOffline(config)
-  let remembered: Remembered | undefined
   try {
-    remembered = await data.remember()
-    const context = stoppedContext(data, remembered.memory, config)
+    const { memory } = await data.remember()
+    const context = stoppedContext(data, memory, config)
     return await work(given => carryOut(given, context))
   } finally {
-    await remembered?.close()
     await data.close()
   }
 }

@@ -102,6 +102,7 @@ export function guestsOver({ db, writer, secret, random }: Parts): GuestSessions
     findTask: task => found('task', keyed.name('task', task)),
     replace: (session, bytesMax) => writer.write('replaceVisit', { row: rowOf(session), bytesMax }),
     all: async () => (await db.all<Sealed>('SELECT sealed, version FROM visit ORDER BY opened')).map(open),
+    endOwn: async () => [],
     endIdle: async beforeMs => (await writer.write('endVisits', { beforeMs })).map(open),
   }
 }

@@ -64,7 +64,7 @@ export class Guests {
     })
     const room = { max: GUEST_SESSIONS_MAX, ownerMax: OWNER_SESSIONS_MAX }
     if (await memory.guests.add(session, room)) return { session, name: found.name }
-    await this.#letGo(now() - GUEST_IDLE_MS)
+    await this.#endIdle(now())
     if (await memory.guests.add(session, room)) return { session, name: found.name }
     throw new Refusal('guestsFull')
   }
@@ -221,14 +221,18 @@ export class Guests {
     return { word: read.word, body }
   }
 
-  /** Ends all visits: what a hub that stops does last. */
+  /** Ends the visits that end with this process. */
   async stop(): Promise<void> {
-    await this.#letGo(Number.POSITIVE_INFINITY)
+    await this.#sayEnded(await this.#context.memory.guests.endOwn())
   }
 
-  /** Visits that nobody has used since are over, which each handler reads. */
-  async #letGo(beforeMs: number): Promise<void> {
-    const gone = await this.#context.memory.guests.endIdle(beforeMs)
+  /** Visits that nobody has used for long are over. */
+  async #endIdle(nowMs: number): Promise<void> {
+    await this.#sayEnded(await this.#context.memory.guests.endIdle(nowMs - GUEST_IDLE_MS))
+  }
+
+  /** Each handler reads that a visit is over. */
+  async #sayEnded(gone: readonly GuestSession[]): Promise<void> {
     const talking = gone.filter(({ state, sent }) => state !== 'ended' && sent > 0)
     // a handler that left, or has no room, reads nothing, and holds up nobody
     await Promise.allSettled(
@@ -246,7 +250,7 @@ export class Guests {
     const { store, now } = this.#context
     const nowMs = now()
     if (nowMs - this.#sweptMs < SWEEP_EVERY_MS) return false
-    await this.#letGo(nowMs - GUEST_IDLE_MS)
+    await this.#endIdle(nowMs)
     const { more } = await store.noteAway({ polledBeforeMs: nowMs - ABANDONED_AFTER_MS, limit })
     if (!more) this.#sweptMs = nowMs
     return more

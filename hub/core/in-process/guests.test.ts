@@ -15,6 +15,7 @@ const but = (changes: (held: GuestSessions) => Partial<GuestSessions>) => () => 
     findTask: task => held.findTask(task),
     replace: (session, bytesMax) => held.replace(session, bytesMax),
     all: () => held.all(),
+    endOwn: () => held.endOwn(),
     endIdle: beforeMs => held.endIdle(beforeMs),
     ...changes(held),
   })
@@ -36,6 +37,7 @@ refuses<GuestSessions>('guests', guestsRules, [
     'holds no more words',
   ],
   ['that shows none', but(() => ({ all: async () => [] })), 'shows all that are open'],
+  ['that outlives its process', but(() => ({ endOwn: async () => [] })), 'ends with its process'],
   ['that ends nothing', but(() => ({ endIdle: async () => [] })), 'ends what nobody has used'],
 ])
 

@@ -51,6 +51,10 @@ export class GuestsInProcess implements GuestSessions {
     return idle
   }
 
+  endOwn(): Promise<readonly GuestSession[]> {
+    return this.endIdle(Number.POSITIVE_INFINITY)
+  }
+
   #count(owner: string | undefined, more: 1 | -1): void {
     if (owner === undefined) return
     const count = (this.#ofOwner.get(owner) ?? 0) + more

@@ -1,4 +1,4 @@
-/** Visitors without keys, for whom the hub writes. A restart ends their sessions. */
+/** Visitors without keys, for whom the hub writes. */
 
 export type GuestEnd = '' | 'requested' | 'accepted'
 /** What a visitor reads; `system` where nobody wrote it. */
@@ -51,4 +51,6 @@ export interface GuestSessions {
   all(): Promise<readonly GuestSession[]>
   /** Ends sessions that nobody has used since, and gives them. */
   endIdle(beforeMs: number): Promise<readonly GuestSession[]>
+  /** This process ends: ends the sessions that no other one can go on with, and gives them. */
+  endOwn(): Promise<readonly GuestSession[]>
 }

@@ -1,10 +1,11 @@
 /** All rows of a hub in a SQLite file that nobody has open, to be moved out or in. */
-import type { Cell, CellKind, MovedRows, MovedTable } from '../moving-port.ts'
+import type { Cell, CellKind, MovedRows } from '../moving-port.ts'
 import { StoreRefused } from '../port.ts'
 import { putSetting } from './account-writes.ts'
 import { type Database, openWriter, type Value } from './database.ts'
 import { digestsOf } from './digests.ts'
 import { migrate } from './migrate.ts'
+import { lastGiven, setLastGiven } from './sequences.ts'
 
 const ROWS_AT_ONCE = 200
 /** What a table has here alone, and what stands there in a row that came from elsewhere. */
@@ -77,13 +78,9 @@ function movedRowsOf(db: Database): MovedFile {
     async counter(table) {
       const { name, counts } = table
       const max = db.one<{ last: number | null }>(`SELECT max("${counts}") AS last FROM "${name}"`)
-      const given = db.one<{ seq: number }>('SELECT seq FROM sqlite_sequence WHERE name = ?', name)
-      return Math.max(max?.last ?? 0, given?.seq ?? 0)
+      return Math.max(max?.last ?? 0, lastGiven(db, name))
     },
-    async setCounter({ name }, last) {
-      db.run('DELETE FROM sqlite_sequence WHERE name = ?', name)
-      db.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', name, last)
-    },
+    setCounter: async ({ name }, last) => setLastGiven(db, name, last),
     setting: name => db.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', name)?.value,
     putSetting: (name, value) => putSetting(db, { name, value }),
     close() {

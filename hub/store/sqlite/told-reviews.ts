@@ -2,6 +2,7 @@
 import type { ToldReview, ToldReviewsQuery } from '../peer-review-port.ts'
 import type { StoredReview } from '../port.ts'
 import type { Database } from './database.ts'
+import { lastGiven, setLastGiven } from './sequences.ts'
 
 /** Told to every peer. */
 const ALL = ''
@@ -98,10 +99,8 @@ function withdraw(db: Database, aid: string): void {
 
 /** Numbers that the lost days of a hub may have given out lie below the next one by at least so much. */
 export function skipFedSeqs(db: Database, count: number): void {
-  for (const table of ['told_review', 'told_card', 'open_review', 'open_card']) {
-    const raised = db.run('UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?', count, table)
-    if (raised === 0) db.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', table, count)
-  }
+  for (const table of ['told_review', 'told_card', 'open_review', 'open_card'])
+    setLastGiven(db, table, lastGiven(db, table) + count)
 }
 
 export const toldQueries = {

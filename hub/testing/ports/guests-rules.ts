@@ -85,6 +85,16 @@ export const guestsRules: readonly Rule<GuestSessions>[] = [
     },
   ],
   [
+    'ends with its process what no other one can go on with, and nothing else',
+    async pair => {
+      await added(pair.one, 'one')
+      const ended = await pair.one.endOwn()
+      const isLeft = (await pair.other.find('one')) !== undefined
+      expect(ended.map(({ id }) => id)).toEqual(isLeft ? [] : ['one'])
+      expect(isLeft).toBe(pair.one !== pair.other)
+    },
+  ],
+  [
     'ends what nobody has used for long, makes room for others, and keeps the rest',
     async pair => {
       const words = { owner: 'here', waiting: [word('x')], waitingBytes: 60 }
