@@ -4,8 +4,10 @@ import { systemRandom } from '../core/random.ts'
 import type { Store } from '../store/port.ts'
 import type { Connections } from '../store/postgres/connections.ts'
 import { openPostgres } from '../store/postgres/open.ts'
+import { watchedChainsOver } from '../store/postgres/watched-chains.ts'
 import type { Opened } from './contract/world.ts'
 import { type ContractSubject, storeContract } from './store-contract.ts'
+import { type Watched, watchedContract } from './watched-contract.ts'
 
 /** The subjects that this engine has so far. */
 const SUBJECTS: readonly ContractSubject[] = [
@@ -64,4 +66,15 @@ export function postgresContract(engine: string, connect: () => Connections): vo
     }
   }
   storeContract(engine, open, SUBJECTS)
+  watchedContract(engine, async () => {
+    const { store, end } = await open()
+    const chains: Watched['chains'] = [watchedChainsOver(connect()), watchedChainsOver(connect())]
+    return {
+      ...{ store, chains },
+      async end() {
+        for (const one of chains) await one.close()
+        await end()
+      },
+    }
+  })
 }

@@ -7,8 +7,10 @@ import { systemTimers } from '../../../protocol/timers.ts'
 import { systemRandom } from '../../core/random.ts'
 import type { Opened } from '../../testing/contract/world.ts'
 import { brokenBy, contract, storeContract } from '../../testing/store-contract.ts'
+import { type Watched, watchedContract } from '../../testing/watched-contract.ts'
 import { withChanges, wrongEngines } from '../../testing/wrong-engines.ts'
 import { openStore } from './open.ts'
+import { ChainsFile } from './watched-chains.ts'
 
 const outside = { timers: systemTimers, random: systemRandom }
 
@@ -33,6 +35,19 @@ async function open(): Promise<Opened> {
 }
 
 storeContract('SQLite', open)
+watchedContract('SQLite', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-hub-watched-'))
+  const store = openStore({ directory, release: 'test', ...outside, onBroken: () => undefined })
+  const chains: Watched['chains'] = [ChainsFile.open(directory), ChainsFile.open(directory)]
+  return {
+    ...{ store, chains },
+    async end() {
+      for (const one of chains) await one.close()
+      await store.close()
+      rmSync(directory, { recursive: true })
+    },
+  }
+})
 
 test.each(Object.entries(wrongEngines))(
   'the contract suite refuses an engine %s',
