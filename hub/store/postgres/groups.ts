@@ -7,8 +7,16 @@ import { soon } from '../../../protocol/timers.ts'
 import type { StoreBroken } from '../port.ts'
 import type { Connections, Queries } from './connections.ts'
 
-/** `subjects` are names of what is no row of a mailbox. */
-export type Locks = { subjects?: readonly string[]; aids?: readonly string[]; mailboxes?: readonly number[] }
+/**
+ * `subjects` are names of what is no row of a mailbox. `aids` may have no row yet; of `judgedBy` those that have one are
+ * locked.
+ */
+export type Locks = {
+  subjects?: readonly string[]
+  aids?: readonly string[]
+  judgedBy?: readonly string[]
+  mailboxes?: readonly number[]
+}
 
 export const withSubjects = ({ subjects = [], ...locks }: Locks, ...more: readonly string[]): Locks => ({
   ...locks,
@@ -27,12 +35,15 @@ export type ResultOf<W> = W extends Write<infer _, infer R> ? R : never
 type Job = {
   kind: Write<unknown, unknown>
   argument: unknown
+  locks: Locks
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
 }
 type Outcome = { value: unknown } | { error: unknown }
 
 const GROUP_MAX = 512
+/** Of names that it locks; the server has room for some thousand, which the groups of all processes share. */
+const SUBJECTS_MAX = 256
 /** Groups under way at once; what comes meanwhile goes with the next, so that groups are large. */
 const GROUPS_MAX = 2
 /** The server refused a group as a whole because of another one; made again, it goes through. */
@@ -75,7 +86,8 @@ export class GroupWriter<W extends Writes> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken)
     const kind = this.#writes[name] as Write<unknown, unknown>
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ kind, argument, resolve: resolve as Job['resolve'], reject })
+      const locks = kind.locks(argument)
+      this.#waiting.push({ kind, argument, locks, resolve: resolve as Job['resolve'], reject })
       if (this.#waiting.length === 1) soon(() => this.#begin())
     })
   }
@@ -99,7 +111,7 @@ export class GroupWriter<W extends Writes> {
 
   #begin(): void {
     while (this.#waiting.length > 0 && this.#under.size < GROUPS_MAX) {
-      const jobs = this.#waiting.splice(0, GROUP_MAX)
+      const jobs = this.#waiting.splice(0, fitting(this.#waiting))
       const group = this.#run(jobs).finally(() => {
         this.#under.delete(group)
         this.#begin()
@@ -150,13 +162,24 @@ export class GroupWriter<W extends Writes> {
 /** A change broke half-way, in a transaction that is rolled back as a whole. */
 class ChangeBroke extends Error {}
 
+/** How many of them make a group: at least the first. */
+function fitting(jobs: readonly Job[]): number {
+  const subjects = new Set<string>()
+  const over = jobs.findIndex(({ locks }, at) => {
+    for (const name of locks.subjects ?? []) subjects.add(name)
+    return at === GROUP_MAX || (at > 0 && subjects.size > SUBJECTS_MAX)
+  })
+  return over < 0 ? jobs.length : over
+}
+
 async function takeLocks(db: Queries, jobs: readonly Job[]): Promise<void> {
   const of = <T>(read: (locks: Locks) => readonly T[] | undefined): T[] => [
-    ...new Set(jobs.flatMap(({ kind, argument }) => read(kind.locks(argument)) ?? [])),
+    ...new Set(jobs.flatMap(({ locks }) => read(locks) ?? [])),
   ]
   const [subjects, aids, mailboxes] = [of(l => l.subjects), of(l => l.aids), of(l => l.mailboxes)]
   if (subjects.length + aids.length > 0) await db.run(LOCK_NAMES, subjects, aids)
-  if (mailboxes.length + aids.length > 0) await db.run(LOCK_AGENTS, mailboxes, aids)
+  const rows = [...aids, ...of(l => l.judgedBy)]
+  if (mailboxes.length + rows.length > 0) await db.run(LOCK_AGENTS, mailboxes, rows)
 }
 
 /** The results of jobs of one kind. */

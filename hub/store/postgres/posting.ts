@@ -75,7 +75,7 @@ export const postingLocks = (...postings: readonly Posting[]): Locks => ({
     ...(posting.supply === undefined ? [] : [SUPPLY_CHAIN]),
     ...(changesTotals(posting) ? ['ledger totals'] : []),
   ]),
-  aids: postings.flatMap(({ judgedBy = [] }) => judgedBy.map(({ aid }) => aid)),
+  judgedBy: postings.flatMap(({ judgedBy = [] }) => judgedBy.map(({ aid }) => aid)),
 })
 
 /** What a group of transfers finds, and what it changes as they are judged one after another. */
