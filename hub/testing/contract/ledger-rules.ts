@@ -61,6 +61,7 @@ export const ledgerRules: readonly Rule[] = [
     const given = payment(2, 30, { receipt, authorization: bytes(6, 1), reference: 'for it' })
     const [first, second] = await Promise.all([world.store.post(given), world.store.post(given)])
     expect([first.outcome, second.outcome]).toEqual(['posted', 'held'])
+    expect(second).toMatchObject({ transfer: { seq: (first as { seq: number }).seq, amount: 30, receipt } })
     await world.reopen()
     const transfer = await world.store.transfer(idOf(2))
     expect(transfer).toMatchObject({
@@ -95,6 +96,27 @@ export const ledgerRules: readonly Rule[] = [
     expect(await world.store.transfer(idOf(2))).toBeUndefined()
   }),
 
+  rule('of transfers that arrive together, one that breaks fails alone', async world => {
+    await post(world, grant(1, 'payer', 10))
+    const toItself = payment(3, 1, { moves: [{ from: agent('payer'), to: agent('payer'), amount: 1 }] })
+    const results = await Promise.allSettled(
+      [payment(2, 4), toItself, payment(4, 6)].map(one => post(world, one)),
+    )
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect([await balanceOf(world, 'payer'), await balanceOf(world, 'payee')]).toEqual([0, 10])
+    expect(await world.store.transfer(idOf(3))).toBeUndefined()
+    expect(await world.store.booksAgree()).toBe(true)
+  }),
+
+  rule('keeps accounts of one name apart, whatever they are', async world => {
+    const peer: AccountName = { kind: 'peer', name: 'payer' }
+    await post(world, grant(1, 'payer', 10))
+    await post(world, payment(2, 4, { moves: [{ from: agent('payer'), to: peer, amount: 4 }] }))
+    expect([await balanceOf(world, 'payer'), (await world.store.peerFigures('payer')).due]).toEqual([6, 4])
+    const [entry] = await world.store.ledgerEntries({ aid: 'payer', before: undefined, sinceMs: 0, limit: 1 })
+    expect(entry).toMatchObject({ delta: -4, counterparty: 'payer' })
+  }),
+
   rule('refuses a sum that no number holds', async world => {
     const most = Number.MAX_SAFE_INTEGER
     expect([await post(world, grant(1, 'payer', most)), await post(world, grant(2, 'payee', 1))]).toEqual([
@@ -122,6 +144,28 @@ export const ledgerRules: readonly Rule[] = [
     const ends = [ending(3, 2, 'capture', 40), ending(4, 2, 'return', 40)].map(one => post(world, one))
     expect(await Promise.all(ends)).toEqual(['posted', 'noHold'])
     expect([await world.store.openHold(idOf(2)), await balanceOf(world, 'payee')]).toEqual([undefined, 40])
+  }),
+
+  rule('takes a hold and its end that arrive together, and tells each side of the other', async world => {
+    await post(world, grant(1, 'payer', 100))
+    const moves = [
+      { from: heldBy(2), to: parties.payee, amount: 30 },
+      { from: heldBy(2), to: parties.payer, amount: 10 },
+    ]
+    const given = [hold(2, 40), { ...ending(3, 2, 'capture', 30), id: bytes(32, 3), moves }]
+    expect(await Promise.all(given.map(one => post(world, one)))).toEqual(['posted', 'posted'])
+    expect(await world.store.openHold(idOf(2))).toBeUndefined()
+    expect(await world.store.creditTotals()).toMatchObject({ agents: 100, holds: 0 })
+    const entries = async (aid: string) =>
+      (await world.store.ledgerEntries({ aid, before: undefined, sinceMs: 0, limit: 9 })).map(
+        ({ delta, reason, counterparty, transaction }) => [delta, reason, counterparty, transaction?.[0]],
+      )
+    expect(await entries('payer')).toEqual([
+      [10, 'capture', 'payee', 2],
+      [-40, 'hold', 'payee', 2],
+      [100, 'grant', undefined, undefined],
+    ])
+    expect(await entries('payee')).toEqual([[30, 'capture', 'payer', 2]])
   }),
 
   rule('finds holds that have lapsed, of one payer or of all, the earliest first', async world => {
@@ -262,8 +306,13 @@ export const ledgerRules: readonly Rule[] = [
     await expect(given([record(0)], torn)).rejects.toThrow()
     await expect(given([record(1)], [])).rejects.toThrow()
     expect([await world.store.supplyHead(), await balanceOf(world, 'payer')]).toEqual([undefined, 0])
-    await given([record(0), record(1)], torn.slice(0, 1))
+    const epochs = [{ day: 3, seq: 0, accounts: 0 }]
+    await world.store.returnSupply({
+      ...{ records: [record(0), record(1)], epochs, keptSinceDay: 3 },
+      postings: torn.slice(0, 1),
+    })
     expect([(await world.store.supplyHead())?.seq, await balanceOf(world, 'payer')]).toEqual([1, 5])
+    expect(await world.store.keptEpoch(undefined)).toEqual(epochs[0])
   }),
 
   rule('posts nothing that was judged by a row of before, unless it was posted then', async world => {
