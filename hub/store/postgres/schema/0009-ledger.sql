@@ -66,6 +66,7 @@ CREATE TABLE ledger_totals (
   due_to_peers  bigint NOT NULL CHECK (due_to_peers BETWEEN 0 AND 9007199254740991),
   CHECK (agents + holds = issued - retired + owed_by_peers - due_to_peers)
 );
+INSERT INTO ledger_totals VALUES (1, 0, 0, 0, 0, 0, 0);
 
 -- What a payment bought, one for each transfer, written with it and never changed.
 CREATE TABLE ledger_voucher (
