@@ -328,9 +328,10 @@ type Shown = {
 function showFigures(watched: OperatorListener, { config, hub, listeners, clock, remembered }: Shown): void {
   const { store, now, verifier, peers } = hub.context
   watched.trouble = async () => {
-    const { broken, locked } = await store.health()
+    const { broken, locked, away } = await store.health()
     if (broken) return 'the store failed'
     if (locked) return 'another program has locked the store'
+    if (away) return 'the database is away'
     const trouble = remembered.trouble()
     if (trouble !== undefined) return trouble
     return clock.behindMs > 0

@@ -24,7 +24,7 @@ export class OverviewScreen implements Screen {
   draw(): Kid {
     if (this.#seen === undefined) return nothing('Reading…')
     const { overview: hub, store } = this.#seen
-    const { full, locked, broken } = hub.store
+    const fault = faultOf(hub.store)
     return [
       h(
         'header',
@@ -34,12 +34,7 @@ export class OverviewScreen implements Screen {
       ),
       hub.token_published &&
         h('p', { class: 'note bad' }, 'ADMIN_TOKEN can be guessed. Set another one and restart the hub.'),
-      (full || locked || broken) &&
-        h(
-          'p',
-          { class: 'note bad' },
-          broken ? 'The store failed.' : full ? 'The disk is full.' : 'The store is locked.',
-        ),
+      fault !== undefined && h('p', { class: 'note bad' }, fault),
       store.faults.length > 0 &&
         h('p', { class: 'note bad' }, `The store has faults: ${store.faults.join('; ')}`),
       h(
@@ -213,6 +208,14 @@ function picture({ nodes, edges, truncated }: Vision): Kid {
     h('svg', { viewBox: around([...at.values()]), role: 'img', 'aria-label': words }, ...lines, ...dots),
     h('figcaption', { class: 'soft' }, words, truncated ? '; more are there than are drawn' : ''),
   )
+}
+
+/** What the operator is told of a store that does not take everything. */
+function faultOf({ full, locked, away, broken }: Reply<'adminOverview'>['store']): string | undefined {
+  if (broken) return 'The store failed.'
+  if (away) return 'The database is away.'
+  if (full) return 'The disk is full.'
+  return locked ? 'The store is locked.' : undefined
 }
 
 /** Just what is drawn, and room for labels. */

@@ -1,7 +1,7 @@
 /** Refusals as the hub's core knows them: a reason and its facts. Each line maps them to its own codes and statuses. */
 import { Refusal as AnyRefusal } from '../../protocol/encoding/errors.ts'
 import type { SupplyHead } from '../store/ledger-port.ts'
-import { StoreBroken, StoreFull, StoreLocked } from '../store/port.ts'
+import { StoreAway, StoreBroken, StoreFull, StoreLocked } from '../store/port.ts'
 
 export type RefusalReason =
   | 'accessInvalid'
@@ -107,6 +107,9 @@ export class Refusal extends AnyRefusal<RefusalReason> {
 /** A hub without room takes what needs it as soon as there is some again, so callers ask soon. */
 const NO_ROOM_RETRY_MS = 30_000
 
+/** A database that was lost is back, or has a successor, within seconds. */
+const AWAY_RETRY_MS = 5000
+
 /** What a hub without room says; `forWhat` it has none. */
 export const withoutRoom = (forWhat = 'what this would store'): Refusal =>
   new Refusal('overloaded', { why: `the hub has no room for ${forWhat}`, retryAfterMs: NO_ROOM_RETRY_MS })
@@ -115,6 +118,7 @@ export const withoutRoom = (forWhat = 'what this would store'): Refusal =>
 export function refusalOf(thrown: unknown): Refusal | undefined {
   if (thrown instanceof Refusal) return thrown
   if (thrown instanceof StoreFull) return withoutRoom()
+  if (thrown instanceof StoreAway) return new Refusal('overloaded', { retryAfterMs: AWAY_RETRY_MS })
   if (thrown instanceof StoreLocked || thrown instanceof StoreBroken) return new Refusal('overloaded')
   return undefined
 }

@@ -45,6 +45,12 @@ export async function checkRoom(directory: string, running: RunningState | undef
       'another program has locked the store, and nothing can be written',
       'end what has hub.db open, such as a copying program or the sqlite3 shell',
     )
+  if (running?.away === true)
+    return wrong(
+      'disk',
+      'the database of the store is away, and mail is refused',
+      'look whether its server runs, and what it logs of this role',
+    )
   if (running?.full === true || free < ROOM_NEEDED_BYTES)
     return wrong(
       'disk',

@@ -292,11 +292,11 @@ describe('a running hub', () => {
   test('whose disk failed or is full says so', async () => {
     const hub = await start()
     const { store } = hub.running.hub.context
-    store.health = async () => ({ full: true, locked: false, broken: false })
+    store.health = async () => ({ full: true, locked: false, away: false, broken: false })
     expect(named(await look(hub.directory), 'disk')).toMatchObject({ state: 'wrong' })
-    store.health = async () => ({ full: false, locked: false, broken: true })
+    store.health = async () => ({ full: false, locked: false, away: false, broken: true })
     expect(named(await look(hub.directory), 'disk').found).toBe('the store failed')
-    store.health = async () => ({ full: false, locked: true, broken: false })
+    store.health = async () => ({ full: false, locked: true, away: false, broken: false })
     expect(named(await look(hub.directory), 'disk').found).toMatch(/another program has locked the store/)
   })
 

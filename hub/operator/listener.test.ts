@@ -198,7 +198,7 @@ test('is alive from the start, ready while it serves, and not after the store fa
   expect((await read(hub, '/metrics')).text).toContain('svc_hub_store_full 0\n')
   Object.defineProperty(hub.hub.sends, 'isShortOfRoom', { value: true })
   expect((await read(hub, '/metrics')).text).toContain('svc_hub_store_full 1\n')
-  store.health = async () => ({ full: false, locked: false, broken: true })
+  store.health = async () => ({ full: false, locked: false, away: false, broken: true })
   expect(await read(hub, '/readyz')).toEqual({ status: 503, text: 'the store failed\n' })
   expect((await read(hub, '/livez')).status).toBe(200)
   store.health = health

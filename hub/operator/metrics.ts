@@ -160,6 +160,7 @@ export class Metrics {
     const isSo = (member: keyof StoreHealth) => async () => ((await sources.health())[member] ? 1 : 0)
     gauge('store_full', '1 while mail is refused because the disk or the store is full', isSo('full'))
     gauge('store_locked', '1 while writes fail because another program has locked the store', isSo('locked'))
+    gauge('store_away', '1 while the database of the store is away', isSo('away'))
     gauge('store_broken', '1 once the store failed', isSo('broken'))
     gauge(
       'clock_behind_seconds',

@@ -183,9 +183,10 @@ export type RunningState = {
   outside: string[]
   pid: number
   clockBehindMs: number
-  /** Mail is refused for want of room; another program holds the store; no write succeeds any more. */
+  /** Mail is refused for want of room; another program holds the store; its database is away; no write succeeds any more. */
   full: boolean
   locked: boolean
+  away: boolean
   broken: boolean
   /** What checks signatures; undefined where its thread failed. */
   signatures: EngineChoice | undefined

@@ -7,7 +7,7 @@ import { HOUR_MS } from '../core/limits.ts'
 import { MODE_SETTING } from '../core/membership/admission.ts'
 import { heldSentence } from '../core/supply/held.ts'
 import { booksAgree } from '../store/books.ts'
-import { isFull, type Quota, StoreLocked, StoreRefused } from '../store/port.ts'
+import { isFull, type Quota, StoreAway, StoreLocked, StoreRefused } from '../store/port.ts'
 import { admit, agentPage, block, remove, showAgent, unadmit, unblock } from './agent-orders.ts'
 import { archive, listed, unarchive } from './archive-orders.ts'
 import { clockOfHolds, creditTotals, redemptions } from './credit-orders.ts'
@@ -78,6 +78,8 @@ async function withRoom(
       throw new StoreRefused(
         'another program has locked the store; end what has hub.db open, then repeat the command',
       )
+    if (error instanceof StoreAway)
+      throw new StoreRefused(`${error.message}; repeat the command once it is back`)
     if (!isFull(error)) throw error
     if (!last && (await store.local?.giveUpReserve()) === true) return await withRoom(carry, { store }, true)
     throw new StoreRefused(

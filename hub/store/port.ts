@@ -28,6 +28,11 @@ export class StoreLocked extends Failure {
   override name = 'StoreLocked'
 }
 
+/** The database can't be reached, or takes nothing now: what was asked is refused, and asked again later. Its outcome may be unknown. */
+export class StoreAway extends Failure {
+  override name = 'StoreAway'
+}
+
 /** The disk failed under a write: nothing more may be written by this process. */
 export class StoreBroken extends Failure {
   override name = 'StoreBroken'
@@ -52,8 +57,11 @@ export function isFull(error: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT' || error instanceof StoreFull
 }
 
-/** Whether the latest write failed for want of room or because another program locked the store, or all do for good. */
-export type StoreHealth = { full: boolean; locked: boolean; broken: boolean }
+/**
+ * Whether the latest write failed for want of room, because another program locked the store or because the database is
+ * away; or all do for good.
+ */
+export type StoreHealth = { full: boolean; locked: boolean; away: boolean; broken: boolean }
 
 export type Visibility = 'hub-local' | 'federated' | 'public'
 

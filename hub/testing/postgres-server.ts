@@ -1,13 +1,15 @@
 /** For tests: a PostgreSQL server of their own, with a cluster in a temporary folder, reached by a socket in it alone. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** Where Debian puts the programs of the oldest release that the hub works with. */
 const PROGRAMS = '/usr/lib/postgresql/15/bin'
+const PORT = 5432
 const START_MS = 30_000
 const LOOK_MS = 100
 /** Others may go through a folder, and not list it. */
@@ -19,7 +21,7 @@ export const withoutPostgres = existsSync(join(PROGRAMS, 'postgres'))
   : 'no PostgreSQL 15 here; on Debian: apt-get install postgresql-15'
 
 /** The server refuses to run as root. */
-function runsAs(): { uid?: number; gid?: number } {
+export function runsAs(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: idOf('-u'), gid: idOf('-g') }
@@ -31,33 +33,52 @@ function letThrough(folder: string): void {
   if ((mode & THROUGH) !== THROUGH) chmodSync(folder, mode | THROUGH)
 }
 
+export type ServerOptions = {
+  /** Settings of the server, as in its file. */
+  settings?: Readonly<Record<string, string>>
+  /** Files for TLS; the server listens at a port of this machine then. */
+  tls?: { cert: string; key: string }
+  /** Roles give this password. */
+  password?: string
+}
+
 export class PostgresServer {
   readonly #folder: string
-  readonly #child: ChildProcess
+  readonly #arguments: readonly string[]
+  readonly #password: string | undefined
+  readonly #as: ReturnType<typeof runsAs>
+  readonly port: number
+  #child: ChildProcess | undefined
 
-  private constructor(folder: string, child: ChildProcess) {
+  private constructor(folder: string, port: number, given: readonly string[], password: string | undefined) {
+    this.#password = password
     this.#folder = folder
-    this.#child = child
+    this.port = port
+    this.#arguments = given
+    this.#as = runsAs()
   }
 
-  static async start(): Promise<PostgresServer> {
+  static async start({ settings = {}, tls, password }: ServerOptions = {}): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'pg-'))
     const as = runsAs()
-    if (as.uid !== undefined) {
-      chownSync(folder, as.uid, as.gid ?? as.uid)
-      letThrough(tmpdir())
-    }
+    const own = (path: string) => as.uid !== undefined && chownSync(path, as.uid, as.gid ?? as.uid)
+    own(folder)
+    if (as.uid !== undefined) letThrough(tmpdir())
     const data = join(folder, 'data')
-    const given = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8']
+    const access = password === undefined ? ['-A', 'trust'] : passwordAccess(folder, password, own)
+    const given = ['-D', data, '-U', 'postgres', ...access, '-E', 'UTF8', '--locale=C.UTF-8']
     execFileSync(join(PROGRAMS, 'initdb'), given, { ...as, cwd: folder, stdio: 'ignore' })
-    const settings = ['-c', 'listen_addresses=', '-c', `unix_socket_directories=${folder}`]
-    const child = spawn(join(PROGRAMS, 'postgres'), ['-D', data, ...settings], {
-      ...as,
-      cwd: folder,
-      stdio: 'ignore',
-    })
-    const server = new PostgresServer(folder, child)
-    await server.#ready()
+    const port = tls === undefined ? PORT : await freePort()
+    const all = {
+      ...settings,
+      port: String(port),
+      listen_addresses: tls === undefined ? '' : '127.0.0.1',
+      unix_socket_directories: folder,
+      ...(tls === undefined ? {} : tlsSettings(folder, tls, own)),
+    }
+    const set = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const server = new PostgresServer(folder, port, ['-D', data, ...set], password)
+    await server.resume()
     return server
   }
 
@@ -65,10 +86,29 @@ export class PostgresServer {
     return `postgres://postgres@localhost/postgres?host=${encodeURIComponent(this.#folder)}`
   }
 
+  get folder(): string {
+    return this.#folder
+  }
+
+  get socket(): string {
+    return join(this.#folder, `.s.PGSQL.${this.port}`)
+  }
+
+  /** Starts it, also after it was halted. */
+  async resume(): Promise<void> {
+    this.#child = spawn(join(PROGRAMS, 'postgres'), this.#arguments, {
+      ...this.#as,
+      cwd: this.#folder,
+      stdio: 'ignore',
+    })
+    await this.#ready()
+  }
+
   async #ready(): Promise<void> {
+    const asked = ['-h', this.#folder, '-p', String(this.port)]
     for (let waited = 0; waited < START_MS; waited += LOOK_MS) {
       try {
-        execFileSync(join(PROGRAMS, 'pg_isready'), ['-h', this.#folder], { stdio: 'ignore' })
+        execFileSync(join(PROGRAMS, 'pg_isready'), asked, { stdio: 'ignore' })
         return
       } catch {
         await pause(LOOK_MS)
@@ -78,10 +118,57 @@ export class PostgresServer {
     throw new Error('the PostgreSQL server did not start')
   }
 
+  /** Runs one statement as its owner, outside any transaction. */
+  order(sql: string): void {
+    const at = ['-h', this.#folder, '-p', String(this.port), '-U', 'postgres']
+    const env = this.#password === undefined ? {} : { PGPASSWORD: this.#password }
+    execFileSync(join(PROGRAMS, 'psql'), [...at, '-qc', sql], { env, stdio: 'ignore' })
+  }
+
+  /** A folder may be written by the server alone. */
+  give(folder: string): void {
+    if (this.#as.uid !== undefined) chownSync(folder, this.#as.uid, this.#as.gid ?? this.#as.uid)
+  }
+
+  /** Ends it, as a crash does where it says so, and keeps what it wrote. */
+  async halt(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null) return
+    const ended = once(child, 'exit')
+    if (child.kill(signal)) await ended
+  }
+
   /** Ends the connections and the server, and removes its cluster. */
   async stop(): Promise<void> {
-    const ended = once(this.#child, 'exit')
-    if (this.#child.exitCode === null && this.#child.kill('SIGINT')) await ended
+    await this.halt()
     rmSync(this.#folder, { recursive: true, force: true })
   }
+}
+
+type Own = (path: string) => unknown
+
+function passwordAccess(folder: string, password: string, own: Own): string[] {
+  const path = join(folder, 'password')
+  writeFileSync(path, password)
+  own(path)
+  return ['-A', 'scram-sha-256', `--pwfile=${path}`]
+}
+
+/** The server takes a key that is its own alone. */
+function tlsSettings(folder: string, tls: { cert: string; key: string }, own: Own): Record<string, string> {
+  const paths = { cert: join(folder, 'server.crt'), key: join(folder, 'server.key') }
+  for (const name of ['cert', 'key'] as const) {
+    writeFileSync(paths[name], tls[name], { mode: 0o600 })
+    own(paths[name])
+  }
+  return { ssl: 'on', ssl_cert_file: paths.cert, ssl_key_file: paths.key }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }

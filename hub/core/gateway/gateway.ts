@@ -14,7 +14,7 @@ import {
   Voucher,
   type VoucherBody,
 } from '../../../protocol/proof/voucher.ts'
-import { StoreFull, StoreLocked } from '../../store/port.ts'
+import { StoreAway, StoreFull, StoreLocked } from '../../store/port.ts'
 import type { HubContext } from '../context.ts'
 import type { Credits } from '../ledger/credits.ts'
 import { PaymentRefused } from '../ledger/refused.ts'
@@ -97,7 +97,9 @@ export class Gateway {
     try {
       return await work()
     } catch (error) {
-      const isKnown = [PaymentRefused, Refusal, StoreFull, StoreLocked].some(kind => error instanceof kind)
+      const isKnown = [PaymentRefused, Refusal, StoreAway, StoreFull, StoreLocked].some(
+        kind => error instanceof kind,
+      )
       if (isKnown) throw error
       const why = error instanceof Error ? error.message : String(error)
       this.#context.alert('a payment was perhaps made, and its voucher not given', { error: why })

@@ -4,8 +4,9 @@
  * order, so that no two groups wait for each other.
  */
 import { soon } from '../../../protocol/timers.ts'
-import type { StoreBroken } from '../port.ts'
+import { type GroupCommitted, StoreAway, type StoreBroken } from '../port.ts'
 import type { Connections, Queries } from './connections.ts'
+import { ConnectionCut } from './faults.ts'
 
 /**
  * `subjects` are names of what is no row of a mailbox. `aids` may have no row yet; of `judgedBy` those that have one are
@@ -41,6 +42,12 @@ type Job = {
 }
 type Outcome = { value: unknown } | { error: unknown }
 
+type GroupEvents = {
+  onGroup?: ((group: GroupCommitted) => void) | undefined
+  /** One change failed, alone or with its group. */
+  onFault?: (error: unknown) => void
+}
+
 const GROUP_MAX = 512
 /** Of names that it locks; the server has room for some thousand, which the groups of all processes share. */
 const SUBJECTS_MAX = 256
@@ -64,22 +71,17 @@ const LOCK_AGENTS =
 export class GroupWriter<W extends Writes> {
   readonly #connections: Connections
   readonly #writes: W
-  readonly #onGroup: ((group: { changes: number; ms: number }) => void) | undefined
+  readonly #events: GroupEvents
   readonly #monotonic: () => number
   readonly #under = new Set<Promise<void>>()
   #waiting: Job[] = []
   #broken: StoreBroken | undefined
 
-  constructor(
-    connections: Connections,
-    writes: W,
-    monotonic: () => number,
-    onGroup?: (group: { changes: number; ms: number }) => void,
-  ) {
+  constructor(connections: Connections, writes: W, monotonic: () => number, events: GroupEvents = {}) {
     this.#connections = connections
     this.#writes = writes
     this.#monotonic = monotonic
-    this.#onGroup = onGroup
+    this.#events = events
   }
 
   write<N extends keyof W>(name: N, argument: ArgumentOf<W[N]>): Promise<ResultOf<W[N]>> {
@@ -123,11 +125,14 @@ export class GroupWriter<W extends Writes> {
   async #run(jobs: Job[]): Promise<void> {
     const startedMs = this.#monotonic()
     const outcomes = await this.#outcomes(jobs)
-    this.#onGroup?.({ changes: jobs.length, ms: this.#monotonic() - startedMs })
+    this.#events.onGroup?.({ changes: jobs.length, ms: this.#monotonic() - startedMs })
     jobs.forEach((job, index) => {
       const outcome = outcomes[index] as Outcome
       if ('value' in outcome) job.resolve(outcome.value)
-      else job.reject(outcome.error)
+      else {
+        this.#events.onFault?.(outcome.error)
+        job.reject(outcome.error)
+      }
     })
   }
 
@@ -152,11 +157,17 @@ export class GroupWriter<W extends Writes> {
         return await make(db, jobs)
       })
     } catch (error) {
-      const cause = error instanceof ChangeBroke ? error.cause : error
-      if (!AGAIN.has(codeOf(cause)) || tried === ATTEMPTS_MAX) throw error
+      if (!isToRepeat(error, tried)) throw error
     }
     return await this.#committed(jobs, make, tried + 1)
   }
+}
+
+/** Nothing of the group is kept, and it goes through if it is made again. */
+function isToRepeat(error: unknown, tried: number): boolean {
+  if (error instanceof ConnectionCut) return tried === 1
+  const cause = error instanceof ChangeBroke ? error.cause : error
+  return AGAIN.has(codeOf(cause)) && tried < ATTEMPTS_MAX
 }
 
 /** A change broke half-way, in a transaction that is rolled back as a whole. */
@@ -201,6 +212,7 @@ async function plain(db: Queries, jobs: readonly Job[]): Promise<Outcome[]> {
       for (const value of await made(db, kind, of)) outcomes.push({ value })
     return outcomes
   } catch (error) {
+    if (error instanceof StoreAway) throw error
     throw new ChangeBroke('a change broke', { cause: error })
   }
 }
@@ -229,7 +241,7 @@ async function behindSavepoint(db: Queries, job: Job): Promise<Outcome> {
     await db.run('RELEASE item')
     return { value }
   } catch (error) {
-    if (AGAIN.has(codeOf(error))) throw error
+    if (error instanceof StoreAway || AGAIN.has(codeOf(error))) throw error
     await db.run('ROLLBACK TO item')
     await db.run('RELEASE item')
     return { error }

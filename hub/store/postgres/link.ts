@@ -1,7 +1,8 @@
 /** A connection that lasts: over it the server tells word of others, and holds locks for as long as it is there. */
 import pg from 'pg'
-import type { Queries } from './connections.ts'
-import { queriesOver } from './connections.ts'
+import { addressOf, passwordIn } from './address.ts'
+import { type ConnectOptions, type Queries, types, type Value } from './connections.ts'
+import { faultOf, unconnected } from './faults.ts'
 
 export interface Link extends Queries {
   /** Hears what is told on a channel from here on. */
@@ -12,23 +13,45 @@ export interface Link extends Queries {
 }
 
 const CONNECT_MS = 5000
+const ANSWER_MS = 5000
 
-export async function openLink(url: string): Promise<Link> {
+/** No pooler may stand between that lends a connection out for one transaction. */
+export async function openLink(
+  url: string,
+  { passwordFile }: Pick<ConnectOptions, 'passwordFile'> = {},
+): Promise<Link> {
+  const { host, port, user, database, password, tls } = addressOf(url)
   const client = new pg.Client({
-    connectionString: url,
+    ...{ host, port, user, database, types },
+    password: () => (passwordFile === undefined ? (password ?? '') : passwordIn(passwordFile)),
+    ssl: tls,
     connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: ANSWER_MS,
     keepAlive: true,
     application_name: 'svc-hub word',
-  })
+  } as pg.ClientConfig)
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   client.on('error', () => resolve())
   client.on('end', () => resolve())
-  await client.connect()
+  try {
+    await client.connect()
+  } catch (error) {
+    throw unconnected(error)
+  }
+  const ask = async (text: string, values: Value[]): Promise<pg.QueryResult> => {
+    try {
+      return await client.query({ text, values })
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
   return {
-    ...queriesOver(client),
+    all: async <T>(sql: string, ...values: Value[]) => (await ask(sql, values)).rows as T[],
+    one: async <T>(sql: string, ...values: Value[]) => (await ask(sql, values)).rows[0] as T | undefined,
+    run: async (sql, ...values) => (await ask(sql, values)).rowCount ?? 0,
     async hear(channel, heard) {
       client.on('notification', ({ payload = '' }) => heard(payload))
-      await client.query(`LISTEN ${client.escapeIdentifier(channel)}`)
+      await ask(`LISTEN ${client.escapeIdentifier(channel)}`, [])
     },
     ended,
     // a connection that hangs has no end of its own

@@ -23,7 +23,7 @@ export function readMigrations(): string[] {
 /** Migrates in one transaction; refuses a database that a newer release wrote. */
 export async function migrate(connections: Connections, release: string): Promise<void> {
   const migrations = readMigrations()
-  await connections.transaction(async db => {
+  const bring = async (db: Queries): Promise<void> => {
     await db.run(LOCK)
     await db.run(HELD)
     const { held, wrote } = await heldIn(db)
@@ -33,7 +33,8 @@ export async function migrate(connections: Connections, release: string): Promis
       for (const statement of statementsOf(migrations[number - 1] ?? '')) await db.run(statement)
       await db.run('INSERT INTO schema_held (number, release) VALUES ($1, $2)', number, release)
     }
-  })
+  }
+  await connections.transaction(bring, { patient: true })
 }
 
 async function heldIn(db: Queries): Promise<{ held: number; wrote: string }> {

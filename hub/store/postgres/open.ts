@@ -9,6 +9,7 @@ import { agentsOver } from './agents.ts'
 import { boardOver } from './board.ts'
 import { clearingOver } from './clearing.ts'
 import type { Connections } from './connections.ts'
+import { refuseUnfit } from './fitness.ts'
 import { GroupWriter } from './groups.ts'
 import { invitesOver } from './invites.ts'
 import { ledgerOver } from './ledger.ts'
@@ -24,6 +25,7 @@ import { peerPaymentsOver } from './peer-payments.ts'
 import { reviewsOver } from './reviews.ts'
 import { vouchersOver } from './vouchers.ts'
 import { witnessesOver } from './witnesses.ts'
+import { WatchedConnections } from './watched.ts'
 import { writesWith } from './writes.ts'
 
 export type PostgresOptions = {
@@ -32,22 +34,30 @@ export type PostgresOptions = {
   timers: Timers
   random: (count: number) => Uint8Array
   onBroken: (error: StoreBroken) => void
+  /** The database is away, and why; or it is back. */
+  onAway?: ((why: string | undefined) => void) | undefined
   onGroup?: ((group: GroupCommitted) => void) | undefined
 }
 
 /** Migrates the database where needed; `close` ends its connections. */
 export async function openPostgres({
-  connections,
+  connections: given,
   release,
   timers,
   random,
   onBroken,
+  onAway,
   onGroup,
 }: PostgresOptions) {
+  const connections = new WatchedConnections(given, onAway)
+  await refuseUnfit(connections)
   await migrate(connections, release)
   const key = await madeOnce(connections, RID_KEY_SETTING, toHex(random(RID_KEY_BYTES)))
   const rids = new Rids(fromHex(key, RID_KEY_SETTING))
-  const writer = new GroupWriter(connections, writesWith(rids), () => timers.monotonic(), onGroup)
+  const writer = new GroupWriter(connections, writesWith(rids), () => timers.monotonic(), {
+    onGroup,
+    onFault: error => connections.note(error),
+  })
   return {
     local: undefined,
     ...mailOver(connections, writer, rids),
@@ -74,7 +84,7 @@ export async function openPostgres({
       writer.fail(error)
       onBroken(error)
     },
-    health: async (): Promise<StoreHealth> => ({ full: false, locked: false, broken: writer.isBroken }),
+    health: async (): Promise<StoreHealth> => ({ ...connections.health(), broken: writer.isBroken }),
     async close() {
       await writer.idle()
       await connections.close()

@@ -59,7 +59,7 @@ export class WriterClient {
   }
 
   get health(): StoreHealth {
-    return { full: this.full, locked: this.#locked, broken: this.#broken !== undefined }
+    return { full: this.full, locked: this.#locked, away: false, broken: this.#broken !== undefined }
   }
 
   write<N extends WriteName>(name: N, argument: WriteArgument<N>): Promise<WriteResult<N>> {

@@ -53,7 +53,7 @@ export const operatorRules: readonly Rule[] = [
   rule('finds itself in order', async world => {
     await world.enqueueAll([item(world.box, 1)])
     expect(await world.store.check()).toEqual([])
-    expect(await world.store.health()).toEqual({ full: false, locked: false, broken: false })
+    expect(await world.store.health()).toEqual({ full: false, locked: false, away: false, broken: false })
   }),
 
   rule('replaces a quota and a setting whole, and leaves the rest of an account', async world => {
@@ -80,6 +80,6 @@ export const operatorRules: readonly Rule[] = [
     await world.store.fail(new StoreBroken('the disk failed'))
     await expect(world.store.putSetting('one', 'value')).rejects.toBeInstanceOf(StoreBroken)
     await expect(world.store.enqueue(item(world.box, 1))).rejects.toBeInstanceOf(StoreBroken)
-    expect(await world.store.health()).toEqual({ full: false, locked: false, broken: true })
+    expect(await world.store.health()).toEqual({ full: false, locked: false, away: false, broken: true })
   }),
 ]

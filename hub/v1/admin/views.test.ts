@@ -72,7 +72,7 @@ describe('the overview', () => {
       reviews: { count: 2, avg_rating: 4 },
       credits: { issued: 300, redeemed: 0 },
       peers: 1,
-      store: { full: false, locked: false, broken: false },
+      store: { full: false, locked: false, away: false, broken: false },
     })
   })
 

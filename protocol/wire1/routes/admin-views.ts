@@ -66,7 +66,7 @@ export const adminViewRoutes = {
     method: 'GET',
     path: '/admin/api/store',
     reply: z.object({
-      health: z.object({ full: z.boolean(), locked: z.boolean(), broken: z.boolean() }),
+      health: z.object({ full: z.boolean(), locked: z.boolean(), away: z.boolean(), broken: z.boolean() }),
       room: z.object({ disk_bytes: count, row_bytes: count }).optional(),
       open: z.object({ mailboxes: count, messages: count, bytes: count, bytes_max: count }),
       sealed: z.object({ mailboxes: count, envelopes: count, bytes: count }),

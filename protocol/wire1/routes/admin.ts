@@ -116,7 +116,7 @@ const agentRoutes = {
       reviews: z.object({ count, avg_rating: rating }),
       credits: z.object({ issued: count, redeemed: count }),
       peers: count,
-      store: z.object({ full: z.boolean(), locked: z.boolean(), broken: z.boolean() }),
+      store: z.object({ full: z.boolean(), locked: z.boolean(), away: z.boolean(), broken: z.boolean() }),
     }),
   }),
   adminAgents: route({

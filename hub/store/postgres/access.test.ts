@@ -1,0 +1,115 @@
+// project: programs
+/** How the engine gets to a server: encrypted, with a password, and never to one that would lose what it acknowledged. */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CuttingProxy } from '../../testing/cutting-proxy.ts'
+import { openForTest } from '../../testing/postgres-contract.ts'
+import { PostgresServer, withoutPostgres } from '../../testing/postgres-server.ts'
+import { StoreAway, StoreRefused } from '../port.ts'
+import { type ConnectOptions, connectTo } from './connections.ts'
+
+const PASSWORD = 'p:w/ @%&'
+
+describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'the way to a server', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'access-'))
+  const [certFile, keyFile, passwordFile] = ['cert', 'key', 'password'].map(name => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  let server: PostgresServer
+  beforeAll(async () => {
+    const made = [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-nodes',
+      '-days',
+      '2',
+    ]
+    const names = ['-subj', '/CN=database', '-addext', 'subjectAltName=IP:127.0.0.1']
+    execFileSync('openssl', [...made, ...names, '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' })
+    const tls = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') }
+    server = await PostgresServer.start({ tls, password: PASSWORD })
+    writeFileSync(passwordFile, `${PASSWORD}\n`)
+  })
+  afterAll(async () => {
+    await server.stop()
+    rmSync(folder, { recursive: true })
+  })
+
+  const at = (more: string, { host = '127.0.0.1', user = 'postgres' } = {}) =>
+    `postgres://${user}@${host}:${server.port}/postgres${more}`
+  const encrypted = (more = '') => at(`?sslmode=verify-full&sslrootcert=${certFile}${more}`)
+  const isEncrypted = async (url: string, options: ConnectOptions = { passwordFile }) => {
+    const connections = connectTo(url, options)
+    try {
+      return await connections.one<{ ssl: boolean }>(
+        'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()',
+      )
+    } finally {
+      await connections.close()
+    }
+  }
+  const refusalOf = (url: string, options?: ConnectOptions): Promise<unknown> =>
+    isEncrypted(url, options).catch((error: unknown) => error)
+
+  test('a certificate of a named authority is checked, and the connection encrypted', async () => {
+    expect(await isEncrypted(encrypted())).toEqual({ ssl: true })
+    expect(await isEncrypted(at(''))).toEqual({ ssl: false })
+  })
+
+  test('a certificate of nobody, or of another name, is refused in words', async () => {
+    const [unknown, other] = [
+      await refusalOf(at('?sslmode=verify-full')),
+      await refusalOf(at(`?sslmode=verify-full&sslrootcert=${certFile}`, { host: 'localhost' })),
+    ]
+    expect(unknown).toBeInstanceOf(StoreAway)
+    expect(unknown).toMatchObject({ message: expect.stringMatching(/its certificate is of nobody/) })
+    expect(other).toMatchObject({ message: expect.stringMatching(/its certificate is for another name/) })
+  })
+
+  test('a server without TLS is not talked to where it is asked for', async () => {
+    const proxy = await CuttingProxy.start(server.socket)
+    const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres?sslmode=verify-full`
+    expect(await refusalOf(url)).toMatchObject({ message: 'the database is away: it speaks no TLS' })
+    await proxy.stop()
+  })
+
+  test('the password stands in the address or in a file, which is read again for each connection', async () => {
+    const inAddress = at('', { user: `postgres:${encodeURIComponent(PASSWORD)}` })
+    expect(await isEncrypted(inAddress, {})).toEqual({ ssl: false })
+    const connections = connectTo(encrypted(), { passwordFile, connectionsMax: 1 })
+    writeFileSync(passwordFile, 'not-it')
+    const refused = await connections.one('SELECT 1').catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(StoreAway)
+    expect(inspect(refused)).toMatch(/it refuses the role or its password/)
+    expect(inspect(refused)).not.toMatch(/not-it|127\.0\.0\.1|postgres:\/\//)
+    writeFileSync(passwordFile, PASSWORD)
+    expect(await connections.one('SELECT 1 AS one')).toEqual({ one: 1 })
+    await connections.close()
+  })
+
+  test('a database that acknowledges what it may lose, or writes no UTF8, refuses the start', async () => {
+    server.order('CREATE DATABASE losing')
+    server.order('ALTER DATABASE losing SET synchronous_commit = off')
+    server.order("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    for (const [name, sentence] of [
+      ['losing', /synchronous_commit is off/],
+      ['latin', /holds LATIN1/],
+    ] as const) {
+      const connections = connectTo(encrypted().replace('/postgres?', `/${name}?`), { passwordFile })
+      const opened = openForTest(connections)
+      await expect(opened).rejects.toBeInstanceOf(StoreRefused)
+      await expect(opened).rejects.toThrow(sentence)
+      await connections.close()
+    }
+  })
+})

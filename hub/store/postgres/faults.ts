@@ -1,0 +1,76 @@
+/** What a server refuses, and a connection that is lost, in words of the port: none of them has an address or a password. */
+import { causeCode, connectionFault } from '../../../protocol/encoding/errors.ts'
+import { EngineFault, StoreAway, StoreFull, StoreLocked, StoreRefused } from '../port.ts'
+
+/** A connection was lost before anything was kept, so that what was asked of it may be asked again. */
+export class ConnectionCut extends StoreAway {
+  override name = 'ConnectionCut'
+}
+
+/** The server refused a statement. */
+class ServerFault extends EngineFault {
+  override name = 'ServerFault'
+  readonly code: string
+  constructor(code: string, sentence: string) {
+    super(sentence)
+    this.code = code
+  }
+}
+
+/** What the driver says where no code does. */
+const DRIVER = new Map([
+  ['timeout expired', 'it did not answer in time'],
+  ['Query read timeout', 'it did not answer in time'],
+  ['timeout exceeded when trying to connect', 'too much waits for it'],
+  ['Connection terminated due to connection timeout', 'it did not answer in time'],
+  ['The server does not support SSL connections', 'it speaks no TLS'],
+])
+
+/** There is no socket where the address says. */
+const NO_SOCKET = 'ENOENT'
+const LOCKED = '55P03'
+const FULL = '53100'
+/** The role or its password. */
+const ACCESS_CLASS = '28'
+/** Classes: connections, access, resources, an operator at work. Codes: takes no writes, waited too long, no such database. */
+const AWAY = /^(?:08|28|53|57)|^(?:25006|25P03|25P04|3D000)$/
+/** The server ends the connection with these. */
+const ENDING = /^(?:08|57P0)|^25P0[34]$/
+
+const awayFor = (why: string): string => `the database is away: ${why}`
+
+/** What a server said that refused something. */
+function refusedWith(code: string, message: string): Error {
+  if (code === FULL) return new StoreFull(`the disk of the database is full: ${message}`)
+  if (code === LOCKED) return new StoreLocked(`something else holds a lock in the database: ${message}`)
+  if (code.startsWith(ACCESS_CLASS)) return new StoreAway(awayFor('it refuses the role or its password'))
+  if (ENDING.test(code)) return new ConnectionCut(awayFor(message))
+  return AWAY.test(code) ? new StoreAway(awayFor(message)) : new ServerFault(code, `${message} (${code})`)
+}
+
+/** What the driver throws where a server answered, and where none did. */
+export function faultOf(thrown: unknown): Error {
+  if (thrown instanceof Error && 'severity' in thrown && 'code' in thrown)
+    return refusedWith(String(thrown.code), thrown.message)
+  if (thrown instanceof StoreRefused) return new StoreAway(awayFor(thrown.message))
+  const said = thrown instanceof Error ? thrown.message : ''
+  const code = causeCode(thrown)
+  const why = code === NO_SOCKET ? 'nothing listens there' : code && connectionFault(thrown)
+  return new ConnectionCut(awayFor(DRIVER.get(said) ?? why ?? 'the connection was cut'))
+}
+
+/** Whether a server stopped answering, as one whose machine is gone does: other connections to it are no better. */
+export const isSilence = (thrown: unknown): boolean =>
+  thrown instanceof Error && thrown.message === 'Query read timeout'
+
+/** Of a commit nobody knows whether it came to pass; whoever asked for it asks again. */
+export const unknownOutcome = (fault: Error): Error =>
+  fault instanceof ConnectionCut
+    ? new StoreAway(`${fault.message}; what was being written may be kept`)
+    : fault
+
+/** Nothing was asked yet where no connection came about; asking again at once changes nothing. */
+export const unconnected = (thrown: unknown): Error => {
+  const fault = faultOf(thrown)
+  return fault instanceof ConnectionCut ? new StoreAway(fault.message) : fault
+}

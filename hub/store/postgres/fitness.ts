@@ -1,0 +1,30 @@
+/** Whether a server keeps what the hub promises: one that does not refuses the start. */
+import { StoreRefused } from '../port.ts'
+import type { Queries } from './connections.ts'
+
+export type ServerSettings = { version: number; release: string; commit: string; encoding: string }
+
+const VERSION_MIN = 15
+/** How the server counts releases in its number. */
+const VERSION_UNIT = 10_000
+
+const SETTINGS =
+  "SELECT current_setting('server_version_num')::integer AS version, current_setting('server_version') AS release," +
+  " current_setting('synchronous_commit') AS commit, current_setting('server_encoding') AS encoding"
+
+/** What is wrong with a server, and what to do. */
+export function unfitFor({ version, release, commit, encoding }: ServerSettings): string | undefined {
+  if (version < VERSION_MIN * VERSION_UNIT)
+    return `the database is PostgreSQL ${release}, and the hub needs ${VERSION_MIN} or newer; upgrade the server`
+  if (commit === 'off')
+    return 'the database acknowledges what it may lose: synchronous_commit is off; set it to on for this database and role'
+  if (encoding !== 'UTF8')
+    return `the database holds ${encoding}, and the hub writes UTF8; create a database with ENCODING 'UTF8'`
+  return undefined
+}
+
+export async function refuseUnfit(db: Queries): Promise<void> {
+  const settings = await db.one<ServerSettings>(SETTINGS)
+  const unfit = settings && unfitFor(settings)
+  if (unfit !== undefined) throw new StoreRefused(unfit)
+}

@@ -1,0 +1,82 @@
+/** Connections that remember how the latest change ended, and while the database is away look whether it is back. */
+import { StoreAway, StoreFull, type StoreHealth, StoreLocked } from '../port.ts'
+import type { Connections, Queries, TransactionOptions, Value } from './connections.ts'
+
+export class WatchedConnections implements Connections {
+  readonly #connections: Connections
+  readonly #onAway: ((why: string | undefined) => void) | undefined
+  #health = { full: false, locked: false, away: false }
+  #looking = false
+
+  constructor(connections: Connections, onAway?: (why: string | undefined) => void) {
+    this.#connections = connections
+    this.#onAway = onAway
+  }
+
+  /** Waits for nothing; whoever asks again learns of what has changed. */
+  health(): Omit<StoreHealth, 'broken'> {
+    if (this.#health.away && !this.#looking) {
+      this.#looking = true
+      void this.#look().finally(() => {
+        this.#looking = false
+      })
+    }
+    return this.#health
+  }
+
+  async transaction<T>(work: (db: Queries) => Promise<T>, options?: TransactionOptions): Promise<T> {
+    const done = await this.#noting(this.#connections.transaction(work, options))
+    if (this.#health.away) this.#onAway?.(undefined)
+    this.#health = { full: false, locked: false, away: false }
+    return done
+  }
+
+  all<T>(sql: string, ...values: Value[]): Promise<T[]> {
+    return this.#noting(this.#connections.all<T>(sql, ...values))
+  }
+
+  one<T>(sql: string, ...values: Value[]): Promise<T | undefined> {
+    return this.#noting(this.#connections.one<T>(sql, ...values))
+  }
+
+  run(sql: string, ...values: Value[]): Promise<number> {
+    return this.#noting(this.#connections.run(sql, ...values))
+  }
+
+  close(): Promise<void> {
+    return this.#connections.close()
+  }
+
+  /** A server that only reads, such as a standby, is none to write to. */
+  async #look(): Promise<void> {
+    try {
+      await this.transaction(async db => {
+        const row = await db.one<{ reads: string }>(
+          "SELECT current_setting('transaction_read_only') AS reads",
+        )
+        if (row?.reads !== 'off') throw new StoreAway('the database is away: it takes no changes')
+      })
+    } catch {
+      // it is still away, as was noted
+    }
+  }
+
+  /** Takes notice of what failed. */
+  note(error: unknown): void {
+    if (error instanceof StoreAway) {
+      if (!this.#health.away) this.#onAway?.(error.message)
+      this.#health = { ...this.#health, away: true }
+    }
+    if (error instanceof StoreFull) this.#health = { ...this.#health, full: true }
+    if (error instanceof StoreLocked) this.#health = { ...this.#health, locked: true }
+  }
+
+  async #noting<T>(asked: Promise<T>): Promise<T> {
+    try {
+      return await asked
+    } catch (error) {
+      this.note(error)
+      throw error
+    }
+  }
+}
