@@ -1,6 +1,6 @@
 /** What is thrown inside the core, as a caller is told it. */
 import { expect, test } from 'vitest'
-import { StoreBroken, StoreFull, StoreRefused } from '../store/port.ts'
+import { StoreAway, StoreBroken, StoreFull, StoreRefused } from '../store/port.ts'
 import { Refusal, refusalOf } from './refusal.ts'
 
 test('a refusal is told as it is, a store that takes no writes as overload, a bug not at all', () => {
@@ -11,6 +11,10 @@ test('a refusal is told as it is, a store that takes no writes as overload, a bu
   expect(refusalOf(new StoreFull('full'))?.facts).toEqual({
     why: 'the hub has no room for what this would store',
     retryAfterMs: 30_000,
+  })
+  expect(refusalOf(new StoreAway('away'))).toMatchObject({
+    code: 'overloaded',
+    facts: { retryAfterMs: 5000 },
   })
   for (const bug of [new Error('bug'), new StoreRefused('in use'), 'text', undefined])
     expect(refusalOf(bug)).toBeUndefined()

@@ -7,7 +7,7 @@ import { KEY_SET_LIFE_MS, type KeySet } from '../../protocol/identity/keyset.ts'
 import { decodeAccess } from '../../protocol/mail/access.ts'
 import { EXP_AHEAD_MS, EXP_SKEW_MS } from '../../protocol/mail/envelope.ts'
 import { systemTimers } from '../../protocol/timers.ts'
-import { type AgentRow, StoreFull } from '../store/port.ts'
+import { type AgentRow, StoreAway, StoreFull } from '../store/port.ts'
 import { agentOf, openCore, refusedWith, type TestCore } from '../testing/core.ts'
 import type { TestAgent } from '../testing/hub.ts'
 import { sealedForStranger, sealedUnderCapability, type TestEnvelope } from '../testing/mail.ts'
@@ -190,6 +190,15 @@ describe('a store without room', () => {
     expect(files()).toEqual([])
     store.enqueue = enqueue
     expect((await send(sealed(LARGE))).status).toBe('queued')
+    expect(files().length).toBe(1)
+  })
+
+  test('of which nobody knows whether it wrote the row keeps the file', async () => {
+    const { store } = core.context
+    store.enqueue = async () => {
+      throw new StoreAway('away')
+    }
+    await expect(send(sealed(LARGE))).rejects.toBeInstanceOf(StoreAway)
     expect(files().length).toBe(1)
   })
 

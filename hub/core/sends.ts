@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 import { equal } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { EXP_AHEAD_MS, EXP_SKEW_MS } from '../../protocol/mail/envelope.ts'
-import { StoreFull } from '../store/port.ts'
+import { StoreAway, StoreFull } from '../store/port.ts'
 import type { HubContext } from './context.ts'
 import type { DestinationKind, Destinations, Offer, Sent, Taking } from './destination.ts'
 import { type ByteSource, type EnvelopeBody, readEnvelopeHead } from './envelope-body.ts'
@@ -97,14 +97,18 @@ export class Sends {
   /** Reads the content of an accepted envelope to where it goes, and has it taken there. */
   async #keep(taking: Taking, body: EnvelopeBody, confirm: Submission['confirm']): Promise<Sent> {
     const content = await body.read(taking.sink)
-    let queued = false
+    let isKept = false
     try {
       await confirm?.()
       const sent = await taking.take(content)
-      queued = sent.status === 'queued'
+      isKept = sent.status === 'queued'
       return sent
+    } catch (error) {
+      // its row may come to be written yet; a file that no row names goes later
+      isKept = error instanceof StoreAway
+      throw error
     } finally {
-      if (!queued) await taking.drop(content)
+      if (!isKept) await taking.drop(content)
     }
   }
 

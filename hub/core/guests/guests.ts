@@ -7,6 +7,7 @@ import { INTERACTION_ID_BYTES, type MessageBody, messagePayload } from '../../..
 import { decodeOpen, holdsOpen } from '../../../protocol/mail/open-message.ts'
 import { kinds } from '../../../protocol/mail/payload.ts'
 import { PLACE_MAX } from '../../store/open-mail-port.ts'
+import { StoreAway } from '../../store/port.ts'
 import type { Agent, Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import { ABANDONED_AFTER_MS, type GivenMessage, type OpenMail } from '../open-mail/open-mail.ts'
@@ -138,10 +139,15 @@ export class Guests {
       payload,
       ofVisitor: true as const,
     }
+    let isKept = false
     try {
       await this.#parts.openMail.send(given, { share })
+    } catch (error) {
+      // its row may come to be written yet; a file that no row names goes later
+      isKept = error instanceof StoreAway
+      throw error
     } finally {
-      await files.drop(payload)
+      if (!isKept) await files.drop(payload)
     }
   }
 
