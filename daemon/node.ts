@@ -33,6 +33,7 @@ import {
 import { controlSocket } from './home/socket.ts'
 import { markStopped } from './home/stopped.ts'
 import { ensureToken } from './home/token.ts'
+import { BoardOrders } from './hubs/board-orders.ts'
 import { Connections } from './hubs/http.ts'
 import type { HubClient, HubInputs } from './hubs/hub.ts'
 import { Publication } from './hubs/publication.ts'
@@ -150,6 +151,7 @@ const hubInputs = (
     random,
     spoolFolder: attachments.folder,
     publication,
+    orders: new BoardOrders(store, now),
     receiving: bytes => transfers.receiving(bytes),
     keyRetired(url) {
       hub.retiredAt.add(url)

@@ -9,6 +9,7 @@ import type { Quote } from '../../protocol/proof/quote.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { TaskBoard } from './board.ts'
+import type { BoardOrders } from './board-orders.ts'
 import type { DirectAddresses } from './direct.ts'
 import type { Connections } from './http.ts'
 import type { OpenMail, OpenReviews } from './open-mail.ts'
@@ -25,6 +26,8 @@ export type HubInputs = {
   spoolFolder: string
   /** What looks at everything that is published. */
   publication: Publication
+  /** Where orders for a task board outlive this process; without it no board is used. */
+  orders?: BoardOrders
   /** Hears of the bytes of mail as they come, and of nothing once they are here. */
   receiving?: (bytes: number | undefined) => void
   /** Hears once for each key event that a hub refuses signatures under it: it may have missed the event. */

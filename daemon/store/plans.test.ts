@@ -7,6 +7,7 @@ import { openStoreAt, type Store } from './open.ts'
 const SMALL: Readonly<Record<string, string>> = {
   auto_replies: 'the last two hundred',
   auto_reply_runs: 'those of an hour',
+  board_orders: 'those without an answer, 64 at most',
   capabilities_held: 'at most a batch of each correspondent, each for days',
   capabilities_issued: 'at most a batch for each correspondent, each for days',
   contacts: 'kept by hand',

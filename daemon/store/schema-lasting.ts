@@ -68,6 +68,16 @@ CREATE TABLE pow_solutions (
   not_after INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Orders for task boards that left, until the hub has said what came of each: what was ordered, and as it was signed.
+CREATE TABLE board_orders (
+  key INTEGER PRIMARY KEY,
+  hub TEXT NOT NULL,
+  name TEXT NOT NULL,
+  request TEXT NOT NULL,
+  kel_seq INTEGER NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+
 -- Notes of the blackboard.
 CREATE TABLE notes (name TEXT PRIMARY KEY, version INTEGER NOT NULL, text TEXT NOT NULL) STRICT, WITHOUT ROWID;
 

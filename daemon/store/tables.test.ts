@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { a2aEventsTable, a2aMessagesTable, a2aPushesTable, a2aTasksTable } from './a2a.ts'
 import { autoRepliesTable, autoReplyRunsTable } from './auto-replies.ts'
+import { boardOrdersTable } from './board-orders.ts'
 import { heldTable, issuedTable, revocationsTable } from './capabilities.ts'
 import { chainTable } from './chain.ts'
 import { columnOf, type Table } from './columns.ts'
@@ -71,6 +72,7 @@ const tables: readonly Table[] = [
   hubKeysSeenTable,
   contradictionsTable,
   powSolutionsTable,
+  boardOrdersTable,
   notesTable,
   autoRepliesTable,
   autoReplyRunsTable,

@@ -293,4 +293,15 @@ ALTER TABLE reviews ADD COLUMN publishes INTEGER NOT NULL DEFAULT 0;
 -- It went to its recipient past the hub.
 ALTER TABLE messages ADD COLUMN direct INTEGER NOT NULL DEFAULT 0;
 `,
+  /* sql */ `
+-- Orders for task boards that left, until the hub has said what came of each: what was ordered, and as it was signed.
+CREATE TABLE board_orders (
+  key INTEGER PRIMARY KEY,
+  hub TEXT NOT NULL,
+  name TEXT NOT NULL,
+  request TEXT NOT NULL,
+  kel_seq INTEGER NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+`,
 ]

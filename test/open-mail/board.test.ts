@@ -1,6 +1,7 @@
 /** The task board of a hub of wire 1 as the node uses it: an order is signed once, and its refusals have names. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { OrderUnanswered, type TaskBoard } from '../../daemon/hubs/board.ts'
+import { BoardOrders } from '../../daemon/hubs/board-orders.ts'
 import { HubUnreachable } from '../../daemon/hubs/hub.ts'
 import { Wire1Board } from '../../daemon/hubs/wire1/board.ts'
 import { Wire1Calls } from '../../daemon/hubs/wire1/calls.ts'
@@ -171,7 +172,7 @@ describe('an order whose answer is lost', () => {
     await expect(ready('never left')).rejects.toMatchObject({ name: 'HubUnreachable' })
   })
 
-  test('is never signed anew by a clock that the answer tells', async () => {
+  describe('and that is refused at its repeat', () => {
     const stale: Send = async () =>
       new Response('{"error":"stale or future-dated challenge"}', {
         status: 400,
@@ -181,42 +182,116 @@ describe('an order whose answer is lost', () => {
           Date: new Date(hub.clock.now() + 3_600_000).toUTCString(),
         },
       })
-    const carol = await openNode(hub)
-    const sent = between(carol, (send, nth) => (nth === 1 ? lost(send) : stale))
-    await expect(boardOf(carol).create({ title: 'stale' })).rejects.toMatchObject({ code: 'malformed' })
-    await carol.close()
-    expect(sent).toHaveLength(2)
-    expect((await titles()).filter(title => title === 'stale')).toHaveLength(1)
+
+    test('is never signed anew by a clock that the answer tells', async () => {
+      const carol = await openNode(hub)
+      const sent = between(carol, (send, nth) => (nth === 1 ? lost(send) : stale))
+      await expect(boardOf(carol).create({ title: 'stale' })).rejects.toMatchObject({ code: 'malformed' })
+      await carol.close()
+      expect(new Set(sent.flatMap(({ body }) => body['sig'] ?? [])).size).toBe(1)
+      expect((await titles()).filter(title => title === 'stale')).toHaveLength(1)
+    })
+
+    test('is looked for, and its card is the answer', async () => {
+      const carol = await openNode(hub)
+      between(carol, (send, nth) => (nth === 1 ? lost(send) : nth === 2 ? stale : send))
+      expect(await boardOf(carol).create({ title: 'made' })).toMatchObject({ title: 'made', column: 'draft' })
+      await carol.close()
+    })
   })
 
-  test('is signed anew four minutes later, or under another key, and shown again before', async () => {
-    let ms = 0
-    const { identity } = alice.inputs
-    let { seq } = identity.log
-    const log = Object.create(identity.log, { seq: { get: () => seq } }) as typeof identity.log
-    const own = Object.create(identity, { log: { value: log }, aid: { value: alice.aid } }) as typeof identity
-    const after = (_: number, work: () => void) => systemTimers.after(0, work)
-    const inputs = { identity: own, timers: { ...systemTimers, after, monotonic: () => ms } }
-    const board = new Wire1Board(hub.url, new Wire1Calls(hub.url, alice.inputs), inputs)
-    const sent = between(alice, send => lost(send))
-    const signatures = async () => {
-      sent.length = 0
-      await expect(board.create({ title: 'old' })).rejects.toBeInstanceOf(OrderUnanswered)
-      return new Set(sent.map(({ body }) => body['sig']))
+  describe('is one that its node knows again', () => {
+    /** The boards of a node that was started anew each time, over one clock and one key state. */
+    function restarts() {
+      const { identity } = alice.inputs
+      const at = { ms: Date.now(), seq: identity.log.seq }
+      const log = Object.create(identity.log, { seq: { get: () => at.seq } }) as typeof identity.log
+      const own = Object.create(identity, {
+        ...{ log: { value: log }, aid: { value: alice.aid } },
+      }) as typeof identity
+      const after = (_: number, work: () => void) => systemTimers.after(0, work)
+      const now = () => at.ms
+      const started = () =>
+        new Wire1Board(hub.url, new Wire1Calls(hub.url, alice.inputs), {
+          ...{ identity: own, timers: { ...systemTimers, after }, now },
+          orders: new BoardOrders(alice.ground.store, now),
+        })
+      return { at, started }
     }
-    const [first] = await signatures()
-    ms += 239_999
-    expect([...(await signatures())]).toEqual([first])
-    ms += 1
-    const [second, ...more] = await signatures()
-    expect([second === first, more]).toEqual([false, []])
-    seq++
-    expect([...(await signatures())]).not.toContain(second)
+    const hanging =
+      (send: Send): Send =>
+      async request => {
+        await send(request)
+        return await new Promise(() => undefined)
+      }
+    const signatures = (sent: Sent[]) => new Set(sent.flatMap(({ body }) => body['sig'] ?? []))
+    const made = async (title: string) => (await titles()).filter(one => one === title)
+
+    test('by what it kept before it left, also after a start', async () => {
+      const { at, started } = restarts()
+      const sent = between(alice, (send, nth) => (nth <= 3 ? lost(send) : send))
+      await expect(started().create({ title: 'kept' })).rejects.toBeInstanceOf(OrderUnanswered)
+      at.ms += 239_999
+      await started().create({ title: 'kept' })
+      expect([signatures(sent).size, await made('kept')]).toEqual([1, ['kept']])
+      await started().create({ title: 'kept' })
+      expect(await made('kept')).toEqual(['kept', 'kept'])
+    })
+
+    test.each([
+      ['that was killed while it asked', 0, 0],
+      ['four minutes later', 240_000, 0],
+      ['after its clock was set back', -1, 0],
+      ['under another key', 0, 1],
+    ])('by the id of its card, %s', async (title, laterMs, rotations) => {
+      const { at, started } = restarts()
+      const sent = between(alice, (send, nth) => (nth === 1 ? hanging(send) : send))
+      void started().create({ title })
+      await expect.poll(() => made(title)).toEqual([title])
+      at.ms += laterMs
+      at.seq += rotations
+      const card = await started().create({ title })
+      expect([card.title, signatures(sent).size, await made(title)]).toEqual([title, 1, [title]])
+    })
+
+    test('and signs anew where it made no card', async () => {
+      const { at, started } = restarts()
+      const cut: Send = async () => {
+        throw new HubUnreachable(hub.url, { cause: Object.assign(new Error('cut'), { code: 'ECONNRESET' }) })
+      }
+      const sent = between(alice, (send, nth) => (nth <= 3 ? cut : send))
+      await expect(started().create({ title: 'anew' })).rejects.toBeInstanceOf(OrderUnanswered)
+      at.seq++
+      await started().create({ title: 'anew' })
+      expect([signatures(sent).size, await made('anew')]).toEqual([2, ['anew']])
+    })
+
+    test('and goes on being one while nobody can be asked', async () => {
+      const { at, started } = restarts()
+      between(alice, (send, nth) => (nth <= 4 ? lost(send) : send))
+      await expect(started().create({ title: 'away' })).rejects.toBeInstanceOf(OrderUnanswered)
+      at.seq++
+      await expect(started().create({ title: 'away' })).rejects.toBeInstanceOf(OrderUnanswered)
+      await started().create({ title: 'away' })
+      expect(await made('away')).toEqual(['away'])
+    })
+
+    test('for a day', async () => {
+      const { at, started } = restarts()
+      between(alice, (send, nth) => (nth <= 3 ? lost(send) : send))
+      await expect(started().create({ title: 'daily' })).rejects.toBeInstanceOf(OrderUnanswered)
+      at.ms += 24 * 3_600_000
+      await started().create({ title: 'daily' })
+      expect(await made('daily')).toEqual(['daily', 'daily'])
+    })
   })
 
   test('is dated after the one before, and follows a clock that was set back', async () => {
     const calls = new Wire1Calls(hub.url, alice.inputs)
-    const board = new Wire1Board(hub.url, calls, alice.inputs)
+    const board = new Wire1Board(hub.url, calls, {
+      ...alice.inputs,
+      orders: new BoardOrders(alice.ground.store, alice.inputs.now),
+    })
     const sent = between(alice, send => send)
     const times = async () => {
       sent.length = 0

@@ -6,6 +6,7 @@ import pino from 'pino'
 import type { Carrier } from '../../daemon/carrier/carrier.ts'
 import type { Ground } from '../../daemon/context.ts'
 import { openGround } from '../../daemon/ground.ts'
+import { BoardOrders } from '../../daemon/hubs/board-orders.ts'
 import { Connections } from '../../daemon/hubs/http.ts'
 import { type HubClient, type HubInputs, presented } from '../../daemon/hubs/hub.ts'
 import { meetHub, openHub } from '../../daemon/hubs/open.ts'
@@ -57,7 +58,7 @@ export async function openNode(
   const connections = new Connections()
   const inputs: HubInputs = {
     ...{ identity, connections, now, timers: systemTimers, random },
-    ...{ spoolFolder: dir, publication: new Publication() },
+    ...{ spoolFolder: dir, publication: new Publication(), orders: new BoardOrders(ground.store, now) },
   }
   const met = await meetHub(at.url, inputs, WIRE)
   const hub = openHub({ ...presented(met), url: answers.url }, inputs)

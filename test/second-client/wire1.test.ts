@@ -1,7 +1,7 @@
 /** A second client of wire 1, from docs/wire-1.md and docs/objects.md alone, walks every route of a built hub. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { base64, base64url, cidOf, cidText, ofBase64, readCbor, utf8 } from './wire1/bytes.ts'
+import { base64, base64url, cidOf, cidText, hash, ofBase64, readCbor, utf8 } from './wire1/bytes.ts'
 import { type Answer, Client } from './wire1/client.ts'
 import { card, forward, Identity, payment, review, settlement, statement, words } from './wire1/objects.ts'
 import { type MadeUpPeer, openPeer } from './wire1/peer.ts'
@@ -277,9 +277,12 @@ describe('the board', () => {
       .json['card'] as { id: string; column: string; state: string } | undefined
 
   test('takes a card through every action of its life', async () => {
-    const made = await act(alice, 'create', { title: 'Count the words' })
+    const order = { ...alice.challenge('task.create'), title: 'Count the "words"' }
+    const { card: made } = (await hub.ask('POST /tasks/create', body(order))).json
     expect(made).toMatchObject({ column: 'draft', state: 'open' })
-    const card_id = String(made?.id)
+    const named = Buffer.concat([ofBase64(order.sig), utf8(JSON.stringify([order.title, '', 'draft']))])
+    const card_id = base64url(hash('svc-board-card/v1', named).subarray(0, 16))
+    expect(made).toMatchObject({ id: card_id })
     await act(bob, 'claim', { card_id }, 409)
     await act(bob, 'move', { card_id, column: 'ready' }, 403)
     const steps: [Identity, string, object, string, string][] = [

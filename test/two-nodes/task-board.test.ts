@@ -190,6 +190,19 @@ describe('an answer that is lost', () => {
     expect((await titles('ready')).filter(title => title === 'Told twice')).toHaveLength(1)
   })
 
+  test('makes none where the node was killed meanwhile, or its key rotated', async () => {
+    between.lose(3)
+    const create = ['create', 'Told after a kill', '--column', 'ready']
+    await refused('alice', ...create)
+    const { pid } = await world.svc('alice', 'status')
+    process.kill(Number(pid), 'SIGKILL')
+    await world.startNode('alice')
+    await world.svc('alice', 'id', 'rotate')
+    await task('alice', ...create)
+    expect(new Set(between.signatures('/tasks/create')).size).toBe(1)
+    expect((await titles('ready')).filter(title => title === 'Told after a kill')).toHaveLength(1)
+  })
+
   test('of an action changes nothing twice', async () => {
     const id = await made('Claimed once')
     between.lose(2)

@@ -1,6 +1,7 @@
 /**
- * The task board of a hub of wire 1. An order is signed once. Where its answer is lost, the same challenge is shown again,
- * which changes nothing at a hub that has done it: so no second card is made.
+ * The task board of a hub of wire 1. An order is signed once, and kept before it leaves. Where its answer is lost, the same
+ * challenge is shown again, which changes nothing at a hub that has done it; once it holds no more, the card is looked for
+ * by its id. So no second card is made.
  */
 import {
   CARD_NOTE_BYTES_MAX,
@@ -11,8 +12,10 @@ import {
 } from '../../../protocol/contract/board.ts'
 import { ForeignAnswer, Refused } from '../../../protocol/contract/client.ts'
 import type { ReplyOf, RequestOf, RouteRow } from '../../../protocol/contract/route.ts'
+import { fromBase64 } from '../../../protocol/encoding/bytes.ts'
 import { plainLine, plainText } from '../../../protocol/encoding/plain-text.ts'
 import { present } from '../../../protocol/encoding/present.ts'
+import { boardCardId } from '../../../protocol/proof/board-card.ts'
 import { sleep } from '../../../protocol/timers.ts'
 import { wire1Routes as routes } from '../../../protocol/wire1/routes.ts'
 import {
@@ -26,6 +29,7 @@ import {
   OrderUnanswered,
   type TaskBoard,
 } from '../board.ts'
+import type { KeptOrder } from '../board-orders.ts'
 import { isUnreached } from '../failures.ts'
 import { type HubInputs, HubStopped, NodeStopping } from '../hub.ts'
 import type { GivenCall, Unsigned, Wire1Calls } from './calls.ts'
@@ -38,8 +42,6 @@ const ANSWER_MS = 6000
 const SHOWN_AGAIN_MS = 4 * 60_000
 /** Orders of one moment are dated ahead by less. */
 const CLOCK_BACK_MS = 60_000
-/** Orders without an answer that are kept. */
-const LOST_MAX = 64
 const ACTION_CHARACTERS_MAX = 64
 
 const actionRows = {
@@ -62,29 +64,23 @@ const left = {
 } as const satisfies Record<Exclude<CardAction, 'move'>, readonly CardColumn[]>
 type ActionRow = (typeof actionRows)[CardAction] | typeof routes.taskCreate
 type ShownCard = ReplyOf<typeof routes.taskCreate>['card']
+type CreateRequest = RequestOf<typeof routes.taskCreate>
 type ShownEvent = ReplyOf<typeof routes.taskCard>['events'][number]
 
 /** By status, which is all that this wire says. */
 const faults: Readonly<Record<number, BoardFault>> = { 400: 'malformed', 403: 'forbidden', 409: 'conflict' }
 
-/** `isUnsure`: it was sent, and no answer says what came of it. */
-type Signed = {
-  row: ActionRow
-  request: RequestOf<ActionRow>
-  seq: number
-  signedAtMs: number
-  isUnsure: boolean
-}
+/** `isUnsure`: it left before, and no answer says what came of it. `hasLeft`: it may have come to the hub. */
+type Order = { row: ActionRow; kept: KeptOrder; isUnsure: boolean; hasLeft: boolean }
+type Inputs = Required<Pick<HubInputs, 'identity' | 'timers' | 'now' | 'orders'>>
 
 export class Wire1Board implements TaskBoard {
   readonly #url: string
   readonly #calls: Wire1Calls
-  readonly #inputs: Pick<HubInputs, 'identity' | 'timers'>
-  /** By what was ordered: what was signed for it, and had no answer. */
-  readonly #lost = new Map<string, Signed>()
+  readonly #inputs: Inputs
   #lastMs = 0
 
-  constructor(url: string, calls: Wire1Calls, inputs: Pick<HubInputs, 'identity' | 'timers'>) {
+  constructor(url: string, calls: Wire1Calls, inputs: Inputs) {
     this.#url = url
     this.#calls = calls
     this.#inputs = inputs
@@ -128,11 +124,13 @@ export class Wire1Board implements TaskBoard {
 
   /** `isDone`: whether a card is where the order leaves it. */
   async #order(row: ActionRow, body: object, isDone: (card: ShownCard) => boolean): Promise<ShownCard> {
-    const name = JSON.stringify([row.action, body])
-    const ordered = () => this.#calls.onceMoreInTime(() => this.#shown(name, this.#sign(row, body)))
+    const named = { hub: this.#url, name: JSON.stringify([row.action, body]) }
+    const ordered = () => this.#calls.onceMoreInTime(() => this.#shown(this.#sign(row, body, named)))
     try {
-      const lost = this.#take(name)
-      return lost === undefined ? await ordered() : await this.#onceMore(name, lost, { ordered, isDone })
+      const kept = this.#inputs.orders.take(named)
+      if (kept === undefined) return await ordered()
+      const lost: Order = { row, kept, isUnsure: true, hasLeft: true }
+      return await this.#onceMore(lost, { ordered, isDone })
     } catch (error) {
       if (isMissing(error)) throw await this.#missing(error, this.#inputs.timers.deadline(ANSWER_MS))
       throw isTold(error) ? refusedAs(error) : error
@@ -140,74 +138,119 @@ export class Wire1Board implements TaskBoard {
   }
 
   /**
-   * Shows again what had no answer. Where it was done before, and the card has gone on since, the same words are another
-   * order; a hub that takes neither has done the first.
+   * Shows again what had no answer, or looks for what it made where it holds no more. Where it was done before, and the card
+   * has gone on since, the same words are another order; a hub that takes neither has done the first.
    */
   async #onceMore(
-    name: string,
-    lost: Signed,
+    lost: Order,
     { ordered, isDone }: { ordered: () => Promise<ShownCard>; isDone: (card: ShownCard) => boolean },
   ): Promise<ShownCard> {
-    let card: ShownCard
+    let card: ShownCard | undefined
     try {
-      card = await this.#shown(name, lost)
+      card = await (this.#holds(lost) ? this.#shown(lost) : this.#lookedFor(lost))
     } catch (error) {
       if (codeOf(error) === 'conflict') return await ordered()
       throw error
     }
-    if (isDone(card)) return card
+    if (card !== undefined && isDone(card)) return card
     try {
       return await ordered()
     } catch (error) {
-      if (codeOf(error) === 'conflict') return card
+      if (codeOf(error) === 'conflict' && card !== undefined) return card
       throw error
     }
   }
 
-  /** What was signed for the same order before and had no answer, while it still holds; it is no longer kept. */
-  #take(name: string): Signed | undefined {
-    const lost = this.#lost.get(name)
-    this.#lost.delete(name)
-    if (lost === undefined || lost.seq !== this.#inputs.identity.log.seq) return undefined
-    return this.#inputs.timers.monotonic() - lost.signedAtMs < SHOWN_AGAIN_MS ? lost : undefined
+  /** Whether the hub still takes the challenge of an order. */
+  #holds({ kept }: Order): boolean {
+    const ageMs = this.#inputs.now() - kept.atMs
+    return kept.kelSeq === this.#inputs.identity.log.seq && ageMs >= 0 && ageMs < SHOWN_AGAIN_MS
   }
 
   /** At a time of its own: a hub takes two equal orders of one time for one. A clock that was set back is followed. */
-  #sign(row: ActionRow, body: object): Signed {
-    const { identity, timers } = this.#inputs
+  #sign(row: ActionRow, body: object, named: { hub: string; name: string }): Order {
+    const { identity, orders } = this.#inputs
     const { timeMs } = this.#calls
     this.#lastMs = this.#lastMs - timeMs > CLOCK_BACK_MS ? timeMs : Math.max(this.#lastMs + 1, timeMs)
     const request = this.#calls.challenged(row, body as Unsigned<ActionRow>, this.#lastMs)
-    return { row, request, seq: identity.log.seq, signedAtMs: timers.monotonic(), isUnsure: false }
+    const kept = orders.keep(named, { request, kelSeq: identity.log.seq })
+    return { row, kept, isUnsure: false, hasLeft: false }
   }
 
-  /** Shows an order until it is answered; one whose end nobody knows is kept, to be shown again. */
-  async #shown(name: string, signed: Signed, tried = 0): Promise<ShownCard> {
+  /** Shows an order until it is answered; one whose end nobody knows stays kept. */
+  async #shown(order: Order): Promise<ShownCard> {
     try {
-      return await this.#send(signed)
+      const card = await this.#answered(order)
+      this.#inputs.orders.drop(order.kept)
+      return card
     } catch (error) {
-      // what may have been done is not signed anew
-      if (isTold(error) && error.status < 500) throw signed.isUnsure ? refusedAs(error) : error
-      signed.isUnsure ||= !isTold(error) && !isUnreached(error)
+      if (isAnswer(error)) return await this.#refused(order, error)
+      if (order.hasLeft) this.#inputs.orders.rest(order.kept)
+      else this.#inputs.orders.drop(order.kept)
+      const isUnanswered = order.isUnsure && mayStillBeTold(error)
+      throw isUnanswered ? new OrderUnanswered(this.#url, { cause: error }) : error
+    }
+  }
+
+  async #answered(order: Order, tried = 0): Promise<ShownCard> {
+    try {
+      return await this.#send(order)
+    } catch (error) {
+      if (isAnswer(error)) throw error
+      order.hasLeft ||= !isUnreached(error)
+      order.isUnsure ||= !isTold(error) && !isUnreached(error)
       const pause = mayStillBeTold(error) ? PAUSES_MS[tried] : undefined
-      if (pause === undefined) throw this.#kept(name, signed, error)
+      if (pause === undefined) throw error
       await sleep(this.#inputs.timers, pause)
     }
-    return await this.#shown(name, signed, tried + 1)
+    return await this.#answered(order, tried + 1)
   }
 
-  async #send({ row, request }: Signed): Promise<ShownCard> {
-    const given = { body: request, signal: this.#inputs.timers.deadline(ANSWER_MS) }
+  /** What may have been done before it was refused is not signed anew, but looked for. */
+  async #refused(order: Order, error: Refused): Promise<ShownCard> {
+    if (!order.isUnsure) {
+      this.#inputs.orders.drop(order.kept)
+      throw error
+    }
+    const card = await this.#lookedFor(order).catch(() => undefined)
+    if (card === undefined) throw refusedAs(error)
+    return card
+  }
+
+  async #send({ row, kept }: Order): Promise<ShownCard> {
+    const given = { body: kept.request, signal: this.#inputs.timers.deadline(ANSWER_MS) }
     return (await this.#calls.plain(row, given as unknown as GivenCall<ActionRow>)).card
   }
 
-  /** Keeps an order, and gives what is told of it. */
-  #kept(name: string, signed: Signed, error: unknown): unknown {
-    const [oldest] = this.#lost.keys()
-    if (this.#lost.size >= LOST_MAX && oldest !== undefined) this.#lost.delete(oldest)
-    this.#lost.set(name, signed)
-    const isUnanswered = signed.isUnsure && mayStillBeTold(error)
-    return isUnanswered ? new OrderUnanswered(this.#url, { cause: error }) : error
+  /** The card that an order made, whose id says so; nothing where it made none, or was for a card that is there. */
+  async #lookedFor({ row, kept }: Order): Promise<ShownCard | undefined> {
+    const { orders, timers } = this.#inputs
+    try {
+      const card = row === routes.taskCreate ? await this.#madeBy(kept.request as CreateRequest) : undefined
+      orders.drop(kept)
+      return card
+    } catch (error) {
+      orders.rest(kept)
+      if (!isMissing(error))
+        throw mayStillBeTold(error) ? new OrderUnanswered(this.#url, { cause: error }) : error
+      const told = await this.#missing(error, timers.deadline(ANSWER_MS))
+      if (!(told instanceof BoardRefused && told.code === 'unknown_card')) throw told
+      orders.drop(kept)
+      return undefined
+    }
+  }
+
+  async #madeBy({
+    sig,
+    title,
+    taskdoc_cid: taskdoc = '',
+    column = 'draft',
+  }: CreateRequest): Promise<ShownCard> {
+    const id = boardCardId(fromBase64(sig), { title, taskdoc, column })
+    const signal = this.#inputs.timers.deadline(ANSWER_MS)
+    const { card } = await this.#calls.plain(routes.taskCard, { params: { id }, signal })
+    requireCard(id, card)
+    return card
   }
 
   /** A hub without a board answers so of everything on it. */
@@ -221,6 +264,8 @@ export class Wire1Board implements TaskBoard {
   }
 }
 
+/** Whether the hub said that it did not do it. */
+const isAnswer = (error: unknown): error is Refused => isTold(error) && error.status < 500
 const isTold = (error: unknown): error is Refused => error instanceof Refused
 const mayStillBeTold = (error: unknown): boolean =>
   !isTold(error) && !isMissing(error) && !(error instanceof HubStopped) && !(error instanceof NodeStopping)

@@ -58,7 +58,7 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews, DirectAddress
     priceList: PRICING_EXTENSION,
   }
   readonly credits: HubCredits
-  readonly board: TaskBoard
+  readonly board: TaskBoard | undefined
   #identity: HubIdentity
   /** What was said last of visitors: each registration says it again. */
   #guestMessages: number | undefined
@@ -71,7 +71,8 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews, DirectAddress
     this.#inputs = inputs
     this.#calls = new Wire1Calls(url, inputs)
     this.credits = new Wire1Credits(this.#calls, inputs)
-    this.board = new Wire1Board(url, this.#calls, inputs)
+    const { orders } = inputs
+    this.board = orders && new Wire1Board(url, this.#calls, { ...inputs, orders })
   }
 
   get identity(): HubIdentity {

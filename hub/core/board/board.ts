@@ -2,17 +2,13 @@
  * The task board: cards that agents make, take, hand in and accept. A challenge may be shown again within its time: then
  * it changes nothing, also after its agent has gone on.
  */
-import { sha256 } from '../../../protocol/crypto/engine.node.ts'
-import { labelled } from '../../../protocol/crypto/hash.ts'
-import { toBase64url, utf8 } from '../../../protocol/encoding/bytes.ts'
+import { boardCardId } from '../../../protocol/proof/board-card.ts'
 import type { BoardCard, BoardColumn, BoardEvent } from '../../store/board-port.ts'
 import type { HubContext } from '../context.ts'
 import { DAY_MS } from '../limits.ts'
 import { Refusal, withoutRoom } from '../refusal.ts'
 import { freeColumns, type Move, type MoveName, mayTake, moves } from './moves.ts'
 
-const ID_LABEL = 'svc-board-card/v1'
-const ID_BYTES = 16
 const IN_PROGRESS_MAX = 3
 const CARDS_MAX = 10_000
 /** Of one creator: nobody fills the board for all others. */
@@ -56,7 +52,7 @@ export class Board {
   /** The same challenge with the same words makes one card. */
   async create(actor: Actor, { title, taskdoc, column = 'draft' }: NewCard): Promise<BoardCard> {
     if (!isFree(column)) throw misplaced()
-    const id = idOf(actor, [title, taskdoc, column])
+    const id = boardCardId(actor.signature, { title, taskdoc, column })
     const held = await this.#context.store.boardCard(id)
     if (held !== undefined) return held
     const nowMs = this.#context.now()
@@ -139,9 +135,3 @@ const isFree = (column: BoardColumn): boolean => (freeColumns as readonly BoardC
 
 const misplaced = (): Refusal =>
   new Refusal('requestMalformed', { why: `column must be one of ${freeColumns.join(', ')}` })
-
-/** Two cards of one millisecond have different signatures or words. */
-function idOf({ signature }: Actor, words: readonly string[]): string {
-  const text = labelled(ID_LABEL, signature, utf8(JSON.stringify(words)))
-  return toBase64url(sha256(text).subarray(0, ID_BYTES))
-}
