@@ -10,6 +10,7 @@ import type { CounterSignatures } from '../tasks/counter-signatures.ts'
 import { reopened } from '../tasks/deadlines.ts'
 import type { Endings } from '../tasks/endings.ts'
 import { isEndNear, takeNoReceipt } from '../tasks/no-receipt.ts'
+import { leaveUnsaid } from '../tasks/not-taken.ts'
 import { dropFiles } from '../tasks/policies.ts'
 import type { ToldPayments } from '../tasks/quotes.ts'
 import type { ReceiptJudge } from '../tasks/receipt-judge.ts'
@@ -112,7 +113,9 @@ export class TakenLeave {
     if (interaction.state === 'pending') dropFiles(store, attachments, interaction)
     const state = kind === kinds.declined ? 'declined' : 'cancelled'
     store.afterCommit(() => (kind === kinds.declined ? wakers.spending : wakers.payments).wake())
-    return threads.update(interaction, { state, ...reasonOfPeer(payload.reason) })
+    const left = threads.update(interaction, { state, ...reasonOfPeer(payload.reason) })
+    leaveUnsaid(store, threads, left)
+    return left
   }
 }
 

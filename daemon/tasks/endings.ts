@@ -12,6 +12,7 @@ import type { Interaction, Message, Threads } from '../store/threads.ts'
 import { hasComeOrPrice, hasProposedEnd } from '../store/transcripts.ts'
 import { maySend, requireApproval } from './conversation.ts'
 import type { TaskNews } from './news.ts'
+import { failLacked } from './not-taken.ts'
 import type { OwnReceipts } from './receipt-provider.ts'
 import type { HeldReceipts } from './receipt-requester.ts'
 import { failAbove, isCut, isRequester } from './standing.ts'
@@ -190,8 +191,9 @@ export class Endings {
 
   /** Both last messages are here: the task is over, and its provider signs. */
   #conclude(interaction: Interaction): Interaction {
-    const { threads, ownReceipts } = this.#parts
+    const { store, threads, ownReceipts } = this.#parts
     const ended = threads.update(interaction, { state: 'ended' })
+    failLacked(store, threads, ended)
     return isRequester(ended) || ended.receiptState === 'signed' ? ended : ownReceipts.make(ended)
   }
 

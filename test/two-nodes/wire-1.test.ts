@@ -176,6 +176,26 @@ describe('a task', () => {
     await until('its delivery is known', async () => (await delivery()) === 'delivered')
   })
 
+  test.each([
+    ['ended', 'failed', 'the recipient had not taken it when the task ended'],
+    ['declined', 'unknown', 'the recipient declined the task before it said whether it has this'],
+  ] as const)('of a stranger that was %s says what was not taken of it', async (way, state, reason) => {
+    const [gail, hans] = [await lab.member(`gail-${way}`), await lab.member(`hans-${way}`)]
+    hans.ctx.settings.change({ guest_messages: 2 })
+    const id = await delegated(gail, hans, 'may I?')
+    for (const text of ['one', 'two', 'three']) await say(gail, id, text)
+    const refused = async () => (await status(hans)).counts?.strangers_refused ?? 0
+    await until('hans refused some', async () => (await refused()) >= 2)
+    if (way === 'ended') {
+      await hans.handlers.approve({ interaction_id: id }, never)
+      await finished(gail, hans, id)
+    } else await hans.handlers.decline({ interaction_id: id }, never)
+    const told = async () => (await thread(gail, id)).turns.map(({ delivery }) => delivery)
+    await until('nothing is said to wait', async () => (await told()).every(one => one?.state !== 'at_hub'))
+    expect((await told()).slice(0, 2)).toMatchObject([{ state: 'delivered' }, { state: 'delivered' }])
+    for (const delivery of (await told()).slice(2, 4)) expect(delivery).toMatchObject({ state, reason })
+  })
+
   test('goes on under a new key of either side', async () => {
     const id = await delegated(alice, bob, 'over a rotation')
     await alice.handlers.idRotate({}, never)
