@@ -46,8 +46,8 @@ export function paymentWarnings(store: Store, now: () => number): string[] {
           `${refunds === 1 ? 'a refund waits' : `${refunds} refunds wait`} for the hub; svc refund <id> asks again`,
         ]
   const redeemed = pendingRedemptions(store, now()).map(
-    ({ amount, reference }) =>
-      `the hub has not proven that it redeemed ${credits(amount)}; svc redeem ${amount} --ref ${shellWord(reference)} asks again`,
+    ({ amount, reference, isRefused }) =>
+      `${isRefused ? saysRefused(amount) : `the hub has not proven that it redeemed ${credits(amount)}`}; svc redeem ${amount} --ref ${shellWord(reference)} asks again`,
   )
   const moved = openMoves(store).map(
     ({ amount }) =>
@@ -71,3 +71,5 @@ export function waitsView(store: Store, now: () => number) {
 }
 
 const credits = (amount: number): string => (amount === 1 ? '1 credit' : `${amount} credits`)
+const saysRefused = (amount: number): string =>
+  `the hub refused to redeem ${credits(amount)}, and may still do so until what was signed for it expires`

@@ -13,15 +13,18 @@ import type { HubClient } from '../hubs/hub.ts'
 import type { Identity } from '../identity/identity.ts'
 import { refuse } from '../refusal.ts'
 import type { Store } from '../store/open.ts'
-import { endRedemption, keepRedemption, redemptionAsked } from '../store/redemptions.ts'
+import {
+  endRedemption,
+  keepRedemption,
+  noteRefusedRedemption,
+  redemptionAsked,
+} from '../store/redemptions.ts'
 import { withNewestKey } from './accounts.ts'
 import type { OwnRecords } from './own-records.ts'
 import type { Receipts } from './receipts.ts'
-import { openAt } from './redemptions.ts'
+import { openAt, TOLERANCE_MS } from './redemptions.ts'
 import type { PaymentSigner } from './signing.ts'
 
-/** Clocks may differ, so one that has ended may be carried out a little longer. */
-const TOLERANCE_MS = 4 * 60_000
 const REASON_CHARACTERS_MAX = 300
 
 type RedeemingParts = {
@@ -74,6 +77,7 @@ export class Redeeming {
     const encoded = 'refused' in told && isOld ? this.#prepare(home, terms) : first
     const answer = encoded === first ? told : await this.#redeemed(home, encoded, reference, signal)
     if ('refused' in answer) {
+      noteRefusedRedemption(store, terms)
       const says = plainLine(answer.says, REASON_CHARACTERS_MAX)
       return refuse('hub_refused', `the hub redeemed nothing: ${says}`, 'svc balance')
     }

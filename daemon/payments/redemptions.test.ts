@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
+import { paymentWarnings } from '../control/payment-warnings.ts'
 import { GRANTED, PaidWorld, type PayingNode } from '../testing/paying.ts'
 import { paymentParts } from './parts.ts'
 import { openAt, pendingRedemptions } from './redemptions.ts'
@@ -156,6 +157,18 @@ test('one of which nothing was heard is spoken of until a day after its time', a
   expect(notAfter).toBe(world.clock.ms + 3_600_000)
   expect(pendingRedemptions(store, notAfter + 86_400_000 - 1)).toHaveLength(1)
   expect(pendingRedemptions(store, notAfter + 86_400_000)).toEqual([])
+})
+
+test('one that its hub refused is spoken of while the hub may still do it', async () => {
+  world.post.ledger.next('redeem', { kind: 'refuse', reason: 'insufficient_funds' })
+  await expect(redeem({ reference: 'bill 1' })).rejects.toThrow()
+  const { store } = alice.node.ctx
+  const [{ notAfter } = { notAfter: 0 }] = pendingRedemptions(store, world.clock.ms)
+  const warned = (atMs: number) => paymentWarnings(store, () => atMs)
+  expect(warned(notAfter + 4 * 60_000 - 1)).toEqual([
+    "the hub refused to redeem 7 credits, and may still do so until what was signed for it expires; svc redeem 7 --ref 'bill 1' asks again",
+  ])
+  expect(warned(notAfter + 4 * 60_000)).toEqual([])
 })
 
 test('one that never came is signed anew after its time, and done once', async () => {

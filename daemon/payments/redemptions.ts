@@ -21,13 +21,16 @@ const ENTRIES_MAX = 500
 const CLOCKS_MS = 3_600_000
 /** Whoever gives no reference may mean another redemption of the same amount after this time. */
 const REPEATED_WITHIN_MS = 10 * 60_000
+/** Clocks may differ, so one that has ended may be carried out a little longer. */
+export const TOLERANCE_MS = 4 * 60_000
 /** A day after it ended, one that nobody asked for again is no longer spoken of. */
 const SPOKEN_OF_MS = 86_400_000
 
-/** Redemptions of which the hub has proven nothing, by what asks again. */
-export function pendingRedemptions(store: Store, nowMs: number) {
-  return signed(store).filter(({ notAfter }) => notAfter + SPOKEN_OF_MS > nowMs)
-}
+/** Redemptions of which the hub has proven nothing, by what asks again; one that it refused as long as it may still do it. */
+export const pendingRedemptions = (store: Store, nowMs: number) =>
+  signed(store).filter(
+    ({ notAfter, isRefused }) => notAfter + (isRefused ? TOLERANCE_MS : SPOKEN_OF_MS) > nowMs,
+  )
 
 /** The network in whose credits such a redemption waits for the proof of its hub. */
 export function openAt(store: Store, amount: number, reference: string): string | undefined {
@@ -36,9 +39,10 @@ export function openAt(store: Store, amount: number, reference: string): string 
 }
 
 const signed = (store: Store) =>
-  openRedemptions(store).map(({ amount, reference, authorization }) => ({
+  openRedemptions(store).map(({ amount, reference, authorization, refused }) => ({
     amount,
     reference,
+    isRefused: refused === 1,
     notAfter: Authorization.decode(authorization).body.notAfter,
   }))
 

@@ -195,8 +195,8 @@ test('open redemptions and orders of lost copies of an older home stay', () => {
     'lost orders asked of svcx:hub': json({ settledMs: 11, atMs: 12, unproven: [unproven] }),
   })
   expect(openRedemptions(store)).toEqual([
-    { amount: 7, reference: 'bill 1 of 2', authorization: bytes(51, 8) },
-    { amount: 10, reference: 'svc-00', authorization: bytes(52, 8) },
+    { amount: 7, reference: 'bill 1 of 2', authorization: bytes(51, 8), refused: 0 },
+    { amount: 10, reference: 'svc-00', authorization: bytes(52, 8), refused: 0 },
   ])
   expect(lostOrderRows(store)).toEqual([
     { id: 'bfirst', seq: 4, at: 20, reason: 'held', counterparty: null, authorization: bytes(53), moved: 0 },

@@ -1,10 +1,10 @@
 /** Redemptions of which the hub has not proven that it carried them out, by amount and reference. */
-import { blob, integer, type RowOf, text } from './columns.ts'
+import { blob, flag, integer, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
 
 export const redemptionsTable = {
   name: 'redemptions',
-  columns: { amount: integer, reference: text, authorization: blob },
+  columns: { amount: integer, reference: text, authorization: blob, refused: flag },
 } as const
 type Redemption = RowOf<typeof redemptionsTable>
 type Asked = Pick<Redemption, 'amount' | 'reference'>
@@ -19,11 +19,19 @@ export const redemptionAsked = (store: Store, { amount, reference }: Asked): Uin
 
 /** All that are open. */
 export const openRedemptions = (store: Store): Redemption[] =>
-  store.all('SELECT amount, reference, authorization FROM redemptions ORDER BY amount, reference')
+  store.all('SELECT * FROM redemptions ORDER BY amount, reference')
 
 /** Keeps what is signed for one, in the place of what was. */
-export function keepRedemption(store: Store, { amount, reference, authorization }: Redemption): void {
-  store.run('INSERT OR REPLACE INTO redemptions VALUES (?, ?, ?)', amount, reference, authorization)
+export function keepRedemption(
+  store: Store,
+  { amount, reference, authorization }: Omit<Redemption, 'refused'>,
+): void {
+  store.run('INSERT OR REPLACE INTO redemptions VALUES (?, ?, ?, 0)', amount, reference, authorization)
+}
+
+/** The hub has refused it, and proves by nothing that it leaves it at that. */
+export function noteRefusedRedemption(store: Store, { amount, reference }: Asked): void {
+  store.run('UPDATE redemptions SET refused = 1 WHERE amount = ? AND reference = ?', amount, reference)
 }
 
 /** The hub has proven that it carried it out. */

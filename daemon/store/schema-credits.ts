@@ -88,6 +88,8 @@ CREATE TABLE redemptions (
   amount INTEGER NOT NULL,
   reference TEXT NOT NULL,
   authorization BLOB NOT NULL,
+  -- The hub has refused what was signed last, and may still do it in its time.
+  refused INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (amount, reference)
 ) STRICT, WITHOUT ROWID;
 

@@ -304,4 +304,8 @@ CREATE TABLE board_orders (
   at INTEGER NOT NULL
 ) STRICT;
 `,
+  /* sql */ `
+-- The hub has refused what was signed last, and may still do it in its time.
+ALTER TABLE redemptions ADD COLUMN refused INTEGER NOT NULL DEFAULT 0;
+`,
 ]
