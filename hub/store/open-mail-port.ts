@@ -42,6 +42,8 @@ export type OpenSend = {
     bytesMax: number
     /** Of all open mail together. */
     totalBytesMax: number
+    /** Tasks that are remembered, so that each counts once: nobody signs a send, so they may be made up. */
+    tasksMax: number
   }
   /** It is queued once under this digest, as long as that is remembered. */
   once?: OpenOnce | undefined
@@ -77,7 +79,10 @@ export interface OpenMailStore {
   listOpen(given: { number: number; listed: boolean }): Promise<void>
   /** How many messages of a visitor a mailbox takes; all else that its agent says stays. */
   setGuestQuota(given: { number: number; guestQuota: number }): Promise<void>
-  /** Queues a message once under its id. A result with an interaction counts it as a task that was completed, once. */
+  /**
+   * Queues a message once under its id. A result with an interaction counts it as a task that was completed, once among those
+   * that are remembered; at every `tasksMax` tasks all of them are forgotten, and count on.
+   */
   sendOpen(item: OpenSend): Promise<OpenSent>
   /** Whether something was queued under this digest since a time. */
   wasForwarded(digest: Uint8Array, sinceMs: number): Promise<boolean>

@@ -398,6 +398,14 @@ export const wrongEngines: Readonly<Record<string, Wrong>> = {
         store.sendOpen({ ...item, limits: { ...item.limits, totalBytesMax: Number.MAX_SAFE_INTEGER } }),
     }),
   },
+  'that remembers every task that anybody says was done': {
+    rules: 'openMail',
+    breaks: 'remembers so many tasks',
+    changes: store => ({
+      sendOpen: item =>
+        store.sendOpen({ ...item, limits: { ...item.limits, tasksMax: Number.MAX_SAFE_INTEGER } }),
+    }),
+  },
   'that draws visitors whom nobody reads': {
     rules: 'openMail',
     breaks: 'draws nobody whose mail was not asked for',

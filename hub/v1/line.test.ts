@@ -248,6 +248,25 @@ describe('mail', () => {
   })
 })
 
+describe('one address', () => {
+  test('sends half of a mailbox at once, and as much in each hour after it; others fill the rest', async () => {
+    const small = await startTestHub({ wires: [1], limits: { mailboxEnvelopesMax: 10 } })
+    const there = new Wire1Client(small)
+    const [agent, other] = [await there.registered(), await there.registered()]
+    const sent = async (address: string, to: OpenAgent = agent) =>
+      (await there.ask('POST', '/relay/send', mail(to.aid, 'x'), { 'X-Forwarded-For': address })).status
+    for (let n = 0; n < 5; n++) expect(await sent('198.51.100.1')).toBe(200)
+    expect([await sent('198.51.100.1'), await sent('198.51.100.1', other)]).toEqual([500, 200])
+    for (let n = 0; n < 5; n++) expect(await sent('198.51.100.2')).toBe(200)
+    const { messages } = (await agent.poll()).json as { messages: { id: string }[] }
+    await there.post('/relay/ack', { ...agent.sign('ack'), ids: messages.map(({ id }) => id) })
+    expect(await sent('198.51.100.1')).toBe(500)
+    small.clock.advance(12 * MINUTE_MS)
+    expect([await sent('198.51.100.1'), await sent('198.51.100.1')]).toEqual([200, 500])
+    await small.close()
+  })
+})
+
 describe('the directory', () => {
   test('finds agents by capability and by words, but not by both', async () => {
     const agent = await registered({ caps: ['math.add'], summary: 'adds Numbers' })

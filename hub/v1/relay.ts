@@ -40,7 +40,7 @@ export function relayHandlers({
       const isHere = openFederation === undefined || (await openMail.find(given.to)) !== undefined
       if (!isHere)
         return { status: 'forwarded' as const, via_hub: await openFederation.handingOn.send(given, address) }
-      const { id, quiet } = await openMail.send(given)
+      const { id, quiet } = await openMail.send(given, { address })
       const answer = { id, status: 'queued' as const }
       return quiet ? { ...answer, recipient_quiet: true as const, warning: QUIET } : answer
     },

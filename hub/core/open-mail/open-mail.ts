@@ -4,9 +4,11 @@
  */
 import { toBase64url } from '../../../protocol/encoding/bytes.ts'
 import type { OpenKind, OpenMailbox, OpenMessage, OpenOnce } from '../../store/open-mail-port.ts'
+import { addressBucket, isProxy } from '../address.ts'
 import type { Agent, Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import { DAY_MS, QUIET_AFTER_MS } from '../limits.ts'
+import type { Buckets } from '../ports/rates.ts'
 import { Refusal, withoutRoom } from '../refusal.ts'
 import { LetterFiles, type Payload } from './letter-files.ts'
 
@@ -19,6 +21,11 @@ const POLL_NOTED_EVERY_MS = 60_000
 /** An agent that has not asked for its mail for so long is not listed. */
 export const ABANDONED_AFTER_MS = 30 * DAY_MS
 const LEFT_MAIL_MS = 30 * DAY_MS
+/** Of the messages of a mailbox, what one address sends at once, and in each hour after it. */
+const ADDRESS_SHARE = 0.5
+const ADDRESS_REFILLS_SECONDS = 3600
+/** Whose results were sent: who makes them up takes no room without end. */
+const TASKS_REMEMBERED_MAX = 100_000
 
 /** Whether anybody is there: `unknown` before the first poll. */
 export type Liveness = 'unknown' | 'awake' | 'quiet' | 'abandoned'
@@ -32,18 +39,26 @@ export type GivenMessage = {
   /** The hub itself writes it, for a visitor. */
   ofVisitor?: true
 }
-/** `once`: nothing is queued for a repeat of it; `share`: of each room, from 0 to 1. */
-export type SendOptions = { once?: OpenOnce | undefined; share?: number | undefined }
+/** `once`: nothing is queued for a repeat of it; `share`: of each room, from 0 to 1; `address`: of who sends it. */
+export type SendOptions = {
+  once?: OpenOnce | undefined
+  share?: number | undefined
+  address?: string | undefined
+}
 
 export class OpenMail {
   readonly #context: HubContext
   readonly #agents: Agents
+  readonly #letters: Buckets
   /** Payloads of letters, on their way in and in files. */
   readonly files: LetterFiles
 
   constructor(context: HubContext, agents: Agents) {
     this.#context = context
     this.#agents = agents
+    const burst = Math.ceil(context.limits.mailboxEnvelopesMax * ADDRESS_SHARE)
+    const rate = { burst, perSecond: burst / ADDRESS_REFILLS_SECONDS }
+    this.#letters = context.memory.rates.of('letters of an address', rate)
     this.files = new LetterFiles(context)
   }
 
@@ -74,7 +89,7 @@ export class OpenMail {
    */
   async send(
     { to, payload, ofVisitor, ...given }: GivenMessage,
-    { once, share = 1 }: SendOptions = {},
+    { once, share = 1, address }: SendOptions = {},
   ): Promise<{ id: string; quiet: boolean; isRepeat: boolean }> {
     const found = await this.find(to)
     if (found === undefined) throw new Refusal('recipientUnknown')
@@ -82,6 +97,7 @@ export class OpenMail {
     const official = await store.official(to)
     if (ofVisitor !== true && official?.senders?.includes(given.from) === false)
       throw new Refusal('senderUnwanted')
+    await this.#countLetter(found.box, address)
     const id = toBase64url(random(ID_BYTES))
     const { outcome } = await store.sendOpen({
       ...given,
@@ -91,12 +107,22 @@ export class OpenMail {
         messagesMax: Math.ceil(limits.mailboxEnvelopesMax * share),
         bytesMax: limits.mailboxBytesMax * share,
         totalBytesMax: limits.openMailBytesMax * share,
+        tasksMax: TASKS_REMEMBERED_MAX,
       },
     })
     if (outcome === 'noMailbox') throw new Refusal('recipientUnknown')
     const isRepeat = outcome === 'repeated'
     if (outcome !== 'queued' && !isRepeat) throw withoutRoom('more mail of this kind')
     return { id, quiet: this.#isQuiet(found.box), isRepeat }
+  }
+
+  /** Nobody fills a mailbox from one address, where its agent is away. */
+  async #countLetter({ number }: OpenMailbox, address: string | undefined): Promise<void> {
+    if (address === undefined || isProxy(address)) return
+    const key = `${addressBucket(address)} ${number}`
+    const retryAfterMs = await this.#letters.take(key, this.#context.now())
+    if (retryAfterMs > 0)
+      throw new Refusal('rateLimited', { why: 'too much of it goes to one mailbox', retryAfterMs })
   }
 
   #isQuiet(box: OpenMailbox): boolean {

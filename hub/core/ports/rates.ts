@@ -18,6 +18,7 @@ export type RateName =
   | 'peer payments'
   | 'clearing'
   | 'restores of peers'
+  | 'letters of an address'
   | 'mail handed on'
   | 'mail handed on of an address'
   | 'searches at peers'

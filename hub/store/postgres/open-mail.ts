@@ -114,7 +114,8 @@ export const sendOpen: Write<OpenSend, OpenSent> = {
     if (once !== undefined) await remember(db, once, item.nowMs)
     await insert(db, item)
     await count(db, item.mailbox, { messages: 1, bytes: size })
-    if (item.kind === 'result' && item.interaction !== '') await countTask(db, item.interaction)
+    if (item.kind === 'result' && item.interaction !== '')
+      await countTask(db, item.interaction, limits.tasksMax)
     return { outcome: 'queued' }
   },
 }
@@ -175,12 +176,15 @@ async function count(db: Queries, mailbox: number, { messages, bytes }: Sums): P
   )
 }
 
-async function countTask(db: Queries, interaction: string): Promise<void> {
+async function countTask(db: Queries, interaction: string, rememberedMax: number): Promise<void> {
   const added = await db.run(
     'INSERT INTO open_task (interaction) VALUES ($1) ON CONFLICT DO NOTHING',
     interaction,
   )
-  if (added > 0) await db.run('UPDATE open_totals SET tasks = tasks + 1 WHERE one = 1')
+  if (added === 0) return
+  await db.run('UPDATE open_totals SET tasks = tasks + 1 WHERE one = 1')
+  const { tasks = 0 } = (await db.one<{ tasks: number }>(openQueries.totals)) ?? {}
+  if (tasks % rememberedMax === 0) await db.run('DELETE FROM open_task')
 }
 
 type Acked = { acked: number; files: string[] }

@@ -111,7 +111,7 @@ export function sendOpen(db: Database, item: OpenSend): OpenSent {
     item.content ?? null,
   )
   count(db, item.mailbox, { messages: 1, bytes: item.size })
-  if (item.kind === 'result' && item.interaction !== '') countTask(db, item.interaction)
+  if (item.kind === 'result' && item.interaction !== '') countTask(db, item.interaction, item.limits.tasksMax)
   return { outcome: 'queued' }
 }
 
@@ -163,9 +163,12 @@ function count(
   db.run('UPDATE open_totals SET bytes = bytes + ? WHERE one = 1', bytes)
 }
 
-function countTask(db: Database, interaction: string): void {
+function countTask(db: Database, interaction: string, rememberedMax: number): void {
   const added = db.run('INSERT OR IGNORE INTO open_task (interaction) VALUES (?)', interaction)
-  if (added > 0) db.run('UPDATE open_totals SET tasks = tasks + 1 WHERE one = 1')
+  if (added === 0) return
+  db.run('UPDATE open_totals SET tasks = tasks + 1 WHERE one = 1')
+  const { tasks = 0 } = db.one<{ tasks: number }>(openQueries.tasks) ?? {}
+  if (tasks % rememberedMax === 0) db.run('DELETE FROM open_task')
 }
 
 export function ackOpen(

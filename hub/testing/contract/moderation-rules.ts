@@ -39,7 +39,7 @@ export const moderationRules: readonly Rule[] = [
       const { store } = world
       expect(await store.archived('agent-open')).toBeUndefined()
       const sent = { id: 'm', from: 'x', kind: 'message', interaction: '', nowMs: NOW_MS, size: 10 } as const
-      const limits = { messagesMax: 9, bytesMax: 999, totalBytesMax: 999 }
+      const limits = { messagesMax: 9, bytesMax: 999, totalBytesMax: 999, tasksMax: 9 }
       await store.sendOpen({ ...sent, mailbox: row.number, content: bytes(10, 1), file: undefined, limits })
       const { next } = await rewritten(world, row, { registered: false }, ARCHIVED)
       await world.reopen()

@@ -4,7 +4,7 @@ import type { OpenOnce, OpenSend } from '../../store/open-mail-port.ts'
 import { agentRow, bytes, NOW_MS, type Rule, rule, type World } from './world.ts'
 
 const profile = { guestQuota: 5, pricing: '', address: undefined }
-const limits = { messagesMax: 3, bytesMax: 1000, totalBytesMax: 1500 }
+const limits = { messagesMax: 3, bytesMax: 1000, totalBytesMax: 1500, tasksMax: 3 }
 
 async function openBox(world: World, aid = 'agent-open'): Promise<number> {
   const put = await world.put(agentRow(aid, { mail: 'open' }))
@@ -123,6 +123,18 @@ export const openMailRules: readonly Rule[] = [
       message(box, 'c', { ...result, interaction: '' }),
     ])
     expect(await world.store.openTasks()).toBe(1)
+  }),
+
+  rule('remembers so many tasks, and counts on behind them', async world => {
+    const box = await openBox(world)
+    const done = async (id: string, interaction: string) => {
+      await outcomes(world, [message(box, id, { kind: 'result', interaction, size: 1 })])
+      await world.store.ackOpen({ mailbox: box, ids: [id] })
+      return await world.store.openTasks()
+    }
+    expect([await done('a', 'one'), await done('b', 'two'), await done('c', 'two')]).toEqual([1, 2, 2])
+    // with the third, the room for what is remembered is full
+    expect([await done('d', 'three'), await done('e', 'three'), await done('f', 'three')]).toEqual([3, 4, 4])
   }),
 
   rule(
