@@ -169,7 +169,10 @@ function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
     ...contactOperations({ identity, book, changed: () => events.emit('settings'), wake }),
     ...hubOperations({ identity, timers, settings, membership, publishing, noteOf, sayAnew }, ending),
     ...profileOperations({ asker: ctx, settings, events, publishing, home: () => hubs.home() }),
-    ...p2pOperations({ asker: ctx, settings, membership, home: () => hubs.home(), taking: parts.direct }),
+    ...p2pOperations({
+      ...{ asker: ctx, settings, membership, home: () => hubs.home(), hub },
+      taking: parts.direct,
+    }),
     ...autoReplyOperations(settings, autoReply),
     ...identityOperations({ identity, hub, membership, timers, waits: () => waitsView(store, now) }, ending),
     ...chainOperations({ dir, identity, chain: ctx.chain, now }),

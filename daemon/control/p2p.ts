@@ -3,8 +3,10 @@ import { toBase64 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import type { Settings } from '../home/settings.ts'
+import type { CurrentHub } from '../hubs/current.ts'
 import { describe } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import { isProxied } from '../hubs/pools.ts'
 import type { Membership } from '../membership/membership.ts'
 import type { DirectTaking } from '../p2p/taking.ts'
 import { refuse } from '../refusal.ts'
@@ -12,6 +14,9 @@ import type { Handlers } from './handlers.ts'
 import { type Asker, hubOrdered, isUnreachable } from './hub-call.ts'
 
 const NO_ADDRESSES = 'the hub of this node seals mail and lists no direct addresses; hubs of wire 1 do'
+const BY_HUB_SEALED =
+  'the hub of this node seals mail and lists no direct addresses, so everything goes by it'
+const BY_HUB_PROXIED = 'this machine reaches others by way of a proxy, so everything goes by the hub'
 const NO_SUPPORT = 'this build has no direct-connection support'
 const KEPT = 'it is kept here, and told to the hub once that answers'
 
@@ -20,6 +25,7 @@ export type P2pParts = {
   settings: Settings
   membership: Pick<Membership, 'tellAddress' | 'draining'>
   home: () => HubClient
+  hub: Pick<CurrentHub, 'home'>
   /** Undefined in a build without direct delivery. */
   taking: Pick<DirectTaking, 'take'> | undefined
 }
@@ -29,6 +35,7 @@ export function p2pOperations({
   settings,
   membership,
   home,
+  hub: current,
   taking,
 }: P2pParts): Pick<Handlers, 'p2pAdvertise' | 'p2pSet' | 'p2pTake'> {
   const requireSupport = () => taking ?? refuse('no_direct', NO_SUPPORT, 'svc version')
@@ -56,13 +63,19 @@ export function p2pOperations({
     async p2pSet({ send, hosts = settings.current.p2p?.hosts }) {
       requireSupport()
       settings.change({ p2p: { ...settings.current.p2p, send, ...present({ hosts }) } })
-      return { send, ...present({ hosts }) }
+      return { send, ...present({ hosts, note: send ? whyByHub(current.home) : undefined }) }
     },
     async p2pTake(letter) {
       const answered = await requireSupport().take(letter)
       return 'refused' in answered ? answered : { confirmation: toBase64(answered.confirmation) }
     },
   }
+}
+
+/** A node without a hub sends nothing yet. */
+function whyByHub(home: HubClient | undefined): string | undefined {
+  if (home !== undefined && home.direct === undefined) return BY_HUB_SEALED
+  return isProxied ? BY_HUB_PROXIED : undefined
 }
 
 /** A hub that was home before may not answer; it is told with a later round. */

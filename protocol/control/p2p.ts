@@ -45,7 +45,12 @@ export const p2pOperations = {
       send: z.boolean(),
       hosts: z.array(hostName).max(DIRECT_HOSTS_MAX).optional(),
     }),
-    reply: z.strictObject({ send: z.boolean(), hosts: z.array(z.string()).optional() }),
+    reply: z.strictObject({
+      send: z.boolean(),
+      hosts: z.array(z.string()).optional(),
+      /** Why everything goes by the hub all the same. */
+      note: z.string().optional(),
+    }),
     codes: ['no_direct'],
   }),
   /** A letter that came to the address of this node; nothing of it is believed but what its sender signed. */

@@ -83,6 +83,13 @@ describe('an address', () => {
         message: 'the hub of this node seals mail and lists no direct addresses; hubs of wire 1 do',
       })
       expect((await status(carol)).p2p).toBeUndefined()
+      // what was said is kept for when the node moves, and said to do nothing until then
+      expect(await carol.handlers.p2pSet({ send: true }, never)).toEqual({
+        send: true,
+        note: 'the hub of this node seals mail and lists no direct addresses, so everything goes by it',
+      })
+      expect(await carol.handlers.p2pSet({ send: false }, never)).toEqual({ send: false })
+      expect(await dora.handlers.p2pSet({ send: true }, never)).toEqual({ send: true })
     } finally {
       await other.close()
     }
