@@ -21,6 +21,8 @@ export const reviewsTable = {
     attestation: orNull(blob),
     /** Its person lets a hub publish the task and its answer with it. */
     publishes: flag,
+    /** What it waits for beyond its time. */
+    waitsFor: orNull(oneOf<'person'>(text)),
   },
 } as const
 export type ReviewRow = RowOf<typeof reviewsTable>
@@ -46,7 +48,10 @@ export function nextReviewAt(store: Store): number | undefined {
   return row?.at ?? undefined
 }
 
-export function keepReviewRow(store: Store, row: Omit<ReviewRow, 'state' | 'attestation'>): void {
+export function keepReviewRow(
+  store: Store,
+  row: Omit<ReviewRow, 'state' | 'attestation' | 'waitsFor'>,
+): void {
   store.run(
     `INSERT INTO reviews (interaction, rating, review, cid, state, reason, reason_by, next_at, until, publishes)
      VALUES (?, ?, ?, ?, 'kept', ?, ?, ?, ?, ?)`,
@@ -65,13 +70,14 @@ export function keepReviewRow(store: Store, row: Omit<ReviewRow, 'state' | 'atte
 export function postponeReview(
   store: Store,
   interaction: number,
-  { reason, reasonBy, nextAt }: Pick<ReviewRow, 'reason' | 'reasonBy' | 'nextAt'>,
+  { reason, reasonBy, nextAt, waitsFor }: Pick<ReviewRow, 'reason' | 'reasonBy' | 'nextAt' | 'waitsFor'>,
 ): void {
   store.run(
-    'UPDATE reviews SET reason = ?, reason_by = ?, next_at = ? WHERE interaction = ?',
+    'UPDATE reviews SET reason = ?, reason_by = ?, next_at = ?, waits_for = ? WHERE interaction = ?',
     reason,
     reasonBy,
     Math.ceil(nextAt),
+    waitsFor,
     interaction,
   )
 }
@@ -79,7 +85,7 @@ export function postponeReview(
 /** Its person lets a hub publish the task with it: it is due now. */
 export function publishReview(store: Store, interaction: number, now: number): void {
   store.run(
-    "UPDATE reviews SET publishes = 1, next_at = ? WHERE interaction = ? AND state = 'kept'",
+    "UPDATE reviews SET publishes = 1, waits_for = NULL, next_at = ? WHERE interaction = ? AND state = 'kept'",
     now,
     interaction,
   )

@@ -248,7 +248,9 @@ CREATE TABLE reviews (
   -- Whose words the reason is.
   reason_by TEXT CHECK (reason_by IN ('node', 'hub')),
   -- Whether its person lets a hub publish the task and its answer with it.
-  publishes INTEGER NOT NULL DEFAULT 0
+  publishes INTEGER NOT NULL DEFAULT 0,
+  -- What it waits for beyond its time.
+  waits_for TEXT CHECK (waits_for IN ('person'))
 ) STRICT;
 CREATE INDEX reviews_kept ON reviews (next_at) WHERE state = 'kept';
 

@@ -308,4 +308,8 @@ CREATE TABLE board_orders (
 -- The hub has refused what was signed last, and may still do it in its time.
 ALTER TABLE redemptions ADD COLUMN refused INTEGER NOT NULL DEFAULT 0;
 `,
+  /* sql */ `
+-- What a review waits for beyond its time.
+ALTER TABLE reviews ADD COLUMN waits_for TEXT CHECK (waits_for IN ('person'));
+`,
 ]

@@ -62,6 +62,7 @@ const SAYS = {
 } as const
 
 type Why = Pick<ReviewRow, 'reason' | 'reasonBy'>
+type Postponed = Why & Partial<Pick<ReviewRow, 'waitsFor'>>
 
 /** Refusals that the same review will meet again. */
 const FINAL_CODES = new Set([
@@ -116,7 +117,7 @@ function standingOf(row: ReviewRow): NonNullable<InteractionSummary['review']> {
     ...present({
       reason: row.reason ?? undefined,
       reason_quotes: row.reasonBy === 'hub' || undefined,
-      next_try_at: row.state === 'kept' ? Math.ceil(row.nextAt) : undefined,
+      next_try_at: row.state === 'kept' && row.waitsFor === null ? Math.ceil(row.nextAt) : undefined,
     }),
   }
 }
@@ -228,8 +229,11 @@ export class ReviewUploads {
 
   /** Only what its person lets be published goes there. */
   async #attemptOpen(row: ReviewRow, hub: HubClient, reviews: OpenReviews): Promise<void> {
-    if (row.publishes === 0)
-      return this.#postpone(row, ownReason(SAYS.publishes), this.#machine.now() + RETRY_MS)
+    if (row.publishes === 0) {
+      // looked at all the same: the node may come to a hub that publishes nothing
+      const why = { ...ownReason(SAYS.publishes), waitsFor: 'person' } as const
+      return this.#postpone(row, why, this.#machine.now() + RETRY_MS)
+    }
     const upload = this.#openUploadOf(row)
     if (upload === undefined) return this.#settle(row, 'refused', ownReason(SAYS.incomplete))
     try {
@@ -298,8 +302,8 @@ export class ReviewUploads {
     }
   }
 
-  #postpone(row: ReviewRow, why: Why, nextAt: number): void {
-    postponeReview(this.#parts.store, row.interaction, { ...why, nextAt })
+  #postpone(row: ReviewRow, { waitsFor = null, ...why }: Postponed, nextAt: number): void {
+    postponeReview(this.#parts.store, row.interaction, { ...why, waitsFor, nextAt })
   }
 
   #settle(

@@ -240,6 +240,7 @@ describe('a review', () => {
     await finished(alice, bob, id)
     const kept = await review(id)
     expect(kept).toMatchObject({ uploaded: false, reason: expect.stringContaining('--publish') })
+    expect(kept.next_try_at).toBeUndefined()
     expect(await shown()).toEqual([])
     expect(await review(id, { publish: true })).toMatchObject({ uploaded: true, review_cid: kept.review_cid })
     expect(await shown()).toMatchObject([{ interaction_id: id, rating: 4, goal: 'count to four' }])
