@@ -83,6 +83,29 @@ describe('joining', () => {
     expect(token.stderr).toContain(`svc-hub admit ${alice}`)
   })
 
+  test('a code lets a new node in with its start, at a hub that seals nothing', async () => {
+    const earlier = await world.startHub({}, '127.0.0.1:0', ['--wire', '1'], 'earlier')
+    const invite = ['invite', 'new', '--data-dir', world.dir('earlier'), '--json']
+    const { code } = JSON.parse((await world.run(programs.hub, invite, world.env('alice'))).stdout)
+    const env = { ...world.env('alice'), SVC_HOME: world.dir('carol') }
+    const up = async (...args: string[]) =>
+      await world.run(programs.svc, ['up', '--hub', earlier.url, ...args], env)
+    try {
+      const unsaid = await up('--token', code)
+      expect(unsaid.stderr).toContain('svc: hub_unsealed:')
+      expect(JSON.parse(unsaid.stdout)).toMatchObject({ state: 'running' })
+      const { stdout } = await up('--wire', '1', '--token', code, '--name', 'carol')
+      expect(JSON.parse(stdout)).toMatchObject({ hub: { status: 'registered', wire: 1, sealed: false } })
+      // a hub of wire 3 is sent none, whoever asks
+      const sealed = await world.run(programs.svc, ['up', '--hub', hubUrl, '--token', code], env)
+      expect(sealed.stderr).toContain('this hub takes no admission codes')
+      for (const flag of ['--token', '--wire'])
+        expect((await fails('alice', 'up', flag, '1')).stderr).toContain(`${flag} goes with --hub`)
+    } finally {
+      await world.run(programs.svc, ['stop'], env)
+    }
+  })
+
   test('after admit both register; profile, visibility and accept take effect', async () => {
     await world.hub('admit', alice)
     await world.hub('admit', bob)

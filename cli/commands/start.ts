@@ -17,7 +17,7 @@ import { exchange } from '../client/loopback.ts'
 import type { Input, Run } from '../command.ts'
 import { CommandFailed, hint, type Io, messageOf, notice, printReply, UsageRefused } from '../io.ts'
 import { leanMemory } from '../run/lean-memory.ts'
-import { orUnsealed, sayJoined } from './joining.ts'
+import { orUnsealed, sayJoined, wayInto } from './joining.ts'
 import { flag } from './values.ts'
 import { offerWays } from './ways.ts'
 
@@ -43,8 +43,9 @@ export const up: Run = async (io, input) => {
   const { name, dir } = selectIdentity(io.env, input.id)
   if (input.id !== undefined && name !== DEFAULT_IDENTITY && !existsSync(dir))
     throw new CommandFailed(`there is no identity "${input.id}"`, `svc id new ${input.id}`)
-  if (input.flags.has('--name') && !input.flags.has('--hub'))
-    throw new UsageRefused('--name goes with --hub', 'svc help up')
+  const alone = ['--name', '--token', '--wire'].find(one => input.flags.has(one))
+  if (alone !== undefined && !input.flags.has('--hub'))
+    throw new UsageRefused(`${alone} goes with --hub`, 'svc help up')
   return detach(io, input)
 }
 
@@ -102,7 +103,7 @@ async function printJoined(io: Io, input: Input, running: object) {
   }
   const control = connect(io, input)
   try {
-    const given = { url, ...flag(input, '--name', 'name') }
+    const given = { url, ...flag(input, '--name', 'name'), ...(await wayInto(io, input, url)) }
     const hub = await orUnsealed(io, more => control.call('hubRegister', { ...given, ...more }))
     printReply(io, { ...state, aid: hub.aid, hub })
     return hub

@@ -57,7 +57,7 @@ export const hubCommands: readonly CommandRow[] = [
       takes('--summary', 'TEXT', 'one sentence in the directory'),
       takes('--readme', 'TEXT', 'a longer text; @path reads a file'),
       takes('--caps', 'a,b', 'capabilities, separated by commas; they replace those before'),
-      takes('--pricing', 'TEXT', 'a text about prices, kept here; hubs publish none'),
+      takes('--pricing', 'TEXT', 'a text about prices, for hubs of wire 1'),
     ],
     example: 'svc profile set --summary "Reports" --readme @readme.md',
     load: async () => (await hub()).profileSet,

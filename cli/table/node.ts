@@ -29,6 +29,8 @@ export const nodeCommands: readonly CommandRow[] = [
     flags: [
       takes('--hub', 'URL', 'also register at this hub, as hub-register does'),
       takes('--name', 'NAME', 'with --hub: name in the directory of the hub'),
+      takes('--token', 'CODE', 'with --hub: admission code of a wire-1 hub'),
+      takes('--wire', 'N', 'with --hub: the wire version to insist on', ['1', '3']),
     ],
     example: 'svc up --hub https://hub.example --name alice',
     load: async () => (await starting()).up,
