@@ -168,7 +168,7 @@ function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
     },
     ...contactOperations({ identity, book, changed: () => events.emit('settings'), wake }),
     ...hubOperations({ identity, timers, settings, membership, publishing, noteOf, sayAnew }, ending),
-    ...profileOperations({ asker: ctx, settings, events, publishing, home: () => hubs.home() }),
+    ...profileOperations({ asker: ctx, settings, events, publishing, home: () => hubs.home(), hub }),
     ...p2pOperations({
       ...{ asker: ctx, settings, membership, home: () => hubs.home(), hub },
       taking: parts.direct,

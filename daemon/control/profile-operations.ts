@@ -1,12 +1,15 @@
 /** Operations on what others see of this node, and on what its screens remember. */
+import { utf8 } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import type { Settings } from '../home/settings.ts'
+import type { CurrentHub } from '../hubs/current.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { Events } from '../platform/events.ts'
 import type { Handlers } from './handlers.ts'
 import { type Asker, hubOrdered } from './hub-call.ts'
 import type { Publishing } from './publishing.ts'
 
-const PROFILE_NOTE = 'hubs publish no prices; pricing is kept here and shown by profile show'
+const KEPT = 'pricing is kept here and shown by profile show'
 
 type ProfileParts = {
   asker: Asker
@@ -14,6 +17,7 @@ type ProfileParts = {
   events: Events
   publishing: Publishing
   home: () => HubClient
+  hub: Pick<CurrentHub, 'home'>
 }
 
 export function profileOperations({
@@ -22,6 +26,7 @@ export function profileOperations({
   events,
   publishing,
   home,
+  hub,
 }: ProfileParts): Pick<Handlers, 'accept' | 'consoleSet' | 'profileSet' | 'visibility'> {
   return {
     async accept(given) {
@@ -36,10 +41,12 @@ export function profileOperations({
     async profileSet(given) {
       publishing.require(given)
       const config = settings.change(withoutUndefined(given))
-      if ([given.summary, given.readme, given.caps].some(one => one !== undefined)) await publishing.profile()
+      const max = hub.home?.pricingBytesMax ?? 0
+      const told = [given.summary, given.readme, given.caps, max > 0 ? given.pricing : undefined]
+      if (told.some(one => one !== undefined)) await publishing.profile()
       const { summary, readme, pricing, caps } = config
-      const note = given.pricing === undefined ? {} : { note: PROFILE_NOTE }
-      return { status: 'profile_updated', summary, readme, pricing, caps, ...note }
+      const note = given.pricing === undefined ? undefined : whyUntold(given.pricing, max)
+      return { status: 'profile_updated', summary, readme, pricing, caps, ...present({ note }) }
     },
     async visibility(given) {
       settings.requireReadable()
@@ -50,6 +57,13 @@ export function profileOperations({
       return { visibility: given.visibility }
     },
   }
+}
+
+/** `bytesMax`: how much of it the hub takes. */
+function whyUntold(pricing: string, bytesMax: number): string | undefined {
+  if (bytesMax === 0) return `hubs of wire 3 publish no prices; ${KEPT}`
+  if (utf8(pricing).length <= bytesMax) return undefined
+  return `the hub takes at most ${bytesMax} bytes about prices, so it has none of this; ${KEPT}`
 }
 
 /** What was given, without the members that were not. */

@@ -299,6 +299,8 @@ export interface HubClient {
   uploadReview(upload: ReviewUpload): Promise<Uint8Array>
   /** Reviews that publish task and answer, under the reviewer's name; undefined at a hub that takes hidden ones. */
   readonly openReviews: OpenReviews | undefined
+  /** Bytes of a text about prices that it takes; 0 at a hub that publishes none. */
+  readonly pricingBytesMax: number
   /** Its task board; undefined where the wire has none. */
   readonly board: TaskBoard | undefined
   /** Addresses at which agents are reached without their hub; undefined at a hub that lists none. */

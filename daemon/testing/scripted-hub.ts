@@ -167,6 +167,7 @@ export const refusedWith = (code: string, members: Record<string, unknown> = {},
 export type Script = Partial<HubClient & SealedMail & Pick<OpenReviews, 'give'>>
 
 export class ScriptedHub implements HubClient, SealedMail {
+  readonly pricingBytesMax = 0
   readonly url: string
   readonly mail: SealedMail | undefined
   readonly openMail: OpenMail | undefined

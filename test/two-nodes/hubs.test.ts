@@ -232,7 +232,7 @@ describe('profile, visibility, leaving', () => {
     const set = await node.handlers.profileSet({ summary: 'counts words', pricing: '{"x":1}' }, never)
     expect(set).toMatchObject({
       summary: 'counts words',
-      note: expect.stringContaining('hubs publish no prices'),
+      note: 'hubs of wire 3 publish no prices; pricing is kept here and shown by profile show',
     })
     await node.handlers.visibility({ visibility: 'public' }, never)
     const found = await node.handlers.find({ query: 'counts words' }, never)

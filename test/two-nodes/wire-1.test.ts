@@ -97,6 +97,22 @@ describe('joining', () => {
     },
   )
 
+  test('takes the text about prices along, also a changed one, and is not held up by one that is too long', async () => {
+    const node = await lab.member('paul')
+    const shown = async () => {
+      const { number } = (await agents.findRegistered(node.aid))?.row ?? {}
+      return (await store.openMailbox(number ?? 0))?.pricing
+    }
+    const { agents, context } = lab.hub.running.hub
+    const { store } = context
+    const set = async (pricing: string) => await node.handlers.profileSet({ pricing }, never)
+    expect([(await set('5 a page')).note, await shown()]).toEqual([undefined, '5 a page'])
+    expect((await set('5'.repeat(1025))).note).toContain('the hub takes at most 1024 bytes about prices')
+    expect(await shown()).toBe('')
+    await node.handlers.hubRegister({ url: lab.line.url, wire: 1, name: 'paula' }, never)
+    expect([(await set('6 a page')).note, await shown()]).toEqual([undefined, '6 a page'])
+  })
+
   test('says that nothing is sealed, and again changes nothing', async () => {
     expect((await status(alice)).hub).toMatchObject({ wire: 1, sealed: false, state: 'online' })
     const before = alice.ctx.identity.log.seq

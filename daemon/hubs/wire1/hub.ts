@@ -1,12 +1,13 @@
 /** A hub of wire 1 behind the node's hub interface: it reads the mail that it carries, and holds no key sets. */
 import { Refused } from '../../../protocol/contract/client.ts'
-import { fromBase64, Malformed, toBase64, toBase64url } from '../../../protocol/encoding/bytes.ts'
+import { fromBase64, Malformed, toBase64, toBase64url, utf8 } from '../../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue, parseJson } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import { PRICING_EXTENSION } from '../../../protocol/identity/card-offers.ts'
 import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import { decodeShared } from '../../../protocol/proof/open-review.ts'
 import { WIRE1 } from '../../../protocol/wire1/headers.ts'
+import { PRICING_BYTES_MAX } from '../../../protocol/wire1/routes/registry.ts'
 import { wire1Routes as routes } from '../../../protocol/wire1/routes.ts'
 import type { TaskBoard } from '../board.ts'
 import type { DirectAddresses } from '../direct.ts'
@@ -48,6 +49,7 @@ export class Wire1Hub implements HubClient, OpenMail, OpenReviews, DirectAddress
   readonly letterBytesMax = LETTER_BYTES_MAX
   readonly direct: DirectAddresses = this
   readonly probationUntilMs = undefined
+  readonly pricingBytesMax = PRICING_BYTES_MAX
   readonly cardBinding: CardBinding = {
     path: routes.relaySend.path,
     binding: 'urn:svc:relay:1',
@@ -281,8 +283,10 @@ type Entry = {
 
 const profileMembers = (profile: Profile | undefined) => {
   if (profile === undefined) return {}
-  const { name, caps, summary, readme, pricing } = profile
-  return { name, caps, summary, readme, ...present({ pricing }) }
+  const { name, caps, summary, readme, pricing = '' } = profile
+  // what is too long for the hub takes nothing else along
+  const isShown = utf8(pricing).length <= PRICING_BYTES_MAX
+  return { name, caps, summary, readme, pricing: isShown ? pricing : '' }
 }
 
 /** A card as this node marks it; what is no JSON is none. */

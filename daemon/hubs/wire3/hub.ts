@@ -56,6 +56,7 @@ export class Wire3Hub implements HubClient, SealedMail {
   readonly openReviews = undefined
   readonly board = undefined
   readonly direct = undefined
+  readonly pricingBytesMax = 0
   readonly cardBinding: CardBinding = {
     path: routes.relaySend.path,
     binding: 'urn:svc:relay:3',

@@ -7,7 +7,8 @@ import { challenge, kel64 } from './shapes.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
-const PRICING_BYTES_MAX = 1024
+/** Bytes of the text about prices at most. */
+export const PRICING_BYTES_MAX = 1024
 const INVITE_CHARACTERS_MAX = 256
 const CARD_CHARACTERS_MAX = 64 * KIB
 /** Bytes of a direct address at most. */
