@@ -105,13 +105,14 @@ export class Chores {
 
 export function choresOf(ctx: Context): Chores {
   const { keys, store, chain, attachments, capabilities, wakers, log } = ctx
-  const { deadlines, ownReceipts } = taskParts(ctx)
+  const { deadlines, silentVisits, ownReceipts } = taskParts(ctx)
   const { asked, settling } = mailParts(ctx)
   const expiry = expiryOf(ctx)
   return new Chores(
     [
       () => expiry.expire(),
       () => deadlines.expireUnanswered(),
+      () => silentVisits.end(),
       () => asked.ask(),
       // nothing that can leave under a capability waits for the next day of strangers
       () => capabilities.hurryHeld() && wakers.outbox.wake(),

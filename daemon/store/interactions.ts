@@ -149,6 +149,22 @@ export function unfinishedInteractions(store: Store): Interaction[] {
   )
 }
 
+/** Keys of open tasks of one requester in which this side said the last word, before a time. */
+export const answeredSilence = (
+  store: Store,
+  { peer, beforeMs, max }: { peer: string; beforeMs: number; max: number },
+): number[] =>
+  store
+    .all<{ key: number }>(
+      `SELECT i.key FROM interactions AS i WHERE i.peer = ? AND i.updated_at <= ? AND i.side = 'received'
+         AND i.state = 'open' AND (SELECT m.direction FROM messages AS m WHERE m.interaction = i.key
+         ORDER BY m.key DESC LIMIT 1) = 'out' LIMIT ?`,
+      peer,
+      beforeMs,
+      max,
+    )
+    .map(({ key }) => key)
+
 export function createInteraction(store: Store, row: NewInteraction, now: number): Interaction {
   const { key } = store.run(
     `INSERT INTO interactions (id, delegator, peer, side, state, way, capability, preview, commitment, rsalt,

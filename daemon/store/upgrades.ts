@@ -312,4 +312,14 @@ ALTER TABLE redemptions ADD COLUMN refused INTEGER NOT NULL DEFAULT 0;
 -- What a review waits for beyond its time.
 ALTER TABLE reviews ADD COLUMN waits_for TEXT CHECK (waits_for IN ('person'));
 `,
+  /* sql */ `
+-- A visitor has no key: nobody signs the receipt of its task, and what its hub took has arrived.
+UPDATE messages SET delivery = 'delivered'
+  WHERE key IN (SELECT message FROM outbox WHERE state = 'at_hub' AND peer IN (SELECT aid FROM hubs));
+DELETE FROM outbox WHERE state = 'at_hub' AND peer IN (SELECT aid FROM hubs);
+UPDATE interactions SET receipt_state = 'none', reason_by = 'node',
+    reason = 'no receipt: a visitor of a hub has no key to sign one with'
+  WHERE way = 'open' AND side = 'received' AND state = 'ended' AND receipt_state = 'made'
+    AND peer IN (SELECT aid FROM hubs);
+`,
 ]

@@ -43,6 +43,7 @@ import { ReceiptRecords } from './receipt-records.ts'
 import { HeldReceipts } from './receipt-requester.ts'
 import { Redelegation } from './redelegation.ts'
 import { ReviewUploads } from './reviews.ts'
+import { SilentVisits } from './silent-visits.ts'
 import { UnsentPayments } from './unsent-payments.ts'
 import { FreshVerdicts, Verdicts } from './verify.ts'
 
@@ -94,6 +95,7 @@ export function taskParts(ctx: Context) {
     }),
     admissions: new Admissions({ store, contacts, settings, hub }, now),
     deadlines: new Deadlines({ store, threads, chain, hub, news }, now),
+    silentVisits: new SilentVisits({ store, threads, hub, endings }, now),
     told: new ToldPayments(store, identity, wakers.spending),
     unsentPayments: new UnsentPayments({ identity, store, chain, threads }),
     verdicts,

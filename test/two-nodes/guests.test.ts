@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { choresOf } from '../../daemon/maintenance.ts'
 import type { Node } from '../../daemon/node.ts'
 import { GUEST_TASKS_MAX } from '../../daemon/tasks/guests.ts'
 import { Wire1Client } from '../../hub/testing/wire1.ts'
@@ -101,6 +102,27 @@ test('is over once its hub, which crashed, does not know the visit any more', as
   expect(reason).toContain('the hub does not know this visit any more')
   expect(waiting_for).toBeUndefined()
   expect(isWaiting(id)).toBe(false)
+})
+
+test.each([
+  ['does not know the visit any more is over', true, 'ended'],
+  ['knows the visit is asked for its end', false, 'end_proposed'],
+])('a day after the last word, one whose hub %s', async (_, hasCrashed, state) => {
+  const session = await start()
+  await say(session, 'ask: silence')
+  await heard(session, 'the answer', words => words.some(({ body }) => body === 'answer to ask: silence'))
+  const [id = ''] = await inboxIds(bob)
+  if (hasCrashed) await lab.hub.running.hub.context.memory.guests.endIdle(Number.POSITIVE_INFINITY)
+  const passed = (ms: number) =>
+    bob.ctx.store.run('UPDATE interactions SET updated_at = updated_at - ? WHERE id = ?', ms, id)
+  passed(23 * 3_600_000)
+  choresOf(bob.ctx).do()
+  expect((await thread(bob, id)).state).toBe('open')
+  passed(3_600_000)
+  choresOf(bob.ctx).do()
+  await until('it is so', async () => (await thread(bob, id)).state === state)
+  await until('nothing waits', () => !isWaiting(id))
+  if (!hasCrashed) await heard(session, 'the end', words => words.some(({ end }) => end === 'requested'))
 })
 
 test('is answered also after the hub got another key', async () => {
