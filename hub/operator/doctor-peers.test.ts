@@ -7,10 +7,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
 import { IDENTITY_FILE, NEXT_FILE, rotateIdentity } from '../core/identity.ts'
-import { random, startTestHub, type TestHub } from '../testing/hub.ts'
+import { random, startTestHub, type TestHub, type TestHubOptions } from '../testing/hub.ts'
 import { checkPeers } from './doctor-peers.ts'
 
 const HOUR_MS = 3_600_000
+
+/** What this hub does itself is looked at where that is said. */
+const NONE_RUNS = { alone: false, own: [] }
 
 let here: TestHub
 let there: TestHub
@@ -25,7 +28,7 @@ const kelOf = (hub: TestHub): string => toBase64url(encodeKel(hub.running.hub.co
 const list = async (at: TestHub, peer: TestHub, url = peer.url): Promise<unknown> =>
   await at.running.order({ command: 'peers', add: { url, kel: kelOf(peer) } })
 const found = async (): Promise<string[]> =>
-  (await checkPeers(here.directory, here.aid, false)).map(({ state, found }) => `${state}: ${found}`)
+  (await checkPeers(here.directory, here.aid, NONE_RUNS)).map(({ state, found }) => `${state}: ${found}`)
 
 test('a hub without peers has nothing to say of them', async () => {
   expect(await found()).toEqual([])
@@ -70,7 +73,7 @@ test('a peer for open mail alone is asked where it takes that', async () => {
 test('a peer that exchanges no open mail is named, with the switch that its operator sets', async () => {
   const old = await startTestHub({ wires: [1] })
   await here.running.order({ command: 'peers', add: { open_url: old.url, kel: kelOf(old) } })
-  const [finding] = await checkPeers(here.directory, here.aid, false)
+  const [finding] = await checkPeers(here.directory, here.aid, NONE_RUNS)
   expect(finding).toMatchObject({
     state: 'wrong',
     found: `${old.url} exchanges no open mail with other hubs`,
@@ -78,6 +81,34 @@ test('a peer that exchanges no open mail is named, with the switch that its oper
   })
   await old.close()
 })
+
+test.each([
+  [
+    'is not told of it where it exchanges open mail itself',
+    { wires: [1], wire1Federation: { tells: false } },
+    [],
+  ],
+  [
+    'is named itself where it was started without that',
+    { wires: [1] },
+    ['this hub lists a peer for open mail, and exchanges no open mail itself'],
+  ],
+  [
+    'is named itself where it carries no open mail',
+    {},
+    ['this hub lists a peer for open mail, and carries no open mail itself'],
+  ],
+] as [string, TestHubOptions, string[]][])(
+  'a hub that lists a peer for open mail %s',
+  async (_, options, expected) => {
+    const own = await startTestHub(options)
+    const peer = await startTestHub({ wires: [1], wire1Federation: { tells: false } })
+    await own.running.order({ command: 'peers', add: { open_url: peer.url, kel: kelOf(peer) } })
+    const findings = await checkPeers(own.directory, own.aid, { alone: false, own: [own.url] })
+    expect(findings.slice(1).map(({ found }) => found)).toEqual(expected)
+    await Promise.all([own.close(), peer.close()])
+  },
+)
 
 test('a peer whose clock is an hour off is named with both clocks to compare', async () => {
   await Promise.all([list(here, there), list(there, here)])

@@ -7,26 +7,56 @@ import type { Peer } from '../core/federation/peers.ts'
 import { CLOCK_WINDOW_MS } from '../core/limits.ts'
 import { engine } from '../engine.ts'
 import { openPeers, PeersRefused } from '../peers/list.ts'
-import { EXCHANGE_SWITCH, lookAtPeer, type PeerLook } from '../peers/peer-status.ts'
+import {
+  EXCHANGE_SWITCH,
+  lookAtPeer,
+  OWN_EXCHANGE,
+  type PeerLook,
+  takesMailAt,
+} from '../peers/peer-status.ts'
 import type { ClearingState } from '../store/clearing-port.ts'
 
 const CHECK = 'peers'
 const MS_PER_SECOND = 1000
 
-/** One finding a peer, and those of what both say that one owes the other; none where none is listed. */
+/**
+ * One finding a peer, and those of what both say that one owes the other; none where none is listed. `own`: addresses at which
+ * this hub serves now.
+ */
 export async function checkPeers(
   directory: string,
   aid: string | undefined,
-  alone: boolean,
+  { alone, own }: { alone: boolean; own: readonly string[] },
 ): Promise<Finding[]> {
   try {
     const listed = openPeers(directory).peers.all
     const answers = await Promise.all(listed.flatMap(placesOf).map(peer => checkPeer(peer, aid)))
-    return [...answers, ...(await checkClearing(directory, listed, alone))]
+    return [
+      ...answers,
+      ...(await checkExchange(listed, own)),
+      ...(await checkClearing(directory, listed, alone)),
+    ]
   } catch (error) {
     if (!(error instanceof PeersRefused)) throw error
     return [wrong(CHECK, error.found, error.next)]
   }
+}
+
+/** Whether this hub itself, as it runs, exchanges open mail with those that it lists for that. */
+async function checkExchange(peers: readonly Peer[], own: readonly string[]): Promise<Finding[]> {
+  const listed = peers.filter(({ openUrl }) => openUrl !== undefined).length
+  if (listed === 0 || own.length === 0) return []
+  const places = await Promise.all(own.map(url => takesMailAt(url, systemTimers)))
+  if (places.includes(true)) return []
+  const many = listed === 1 ? 'a peer' : `${listed} peers`
+  const { lacks, start } = OWN_EXCHANGE[places.includes(false) ? 'off' : 'none']
+  return [
+    wrong(
+      CHECK,
+      `this hub lists ${many} for open mail, and ${lacks} itself`,
+      `start it again with ${start}, or take the peers off: svc-hub peers rm <AID>`,
+    ),
+  ]
 }
 
 /** A peer under each of its addresses. */

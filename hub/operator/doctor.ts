@@ -126,12 +126,16 @@ async function examineHub(config: Config, given: GivenAddresses, isKnown: boolea
         ? await checkNetwork(config, running, { aid, clockBehind, last })
         : []),
       ...(running === undefined ? [] : checkGiven(given, running)),
-      ...(await checkPeers(dataDir, aid, alone)),
+      ...(await checkPeers(dataDir, aid, { alone, own: servedAt(running) })),
     ]
   } finally {
     lock?.release()
   }
 }
+
+/** Addresses at which a hub serves now. */
+const servedAt = (running: RunningState | undefined): string[] =>
+  running === undefined ? [] : [running.url, running.besideUrl].filter(url => url !== undefined)
 
 type Found = {
   running: RunningState | undefined

@@ -14,8 +14,15 @@ import { callWire1, isPolicy, openIdentity } from './open-mail-calls.ts'
 const LOOK_MS = 5000
 /** Nobody takes a record that came through so many hubs. */
 const HOPS_OF_NONE = 99
+const OF_NO_VERSION = { v: 0 }
 /** What the operator of a hub runs that takes no mail of others. */
 export const EXCHANGE_SWITCH = 'svc-hub serve --wire1-federation'
+
+/** What a hub lacks itself, and what it is started with to have it. */
+export const OWN_EXCHANGE = {
+  off: { lacks: 'exchanges no open mail', start: '--wire1-federation' },
+  none: { lacks: 'carries no open mail', start: '--wire1-listen and --wire1-federation' },
+} as const
 
 export type PeerLook = {
   /** Its key history beside the one that is pinned; `other`: another hub answers there. */
@@ -57,12 +64,20 @@ async function standingAt(
     ...{ hop: HOPS_OF_NONE, seen_hubs: [asker], ts: nowMs, key_state_seq: 0 },
     sig: toBase64(new Uint8Array(SIGNATURE_BYTES)),
   }
-  const isRefused = async (body: { v: number }): Promise<boolean> => {
-    const asked = { baseUrl: url, body, signal: timers.deadline(LOOK_MS) }
-    return await callWire1(fedRoutes.fedForward, asked).then(() => false, isPolicy)
-  }
-  if (await isRefused({ v: 0 })) return { takesMail: false, isMutual: undefined }
-  return { takesMail: true, isMutual: asker === '' ? undefined : !(await isRefused(tooFar)) }
+  if (await isRefused(url, OF_NO_VERSION, timers)) return { takesMail: false, isMutual: undefined }
+  return { takesMail: true, isMutual: asker === '' ? undefined : !(await isRefused(url, tooFar, timers)) }
+}
+
+/** Whether the hub at an address takes mail of other hubs; undefined where it carries no open mail there. */
+export async function takesMailAt(url: string, timers: Timers): Promise<boolean | undefined> {
+  const shown = await openIdentity(url, timers.deadline(LOOK_MS)).catch(() => undefined)
+  return shown && !(await isRefused(url, OF_NO_VERSION, timers))
+}
+
+/** By policy, which is judged before the record. */
+async function isRefused(baseUrl: string, body: { v: number }, timers: Timers): Promise<boolean> {
+  const asked = { baseUrl, body, signal: timers.deadline(LOOK_MS) }
+  return await callWire1(fedRoutes.fedForward, asked).then(() => false, isPolicy)
 }
 
 const VERDICTS = {

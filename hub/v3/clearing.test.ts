@@ -477,7 +477,9 @@ describe('an operator sees', () => {
     return peers[0] as Record<string, unknown>
   }
   const doctor = async () =>
-    (await checkPeers(payees.directory, payees.aid, false)).map(({ state, found }) => `${state}: ${found}`)
+    (await checkPeers(payees.directory, payees.aid, { alone: false, own: [] })).map(
+      ({ state, found }) => `${state}: ${found}`,
+    )
 
   test('that both agree, and since when', async () => {
     await settle(pay(10))
