@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { systemTimers } from '../protocol/timers.ts'
 import { systemRandom } from './core/random.ts'
-import { openDataDirectory, openness } from './data-dir.ts'
+import { openDataDirectory } from './data-dir.ts'
+import { openness } from './directory-access.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-hub-folder-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,14 +1,11 @@
 /** The data directory of a hub: made private, locked, with identity, store and blobs opened; and all of it closed. */
 import {
   accessSync,
-  chmodSync,
   closeSync,
   constants,
   existsSync,
   openSync,
-  readdirSync,
   readFileSync,
-  readlinkSync,
   rmSync,
   statSync,
 } from 'node:fs'
@@ -28,9 +25,10 @@ import {
 import { memoryInProcess } from './core/in-process/memory.ts'
 import { type AdmissionMode, MODE_SETTING } from './core/membership/admission.ts'
 import type { Memory } from './core/ports/memory.ts'
+import { closeToOthers, isEnterable, makeWritable, openingUp, refuseRoot } from './directory-access.ts'
 import { LOCK_FILE, lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
-import { givingBack, isOwn, makeFolder, ownerOf } from './files.ts'
+import { givingBack, isOwn, ownerOf } from './files.ts'
 import { type BlobPlace, type Blobs, blobPlaces } from './store/blob-port.ts'
 import { BlobFolder } from './store/blobs/folder.ts'
 import type { Migrated } from './store/engine-port.ts'
@@ -62,7 +60,6 @@ const TRACES = [
   ...Object.values(blobPlaces).map(({ folder }) => folder),
 ]
 const SECRET_BYTES = 32
-const UNWRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ENOENT'])
 
 export type DataDirectory = {
   identity: HubIdentity
@@ -202,16 +199,6 @@ export function partsOf(directory: string): Parts {
   return { state: 'unusable', found, next }
 }
 
-/** What can't be entered looks empty; one that is not there, or is no directory, is another matter. */
-export function isEnterable(directory: string): boolean {
-  try {
-    accessSync(`${directory}/.`, constants.X_OK)
-    return true
-  } catch (error) {
-    return !['EACCES', 'EPERM'].includes(systemCode(error) ?? '')
-  }
-}
-
 /** A database that holds nothing is as good as none. */
 function isMissing(path: string): boolean {
   return !existsSync(path) || statSync(path).size === 0
@@ -281,116 +268,6 @@ function allows(path: string, access: number | undefined): boolean {
 export function refuseForeign(directory: string): void {
   const foreign = foreignFile(directory)
   if (foreign !== undefined) throw new StoreRefused(`${foreign.found}; ${foreign.next}`)
-}
-
-/** Refuses, in words, a directory that this user cannot write. */
-export function makeWritable(directory: string): void {
-  let code: string | undefined
-  try {
-    makeFolder(directory)
-    if (isWritable(directory)) return
-  } catch (error) {
-    code = systemCode(error)
-    if (code === undefined || !UNWRITABLE.has(code)) throw error
-  }
-  refuseDangling(directory)
-  refuseUnwritable(directory, code)
-}
-
-/** Refuses, in words, a directory in which this user can't make, read and replace files; `code` is what making it met. */
-export function refuseUnwritable(directory: string, code?: string): void {
-  if (code === undefined && isWritable(directory)) return
-  const { found, next } = unwritable(directory, code)
-  throw new StoreRefused(`${found}; ${next}`)
-}
-
-/** Why a directory cannot be written, and what helps; `code` is what making it met. */
-export function unwritable(
-  directory: string,
-  code = accessFault(directory),
-): { found: string; next: string } {
-  if (code === 'ENOTDIR' || code === 'EEXIST' || isOther(directory))
-    return { found: `${directory} is no folder`, next: 'give another --data-dir' }
-  if (code === 'EROFS')
-    return {
-      found: `the file system of ${directory} is read-only`,
-      next: 'the log of the system says whether it failed; mount it for writing again',
-    }
-  return {
-    found: `this user cannot write to ${directory}`,
-    next: openingUp(directory),
-  }
-}
-
-/** What lets this user work in a directory that it cannot enter or write. */
-const openingUp = (directory: string): string =>
-  isOwn(directory)
-    ? `it belongs to this user, so: chmod u+rwx ${directory}`
-    : 'run svc-hub as the owner of that directory, or give another --data-dir'
-
-const OTHERS = 0o077
-/** What may lie in a folder that was made for a hub. */
-const OF_NO_OTHER: readonly string[] = [LOCK_FILE, 'config.json', 'lost+found']
-
-/** A folder that holds nothing but a new hub is closed to other users; one that holds more is its owner's matter. */
-export function closeToOthers(directory: string): void {
-  const isMine = statSync(directory).uid === process.geteuid?.()
-  if (isMine && readdirSync(directory).every(name => OF_NO_OTHER.includes(name))) chmodSync(directory, 0o700)
-}
-
-/** What lets other users of the machine into a directory, and what closes it; undefined where nothing does. */
-export function openness(directory: string): string | undefined {
-  const { mode = 0 } = statSync(directory, { throwIfNoEntry: false }) ?? {}
-  if ((mode & OTHERS) === 0) return undefined
-  return `other users of this machine can enter ${directory}; close it with: chmod go= ${directory}`
-}
-
-function refuseDangling(directory: string): void {
-  const target = existsSync(directory) ? undefined : linkTarget(directory)
-  if (target !== undefined)
-    throw new StoreRefused(
-      `${directory} is a link to ${target}, which does not exist; make that folder, or take the link away`,
-    )
-}
-
-function linkTarget(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return undefined
-  }
-}
-
-/** The modes of files do not keep root out; what it writes keeps out the user whose hub this is. */
-export function refuseRoot(directory: string): void {
-  const { uid } = statSync(directory)
-  if (uid !== 0 && process.geteuid?.() === 0)
-    throw new StoreRefused(
-      `${directory} belongs to user ${uid}, whom files written by root would shut out; run svc-hub as that user`,
-    )
-}
-
-/** Whether this user may make, read and replace files in a directory. */
-export function isWritable(directory: string): boolean {
-  return accessFault(directory) === undefined && !isOther(directory)
-}
-
-/** Whether something else than a folder is there, as far as this user can see. */
-function isOther(path: string): boolean {
-  try {
-    return !statSync(path).isDirectory()
-  } catch {
-    return false
-  }
-}
-
-function accessFault(path: string): string | undefined {
-  try {
-    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
-    return undefined
-  } catch (error) {
-    return systemCode(error) ?? 'EIO'
-  }
 }
 
 async function ensureSecret(store: Store, random: (count: number) => Uint8Array): Promise<Uint8Array> {

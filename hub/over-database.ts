@@ -10,15 +10,8 @@ import { concat, fromHex, toHex, utf8 } from '../protocol/encoding/bytes.ts'
 import { type Cluster, joinCluster } from './cluster/memory.ts'
 import { ensureIdentity, IDENTITY_FILE, NEXT_FILE, settleRotation } from './core/identity.ts'
 import { MODE_SETTING } from './core/membership/admission.ts'
-import {
-  closeToOthers,
-  type DataDirectory,
-  type DataDirectoryOptions,
-  makeWritable,
-  type Remembered,
-  refuseMoving,
-  refuseRoot,
-} from './data-dir.ts'
+import { type DataDirectory, type DataDirectoryOptions, type Remembered, refuseMoving } from './data-dir.ts'
+import { closeToOthers, makeWritable, refuseRoot } from './directory-access.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
 import type { DatabasePlace } from './places-config.ts'

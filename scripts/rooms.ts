@@ -249,6 +249,10 @@ export const rooms: Record<string, Room> = {
     purpose: 'listening on an address',
     uses: ['hub/config-refused.ts', 'hub/places-config.ts'],
   },
+  'hub/directory-access.ts': {
+    purpose: 'who may work in the folder of a hub',
+    uses: ['protocol/encoding', 'hub/files.ts', 'hub/store', 'hub/directory-lock.ts'],
+  },
   'hub/data-dir.ts': {
     purpose: 'the data directory: made, judged, opened under its lock',
     uses: [
@@ -260,6 +264,7 @@ export const rooms: Record<string, Room> = {
       'hub/store/blobs',
       'hub/engine.ts',
       'hub/directory-lock.ts',
+      'hub/directory-access.ts',
       'hub/core/ports',
       'hub/core/in-process',
       'hub/core',
@@ -279,6 +284,7 @@ export const rooms: Record<string, Room> = {
       'hub/directory-lock.ts',
       'hub/core',
       'hub/data-dir.ts',
+      'hub/directory-access.ts',
       'hub/places-config.ts',
     ],
   },
@@ -344,6 +350,7 @@ export const rooms: Record<string, Room> = {
       'hub/places-config.ts',
       'hub/bind.ts',
       'hub/data-dir.ts',
+      'hub/directory-access.ts',
     ],
   },
   'hub/log.ts': { purpose: 'the log: JSON lines on stderr', uses: ['hub/core'] },
@@ -452,6 +459,7 @@ export const rooms: Record<string, Room> = {
       'hub/config.ts',
       'hub/bind.ts',
       'hub/data-dir.ts',
+      'hub/directory-access.ts',
       'hub/hub-data.ts',
       'hub/moving.ts',
       'hub/places-config.ts',

@@ -70,7 +70,12 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
     wakeUps: wakeUpsOver(word),
   }
   await link.start()
-  await processes.start()
+  try {
+    await processes.start()
+  } catch (error) {
+    await link.close()
+    throw error
+  }
   const forgetting = keepForgetting(db, { now, timers })
   return {
     memory,

@@ -9,8 +9,8 @@ const SILENT_MS = 10_000
 const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 const BEAT = `
 INSERT INTO process (id, release, beat_ms) VALUES ($1, $2, ${NOW})
-ON CONFLICT (id) DO UPDATE SET beat_ms = excluded.beat_ms RETURNING beat_ms AS now_ms`
-const LIVE = 'SELECT count(*) AS live FROM process WHERE beat_ms > $1'
+ON CONFLICT (id) DO UPDATE SET beat_ms = excluded.beat_ms`
+const LIVE = `SELECT count(*) AS live, ${NOW} AS now_ms FROM process WHERE beat_ms > ${NOW} - ${SILENT_MS}`
 
 type Parts = { db: Queries; timers: Timers; now: () => number; id: string; release: string }
 
@@ -49,11 +49,12 @@ export class Processes {
   /** Says that this one lives, and looks who else does. */
   async look(): Promise<void> {
     const { db, now, id, release } = this.#parts
+    await db.run(BEAT, id, release)
     const askedMs = now()
-    const nowMs = (await db.one<{ now_ms: number }>(BEAT, id, release))?.now_ms ?? 0
-    this.#aheadMs = Math.round((askedMs + now()) / 2) - nowMs
-    const row = await db.one<{ live: number }>(LIVE, nowMs - SILENT_MS)
-    this.#live = Math.max(1, row?.live ?? 1)
+    const row = await db.one<{ live: number; now_ms: number }>(LIVE)
+    if (row === undefined) return
+    this.#aheadMs = Math.round((askedMs + now()) / 2) - row.now_ms
+    this.#live = Math.max(1, row.live)
   }
 }
 

@@ -24,8 +24,8 @@ import { peerCardsOver } from './peer-cards.ts'
 import { peerPaymentsOver } from './peer-payments.ts'
 import { reviewsOver } from './reviews.ts'
 import { vouchersOver } from './vouchers.ts'
-import { witnessesOver } from './witnesses.ts'
 import { WatchedConnections } from './watched.ts'
+import { witnessesOver } from './witnesses.ts'
 import { writesWith } from './writes.ts'
 
 export type PostgresOptions = {

@@ -43,6 +43,8 @@ CREATE TABLE open_totals (
   tasks bigint NOT NULL DEFAULT 0
 );
 
+INSERT INTO open_totals (one) VALUES (1);
+
 -- What other hubs handed on, so that it is queued once; and how much of it is remembered of each.
 CREATE TABLE open_forward (
   n      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -91,3 +93,4 @@ CREATE TABLE open_review_totals (
   ratings bigint NOT NULL,
   bytes   bigint NOT NULL
 );
+INSERT INTO open_review_totals (one, reviews, ratings, bytes) VALUES (1, 0, 0, 0);
