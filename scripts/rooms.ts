@@ -107,8 +107,8 @@ export const rooms: Record<string, Room> = {
     uses: ['protocol/encoding', 'protocol/timers.ts'],
   },
   'hub/store/blobs': {
-    purpose: 'large envelopes as files of a folder',
-    uses: ['protocol/encoding', 'hub/faults.ts', 'hub/files.ts', 'hub/store'],
+    purpose: 'large envelopes as files of a folder, or in a bucket of an S3-compatible store',
+    uses: ['protocol/encoding', 'protocol/timers.ts', 'hub/faults.ts', 'hub/files.ts', 'hub/store'],
   },
   'hub/store/sqlite': {
     purpose: 'the store in one SQLite file: one thread that writes in groups, one reader, migrations',

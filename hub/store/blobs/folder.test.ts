@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { blobContract, blobName as name } from '../../testing/blob-contract.ts'
 import { BlobFolder } from './folder.ts'
 
 const folders: string[] = []
@@ -14,26 +15,11 @@ afterEach(() => {
   for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true })
 })
 
+blobContract('a folder', () => new BlobFolder(folder()))
+
 describe('blobs', () => {
-  const name = (digit: string): string => digit.repeat(32)
   const none = async (names: string[]) => names
   const all = async () => []
-
-  test('shows a blob only after it was committed, and leaves nothing of an aborted one', async () => {
-    const blobs = new BlobFolder(folder())
-    const writer = await blobs.create(name('a'))
-    await writer.write(new Uint8Array([1, 2, 3]))
-    expect(await blobs.open(name('a'))).toBeUndefined()
-    await writer.commit()
-    const file = await blobs.open(name('a'))
-    const piece = new Uint8Array(4)
-    expect([await file?.fill(piece), ...piece]).toEqual([3, 1, 2, 3, 0])
-    await file?.close()
-    const aborted = await blobs.create(name('b'))
-    await aborted.write(new Uint8Array([1]))
-    await aborted.abort()
-    expect(await blobs.open(name('b'))).toBeUndefined()
-  })
 
   test('is private and refuses names that are not its own', async () => {
     const directory = folder()

@@ -18,10 +18,9 @@ import {
   blobPlaces,
 } from '../blob-port.ts'
 import { StoreBroken, StoreFull } from '../port.ts'
+import { HeldBack } from './held-back.ts'
+import { ORPHAN_AGE_MS, refuseForeign } from './names.ts'
 
-const NAME = /^[0-9a-f]{32}$/
-/** A file that no row names is left alone for so long, because its row may be on its way. */
-const ORPHAN_AGE_MS = 3_600_000
 /** How many bytes may be written past the last time they were forced out. */
 const FLUSH_EVERY_BYTES = 8 * 1024 * 1024
 
@@ -30,9 +29,9 @@ export class BlobFolder implements Blobs {
   readonly #place: BlobPlace
   readonly #folder: string
   readonly #temporary: string
-  /** While somebody copies the store, files whose rows go meanwhile stay. */
-  #holders = 0
-  #heldBack: string[] = []
+  readonly #going = new HeldBack(async names => {
+    for (const name of names) await rm(this.#pathOf(name), { force: true })
+  })
 
   readonly #onBroken: (error: StoreBroken) => void
   readonly #isShared: boolean
@@ -97,7 +96,7 @@ export class BlobFolder implements Blobs {
   }
 
   #pathOf(name: string): string {
-    if (!NAME.test(name)) throw new Error(`blob name ${name} is not one of ours`)
+    refuseForeign(name)
     return join(this.#directory, blobPath(this.#place, name))
   }
 
@@ -124,12 +123,8 @@ export class BlobFolder implements Blobs {
     }
   }
 
-  async remove(names: string[]): Promise<void> {
-    if (this.#holders > 0) {
-      this.#heldBack.push(...names)
-      return
-    }
-    for (const name of names) await rm(this.#pathOf(name), { force: true })
+  remove(names: string[]): Promise<void> {
+    return this.#going.remove(names)
   }
 
   async *names(): AsyncGenerator<string[]> {
@@ -137,11 +132,7 @@ export class BlobFolder implements Blobs {
   }
 
   async hold(): Promise<() => Promise<void>> {
-    this.#holders += 1
-    return async () => {
-      this.#holders -= 1
-      if (this.#holders === 0) await this.remove(this.#heldBack.splice(0))
-    }
+    return this.#going.hold()
   }
 
   async collect(nowMs: number, unused: (names: string[]) => Promise<string[]>): Promise<number> {
