@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { failures } from '../../protocol/wire1/failures.ts'
 import { Refusal } from '../core/refusal.ts'
+import { StoreAway } from '../store/port.ts'
 import { refusalAnswer, refusalRows, refusalTold } from './refusals.ts'
 
 test.each(refusalRows())(
@@ -24,4 +25,11 @@ test.each(refusalRows())('$reason is answered as its row says', ({ reason, kind,
   expect(status).toBe(failures[kind])
   expect([filled, busy, 'why']).toContain(body['error'])
   expect(body['hint']).toBe(hint)
+})
+
+test('a store that is away is a storage error of this wire, and says when to come again', () => {
+  const told = refusalTold(new StoreAway('the database is away: nothing listens there'))
+  const { status, headers, body } = refusalAnswer(told as NonNullable<typeof told>)
+  expect([status, headers]).toEqual([500, { 'Retry-After': '5' }])
+  expect(JSON.stringify(body)).not.toMatch(/database/)
 })
