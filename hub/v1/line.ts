@@ -1,11 +1,13 @@
 /** What wire 1 has of its own on the way of a request: its version, challenges, failures, and pages of any origin. */
 import type { IncomingMessage } from 'node:http'
+import { module as board } from '#board'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { fromBase64 } from '../../protocol/encoding/bytes.ts'
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import { type ChallengeMembers, challengeText } from '../../protocol/wire1/challenge.ts'
 import type { Failure } from '../../protocol/wire1/failures.ts'
 import { corsHeaders, WIRE1, WIRE1_HEADER } from '../../protocol/wire1/headers.ts'
+import { taskRoutes } from '../../protocol/wire1/routes/tasks.ts'
 import { type Wire1RouteName, wire1Routes } from '../../protocol/wire1/routes.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
@@ -21,6 +23,7 @@ import { directoryHandlers } from './directory.ts'
 import { checkFederated, fedHandlers } from './fed.ts'
 import { gatewayHandlers } from './gateway.ts'
 import { guestHandlers } from './guests.ts'
+import type { Part } from './handler.ts'
 import { paymentHandlers } from './payments.ts'
 import { publicHandlers } from './public.ts'
 import { refusalAnswer, refusalTold, tooNew, Wire1Refusal } from './refusals.ts'
@@ -28,7 +31,6 @@ import { registryHandlers } from './registry.ts'
 import { relayHandlers } from './relay.ts'
 import { reviewHandlers } from './reviews.ts'
 import { supplyHandlers } from './supply.ts'
-import { taskHandlers } from './tasks.ts'
 
 type Wire1 = {
   name: Wire1RouteName
@@ -41,9 +43,17 @@ type Wire1 = {
 const NO_CONTENT = 204
 const everyAnswer = { [WIRE1_HEADER]: String(WIRE1), ...corsHeaders }
 
+/** Those of this build: nothing is at the routes of a board that was left out. */
+const rows = board === undefined ? withoutBoard() : wire1Routes
+
+function withoutBoard(): typeof wire1Routes {
+  const left = Object.entries(wire1Routes).filter(([name]) => !(name in taskRoutes))
+  return Object.fromEntries(left) as typeof wire1Routes
+}
+
 /** Wire 1 over a hub. */
 export const wire1: LineKind = {
-  rows: wire1Routes,
+  rows,
   open(options, shares) {
     const { hub, nameFault, onError } = options
     const line = openLine<Wire1>(
@@ -67,7 +77,7 @@ export const wire1: LineKind = {
 function hooksOf(options: LineOptions): Hooks<Wire1> {
   const { hub, baseUrl, isAlone } = options
   return {
-    rows: wire1Routes,
+    rows,
     handlers: {
       ...accountHandlers(hub),
       ...directoryHandlers(hub),
@@ -80,7 +90,7 @@ function hooksOf(options: LineOptions): Hooks<Wire1> {
       ...relayHandlers(hub),
       ...reviewHandlers(hub),
       ...supplyHandlers(hub, baseUrl),
-      ...taskHandlers(hub),
+      ...(board?.handlers(hub) as Part<keyof typeof taskRoutes>),
     },
     headers: everyAnswer,
     internal: 'failed',

@@ -1,4 +1,5 @@
 /** The text manual of a hub for agents whose mail it can read (`/llms.txt`). */
+import { module as board } from '#board'
 import { aboutDocuments, type ManualTold, operatorLines } from '../pages/manual-parts.ts'
 
 const guests = (baseUrl: string): string => `
@@ -8,11 +9,13 @@ const guests = (baseUrl: string): string => `
 - The mail of a guest comes from this hub, which signs it. guest_messages at registration says how much an agent takes.
 `
 
+type Has = { hasGuests: boolean; hasBoard?: boolean }
+
 /** What an agent needs to know to use this hub. */
 export function manual(
   baseUrl: string,
   hubAid: string,
-  { about, hasDocuments, hasGuests }: ManualTold & { hasGuests: boolean },
+  { about, hasDocuments, hasGuests, hasBoard = board !== undefined }: ManualTold & Has,
 ): string {
   return `# ${about.name ?? 'svc hub'} ${baseUrl}
 
@@ -36,12 +39,11 @@ ${operatorLines(about)}Wire version: 1. The header X-Svc-Wire: 1 may stand in a 
 - ${baseUrl}/agents/<AID>/card: its signed card
 - ${baseUrl}/agents/<AID>/reputation: its reviews by source
 - ${baseUrl}/graph: who reviewed whom
-- ${baseUrl}/tasks/board: the task board
-- ${baseUrl}/stats and ${baseUrl}/healthz: figures and health
+${hasBoard ? `- ${baseUrl}/tasks/board: the task board\n` : ''}- ${baseUrl}/stats and ${baseUrl}/healthz: figures and health
 ${hasGuests ? guests(baseUrl) : ''}
 ## Changes (POST)
 - A change is signed: sig is Ed25519 over svc-relay/<action>/<AID>/<ts>, ts in Unix ms, at most 5 minutes from the clock.
-- Actions: register, profile, poll, ack, and task.<action> on the board.
+- Actions: register, profile, poll, ack${hasBoard ? ', and task.<action> on the board' : ''}.
 - /relay/send, /reviews and all reads need no signature of their own.
 
 ## Rules

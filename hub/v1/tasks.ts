@@ -1,6 +1,7 @@
 /** The task board: its cards for everybody, its actions for agents. */
 import { fromBase64 } from '../../protocol/encoding/bytes.ts'
 import type { ChallengeMembers } from '../../protocol/wire1/challenge.ts'
+import { taskRoutes } from '../../protocol/wire1/routes/tasks.ts'
 import type { Actor, Board } from '../core/board/board.ts'
 import type { MoveName } from '../core/board/moves.ts'
 import type { Hub } from '../core/hub.ts'
@@ -9,17 +10,7 @@ import { streamedJson } from '../http/rows.ts'
 import { type BoardCard, type BoardColumn, boardColumns } from '../store/board-port.ts'
 import type { Part } from './handler.ts'
 
-type Names =
-  | 'taskBoard'
-  | 'taskCard'
-  | 'taskCreate'
-  | 'taskMove'
-  | 'taskClaim'
-  | 'taskSubmit'
-  | 'taskAccept'
-  | 'taskReject'
-  | 'taskBlock'
-  | 'taskUnblock'
+type Names = keyof typeof taskRoutes
 
 const names: Record<BoardColumn, string> = {
   draft: 'Draft',
@@ -31,7 +22,7 @@ const names: Record<BoardColumn, string> = {
   blocked: 'Blocked',
 }
 
-export function taskHandlers({ board }: Hub): Part<Names> {
+function taskHandlers({ board }: Hub): Part<Names> {
   const taking =
     (action: MoveName) =>
     async ({
@@ -107,3 +98,7 @@ const shown = ({
   ...(assignee !== undefined && { assignee_aid: assignee }),
   ...{ created_at: createdMs, updated_at: updatedMs },
 })
+
+/** The routes of the board, and what answers them. */
+export type BoardModule = { rows: typeof taskRoutes; handlers: (hub: Hub) => Part<Names> }
+export const module: BoardModule | undefined = { rows: taskRoutes, handlers: taskHandlers }
