@@ -42,6 +42,25 @@ describe('a hub that serves wire 3 and wire 1', () => {
     expect(found.status).toBe(404)
   })
 
+  test.each([
+    ['/agents', 'agents'],
+    ['/graph', 'nodes'],
+  ])('lists in %s those of each line alone', async (path, member) => {
+    const over = async (url: string, wire: string) => {
+      const answer = await fetch(`${url}${path}`, { headers: { 'X-Svc-Wire': wire } })
+      const { [member]: agents } = (await answer.json()) as Record<string, { aid: string }[]>
+      return agents?.map(({ aid }) => aid)
+    }
+    expect([await over(client.url, '1'), await over(hub.url, '3')]).toEqual([[open.aid], [sealed.aid]])
+  })
+
+  test('counts those of each line alone', async () => {
+    const stats = async (url: string, wire: string) =>
+      await (await fetch(`${url}/stats`, { headers: { 'X-Svc-Wire': wire } })).json()
+    expect(await stats(client.url, '1')).toMatchObject({ agents: 1, reviews: 0 })
+    expect(await stats(hub.url, '3')).toMatchObject({ agents: 1, reviews: 0 })
+  })
+
   test('lets an agent seal its mail, which is then open to nobody again', async () => {
     const agent = new TestAgent(hub)
     const before = new OpenAgent(client, agent)

@@ -127,6 +127,19 @@ describe('a capability', () => {
   })
 })
 
+test.each([
+  ['/agents', 'agents'],
+  ['/agents?cap=zz.no', 'agents'],
+  ['/graph', 'nodes'],
+  ['/p2p/peers', 'peers'],
+  ['/agents/{aid}', 'reviews'],
+])('the listing %s is written as it is read, of no length that is known before', async (path, member) => {
+  const { aid } = await client.registered()
+  const answer = await fetch(`${client.url}${path.replace('{aid}', aid)}`)
+  expect(answer.headers.get('content-length')).toBeNull()
+  expect(await answer.json()).toMatchObject({ [member]: expect.any(Array) })
+})
+
 describe('a reputation', () => {
   test('tells what this hub verified, what each peer attests, and how much comes from one source', async () => {
     const [alice, bob, carol] = [

@@ -245,6 +245,24 @@ describe('a visitor', () => {
     expect(await heard(session)).toMatchObject({ messages: [] })
   })
 
+  it('is found to be away every five minutes', async () => {
+    const first = await talking()
+    const sweep = () => hub.running.hub.guests.sweep(100)
+    const hears = async ({ agent }: { agent: OpenAgent }) =>
+      (await got(agent)).map(({ number }) => number).includes(kinds.end)
+    hub.clock.advance(2 * MINUTE_MS)
+    const second = await talking()
+    hub.clock.advance(29 * MINUTE_MS)
+    await sweep()
+    expect([await hears(first), await hears(second)]).toEqual([true, false])
+    hub.clock.advance(4 * MINUTE_MS)
+    await sweep()
+    expect(await hears(second)).toBe(false)
+    hub.clock.advance(MINUTE_MS)
+    await sweep()
+    expect(await hears(second)).toBe(true)
+  })
+
   it('is the last of 2,000; those that are idle make room', async () => {
     const agent = await client.registered()
     const { guests } = hub.running.hub

@@ -207,6 +207,19 @@ describe('mail', () => {
     expect([await many(2), await many(0), await many(-1)]).toEqual([2, 3, 3])
   })
 
+  test('is given also where it cannot be noted that somebody asked', async () => {
+    const { store } = hub.running.hub.context
+    const agent = await registered()
+    await post('/relay/send', mail(agent.aid, 'x'))
+    const note = store.notePolled.bind(store)
+    store.notePolled = () => Promise.reject(new Error('no room'))
+    const { status, json } = await agent.poll()
+    store.notePolled = note
+    expect([status, (json['messages'] as unknown[]).length]).toEqual([200, 1])
+    const quiet = await post('/relay/send', mail(agent.aid, 'y'))
+    expect(quiet.json).toEqual({ id: expect.any(String), status: 'queued' })
+  })
+
   test('for somebody who has not asked for an hour is taken with a warning, and not before the first poll', async () => {
     const agent = await registered()
     expect((await post('/relay/send', mail(agent.aid, 'one'))).json).not.toHaveProperty('warning')
