@@ -12,7 +12,7 @@ import { encodeAccess } from '../../protocol/mail/access.ts'
 import { ENVELOPE_TYPE } from '../../protocol/wire3/headers.ts'
 import { type HubProcess, load, prepareSends, rawRequest } from '../lib/hub-load.ts'
 import { openAttacks } from './open-attacks.ts'
-import { type Attack, base, base64, type Orders } from './orders.ts'
+import { ATTACKER, type Attack, base, base64, type Orders } from './orders.ts'
 import { peerAttacks } from './peer-attacks.ts'
 
 const MIB = 1024 * 1024
@@ -21,8 +21,6 @@ const FILLING = [96, 96, 32, 16, 8, 4, 2, 1, ...Array.from({ length: 9 }, (_, i)
 const SMALL_HEADS = 183
 const SMALL_BYTES = 600
 const CONNECTIONS_SETTLE_MS = 6000
-/** The address that a proxy on this machine would name for the attacker. */
-export const ATTACKER = '203.0.113.7'
 const LONG_LOG_EVENTS = Math.min(941, KEL_EVENTS_MAX)
 
 /** Headers of a first contact, of no session that there is. */

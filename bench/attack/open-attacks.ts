@@ -2,12 +2,13 @@
 import { orderRunningHub } from '../../hub/operator/socket.ts'
 import { Wire1Client } from '../../hub/testing/wire1.ts'
 import type { HubProcess } from '../lib/hub-load.ts'
-import { type Attack, base, type Orders } from './orders.ts'
+import { ATTACKER, type Attack, base, type Orders } from './orders.ts'
 
 const MIB = 1024 * 1024
 /** With what stands around it, just under what the route takes. */
 const BODY_MIB = 1023
 const SOCKETS = 16
+const RECIPIENTS = 64
 const flags = ['--wire1-listen', '127.0.0.1:0']
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
@@ -39,6 +40,19 @@ async function sends(hub: HubProcess, seconds: number, { chunked }: { chunked: b
   }
 }
 
+/** Letters of a few bytes, to so many agents that none of their mailboxes is full. */
+async function letters(hub: HubProcess, seconds: number): Promise<Orders> {
+  const url = hub.wire1Url
+  if (url === undefined) throw new Error('the hub does not serve wire 1')
+  const agents = await Promise.all(Array.from({ length: RECIPIENTS }, () => recipient(hub, url)))
+  const requests = agents.map(to => {
+    const body = `{"to_aid":"${to}","from_aid":"x","kind":"result","interaction_id":"${to}","payload":"AAAA"}`
+    const head = `POST /relay/send HTTP/1.1\r\nHost: ${new URL(url).host}\r\nContent-Type: application/json\r\nX-Forwarded-For: ${ATTACKER}\r\nContent-Length: ${body.length}\r\n\r\n`
+    return base64(head + body)
+  })
+  return { ...base(hub, seconds), url, sockets: SOCKETS, requests }
+}
+
 export const openAttacks: readonly Attack[] = [
   {
     name: 'open-bodies',
@@ -51,5 +65,11 @@ export const openAttacks: readonly Attack[] = [
     what: 'the same with no length said',
     flags,
     orders: (hub, seconds) => sends(hub, seconds, { chunked: true }),
+  },
+  {
+    name: 'open-letters',
+    what: 'letters of a few bytes over wire 1, which nobody signs, to 64 agents as fast as they are taken',
+    flags,
+    orders: letters,
   },
 ]

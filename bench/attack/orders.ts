@@ -1,6 +1,9 @@
 /** What an attack is: what the operator's side prepares, and what the attacking process is ordered to do. */
 import type { HubProcess } from '../lib/hub-load.ts'
 
+/** The address that a proxy on this machine would name for the attacker. */
+export const ATTACKER = '203.0.113.7'
+
 /** What the attacking process is given; requests are whole, in base64. */
 export type Orders = {
   url: string
