@@ -8,7 +8,7 @@ if (process.argv.includes('--json')) {
 }
 
 function markdown(): string {
-  const lines: Line[] = ['wire3', 'wire1', 'control']
+  const lines: Line[] = ['wire3', 'wire1', 'operator', 'control']
   const parts = lines.flatMap(line => [
     `## Routes: ${line}\n`,
     '| Method | Path | Authentication | Action | Codes | Limits |\n|---|---|---|---|---|---|',
@@ -22,13 +22,19 @@ function markdown(): string {
             .map(([name, value]) => `${name} ${value}`)
             .join(', ')} |`,
       ),
-    `\n## Codes: ${line}\n`,
-    '| Code | Status | Members |\n|---|---|---|',
-    ...codeRows()
-      .filter(row => row.line === line)
-      .map(row => `| ${row.code} | ${row.status} | ${row.members.join(', ')} |`),
+    ...codesOf(line),
     '',
   ])
   const shared = `Codes that any route of wire 3 may answer: ${common.any.join(', ')}; signed routes also ${common.signed.join(', ')}; anonymous routes and \`/relay/send\` also ${common.anonymous.join(', ')}.\n`
   return `${[...parts, shared].join('\n')}`
+}
+
+function codesOf(line: Line): string[] {
+  const rows = codeRows().filter(row => row.line === line)
+  if (rows.length === 0) return []
+  return [
+    `\n## Codes: ${line}\n`,
+    '| Code | Status | Members |\n|---|---|---|',
+    ...rows.map(row => `| ${row.code} | ${row.status} | ${row.members.join(', ')} |`),
+  ]
 }

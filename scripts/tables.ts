@@ -7,16 +7,19 @@ import { controlCodes } from '../protocol/control/codes.ts'
 import { controlRoutes, operations } from '../protocol/control/operations.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { failures } from '../protocol/wire1/failures.ts'
+import { adminRoutes } from '../protocol/wire1/routes/admin.ts'
 import { wire1Routes } from '../protocol/wire1/routes.ts'
 import { authCodes, codes, commonCodes } from '../protocol/wire3/codes.ts'
 import { wire3Routes } from '../protocol/wire3/routes.ts'
 
-export type Line = 'wire3' | 'wire1' | 'control'
+/** `operator`: the listener of its own, whose failures are those of wire 1. */
+export type Line = 'wire3' | 'wire1' | 'operator' | 'control'
 
 export function routeRows() {
   const lines: [Line, Record<string, RouteRow>][] = [
     ['wire3', wire3Routes],
     ['wire1', wire1Routes],
+    ['operator', adminRoutes],
     ['control', { ...operations, ...controlRoutes }],
   ]
   return lines.flatMap(([line, table]) => Object.values(table).map(row => printed(line, row)))

@@ -97,6 +97,25 @@ describe('routes of wire 1', () => {
   })
 })
 
+test('routes of the operator’s listener are those of the document', () => {
+  const ofOperator = routes.filter(({ line }) => line === 'operator')
+  const api = (method: string) => (path: string) => `${method} /admin/api/${path}`
+  expect(ofOperator.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(
+    [
+      ...['GET /admin/healthz', 'GET /admin', 'GET /admin/', 'POST /admin/api/login'],
+      ...['overview', 'agents', 'agents/{aid}', 'official', 'deleted'].map(api('GET')),
+      ...['monitor/{what}', 'insights'].map(what => `official/{id}/${what}`).map(api('GET')),
+      ...['capabilities', 'discover', 'vision', 'store', 'sessions', 'sessions/{source}/{id}'].map(
+        api('GET'),
+      ),
+      ...['reviews', 'tasks', 'audit'].map(api('GET')),
+      ...['agents/{aid}/quota', 'agents/{aid}/moderate', 'official', 'harvest'].map(api('POST')),
+      ...['official/{id}/ops', 'official/{id}/acl', 'deleted/{aid}/restore'].map(api('POST')),
+      ...['agents/{aid}', 'official/{id}'].map(api('DELETE')),
+    ].sort(),
+  )
+})
+
 describe('routes of wire 3', () => {
   test.each([
     ['POST /relay/session', 'signed', 'session', 'admission_required'],
