@@ -55,9 +55,12 @@ const patient = (bounds: Bounds): Bounds => ({
 })
 
 /** The bounds stand until the end of the transaction, also where a pooler lends out its connection. */
-const begin = ({ statementMs, lockMs, idleMs }: Bounds, mode = ''): string =>
-  `BEGIN${mode}; SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = ${lockMs};` +
+const begin = ({ statementMs, lockMs, idleMs }: Bounds): string =>
+  `BEGIN; SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = ${lockMs};` +
   ` SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`
+/** A read waits for no lock but within its statement, and its end is sent along with it. */
+const beginReading = ({ statementMs }: Bounds): string =>
+  `BEGIN READ ONLY; SET LOCAL statement_timeout = ${statementMs}`
 
 const { INT8, BYTEA } = pg.types.builtins
 const bytesOf = pg.types.getTypeParser(BYTEA, 'text') as (text: string) => Buffer
@@ -154,7 +157,7 @@ class ServerPool {
   async read(sql: string, values: Value[]): Promise<pg.QueryResult> {
     const session = await this.#session(this.#bounds)
     const [began, read, ended] = await Promise.allSettled([
-      session.ask(begin(this.#bounds, ' READ ONLY')),
+      session.ask(beginReading(this.#bounds)),
       session.ask(sql, values),
       session.ask('COMMIT'),
     ])
