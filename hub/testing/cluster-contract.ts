@@ -44,6 +44,9 @@ export function joinForTest({ connect, openLink }: Reached): Promise<Cluster & {
   const joined = joinCluster({ connections, openLink, store, secret: SECRET, ...outside })
   return joined.then(cluster => ({
     ...cluster,
+    get isLinked() {
+      return cluster.isLinked
+    },
     async end() {
       await cluster.close()
       await connections.close()

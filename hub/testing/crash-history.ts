@@ -135,7 +135,7 @@ async function untilGone(operations: number, operate: (i: number) => Promise<voi
 }
 
 /** Whether a call failed because nobody answers any more, or because the hub says that it ends. */
-function isGone(error: unknown): boolean {
+export function isGone(error: unknown): boolean {
   const code = (error as { cause?: { code?: string } }).cause?.code ?? ''
   const gone = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(code)
   const cut = error instanceof TypeError && /fetch failed|terminated/.test(error.message)

@@ -133,6 +133,7 @@ export class MailboxHistory {
     const items = asked.map(({ rid, handle }) => ({ rid, handle }))
     const reply = await callRoute(hub, 'relayStatus', { items })
     if (reply.status === 429) return
+    if (reply.status !== 200) throw new Error(`no status: ${JSON.stringify(reply.json)}`)
     const answers = reply.json['items'] as { state: string; dack?: string }[]
     this.answered += 1
     asked.forEach((told, index) => {
