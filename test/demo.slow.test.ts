@@ -5,7 +5,9 @@ import { expect, test } from 'vitest'
 import { federationSteps } from '../cli/demo/federation-steps.ts'
 import { openSteps } from '../cli/demo/open-steps.ts'
 import { paySteps } from '../cli/demo/pay-steps.ts'
+import { processesSteps } from '../cli/demo/processes-steps.ts'
 import { steps } from '../cli/demo/steps.ts'
+import { withoutPostgres } from '../hub/testing/postgres-server.ts'
 
 const program = new URL('../dist/svc.js', import.meta.url).pathname
 type Outcome = { ok: boolean; steps: { name: string; ok: boolean; detail: string }[] }
@@ -15,6 +17,9 @@ const spoiling = [
   ...paySteps.map(({ name }) => ({ name, flags: ['--pay'] })),
   ...federationSteps.map(({ name }) => ({ name, flags: ['--hubs', '3'] })),
   ...openSteps.map(({ name }) => ({ name, flags: ['--wire', '1'] })),
+  ...(withoutPostgres === undefined
+    ? processesSteps.map(({ name }) => ({ name, flags: ['--processes', '3'] }))
+    : []),
 ]
 
 test.each(spoiling)('the step $name ($flags) fails when its premise is spoiled', async ({ name, flags }) => {

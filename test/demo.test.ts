@@ -9,7 +9,9 @@ import { expect, test } from 'vitest'
 import { federationSteps } from '../cli/demo/federation-steps.ts'
 import { openSteps } from '../cli/demo/open-steps.ts'
 import { paySteps } from '../cli/demo/pay-steps.ts'
+import { processesSteps } from '../cli/demo/processes-steps.ts'
 import { steps } from '../cli/demo/steps.ts'
+import { letThrough, withoutPostgres } from '../hub/testing/postgres-server.ts'
 
 const program = new URL('../dist/svc.js', import.meta.url).pathname
 const DEMO_TIMEOUT_MS = 300_000
@@ -36,6 +38,9 @@ test.each([
   ['the demo in which one agent pays the other', ['--pay'], paySteps, 12],
   ['the demo with three hubs', ['--hubs', '3'], federationSteps, 13],
   ['the demo at a hub that seals nothing', ['--wire', '1'], openSteps, 19],
+  ...(withoutPostgres === undefined
+    ? ([['the demo at a hub of three processes', ['--processes', '3'], processesSteps, 11]] as const)
+    : []),
 ] as const)(
   '%s runs all its steps, prints one object, and leaves neither process nor file behind',
   {
@@ -44,6 +49,9 @@ test.each([
   async (_, flags, steps, least) => {
     // of its own, because other demos may run beside this one
     const folder = mkdtempSync(join(tmpdir(), 'svc-demo-test-'))
+    // a database's server runs as another user where this one is root
+    letThrough(tmpdir())
+    letThrough(folder)
     const { code, outcome } = await runDemo(folder, ...flags)
     expect(outcome.steps.filter(step => !step.ok)).toEqual([])
     expect(code).toBe(0)
@@ -71,3 +79,13 @@ function processesOf(folder: string): string[] {
     .filter(pid => /^\d+$/.test(pid))
     .filter(pid => environment(pid).includes(`SVC_HOME=${folder}/`))
 }
+
+test.skipIf(withoutPostgres === undefined)(
+  'the demo at a hub of three processes says which package it needs',
+  { timeout: DEMO_TIMEOUT_MS },
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-demo-test-'))
+    const { code, outcome } = await runDemo(folder, '--processes', '3')
+    expect([code, outcome.steps[0]?.detail]).toEqual([1, expect.stringContaining('PostgreSQL server')])
+  },
+)

@@ -5,6 +5,7 @@ import { type Io, printReply, UsageRefused } from '../io.ts'
 import { federationSteps } from './federation-steps.ts'
 import { openSteps } from './open-steps.ts'
 import { paySteps } from './pay-steps.ts'
+import { processesSteps } from './processes-steps.ts'
 import { openBoth, requireTmux } from './side-by-side.ts'
 import type { Facts, Step } from './step.ts'
 import { steps } from './steps.ts'
@@ -51,6 +52,7 @@ const byFlag: readonly (Chosen & { flag: string })[] = [
   { flag: '--pay', steps: paySteps, hubs: 'a private hub' },
   { flag: '--hubs', steps: federationSteps, hubs: 'three hubs' },
   { flag: '--wire', steps: openSteps, hubs: 'a hub that seals nothing' },
+  { flag: '--processes', steps: processesSteps, hubs: 'a hub of three processes' },
 ]
 
 function chosenDemo(flags: Input['flags']): Chosen {

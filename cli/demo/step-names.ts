@@ -75,13 +75,35 @@ export const openStepNames = [
   'chains',
 ] as const
 
+/** Those of the demo with one hub of three processes. */
+export const processesStepNames = [
+  'database',
+  'processes',
+  'alice',
+  'bob',
+  'join',
+  'delegate',
+  'reply',
+  'killed',
+  'promoted',
+  'end',
+  'verify',
+] as const
+
 export type StepName =
   | (typeof stepNames)[number]
   | (typeof payStepNames)[number]
   | (typeof federationStepNames)[number]
   | (typeof openStepNames)[number]
+  | (typeof processesStepNames)[number]
 
 /** Of all demos, each once. */
 export const allStepNames: readonly StepName[] = [
-  ...new Set([...stepNames, ...payStepNames, ...federationStepNames, ...openStepNames]),
+  ...new Set([
+    ...stepNames,
+    ...payStepNames,
+    ...federationStepNames,
+    ...openStepNames,
+    ...processesStepNames,
+  ]),
 ]

@@ -48,7 +48,7 @@ export class World implements AsyncDisposable {
   readonly node: string
   #children: ChildProcess[] = []
   #started: string[] = []
-  #atEnd: (() => void)[] = []
+  #atEnd: (() => void | Promise<void>)[] = []
 
   constructor(programs: Programs, prefix = 'svc-world-', node = process.execPath) {
     this.programs = programs
@@ -135,16 +135,16 @@ export class World implements AsyncDisposable {
   }
 
   /** What is done when everything ends. */
-  atEnd(work: () => void): void {
+  atEnd(work: () => void | Promise<void>): void {
     this.#atEnd.push(work)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const work of this.#atEnd) work()
     for (const name of new Set(this.#started)) {
       await this.run(this.programs.svc, ['stop'], this.env(name as 'alice'))
     }
     await Promise.all(this.#children.map(endChild))
+    for (const work of this.#atEnd.toReversed()) await work()
     rmSync(this.root, { recursive: true, force: true, maxRetries: 5 })
   }
 }

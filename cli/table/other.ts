@@ -21,6 +21,12 @@ export const otherCommands: readonly CommandRow[] = [
       takes('--wire', 'N', 'at a hub that seals nothing: a visitor, the task board, a voucher for one use', [
         '1',
       ]),
+      takes(
+        '--processes',
+        'N',
+        'a hub of three processes over one database: a process is lost, then the server of the database',
+        ['3'],
+      ),
       on('--tui', 'then both inboxes beside each other, where tmux is installed'),
       on('--json', 'print one object instead of lines'),
       takes(

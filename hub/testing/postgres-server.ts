@@ -28,7 +28,7 @@ export function runsAs(): { uid?: number; gid?: number } {
 }
 
 /** Whoever runs the server gets through the folder of this run to its own, and reads none of the others. */
-function letThrough(folder: string): void {
+export function letThrough(folder: string): void {
   const { mode } = statSync(folder)
   if ((mode & THROUGH) !== THROUGH) chmodSync(folder, mode | THROUGH)
 }
