@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fromBase64, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { startTestHub, type TestHub } from '../testing/hub.ts'
-import { OpenAgent, Wire1Client } from '../testing/wire1.ts'
+import { payment } from '../testing/payments.ts'
+import { inBase64, OpenAgent, Wire1Client } from '../testing/wire1.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -42,6 +43,16 @@ describe('an agent joins', () => {
     for (let time = 0; time < 2; time++) expect((await agent.register()).status).toBe(200)
     const { balance } = await hub.running.hub.credits.balance(agent.aid)
     expect(balance).toBe(100)
+  })
+
+  test('again after it left: it needs nobody’s word, and is given no credits once more', async () => {
+    const [agent, other] = [await registered(), await registered()]
+    const pay = payment(agent, other, 30)
+    expect((await post('/x402/settle', inBase64(pay))).json).toMatchObject({ success: true })
+    await post(`/agents/${agent.aid}/deregister`, agent.sign('profile'))
+    await hub.running.order({ command: 'unadmit', aid: agent.aid })
+    expect((await agent.register()).status).toBe(200)
+    expect((await hub.running.hub.credits.balance(agent.aid)).balance).toBe(70)
   })
 
   test('by an invitation once, and by none that is used, over, taken back or made up', async () => {
