@@ -291,6 +291,19 @@ describe('one address', () => {
   })
 })
 
+test('one address fills half of the room of all open mail at once', async () => {
+  const small = await startTestHub({ wires: [1], limits: { openMailBytesMax: 1024 * 1024 } })
+  const there = new Wire1Client(small)
+  const agent = await there.registered()
+  const sent = async (address: string, kib: number) => {
+    const letter = mail(agent.aid, 'x'.repeat(kib * 1024))
+    return (await there.ask('POST', '/relay/send', letter, { 'X-Forwarded-For': address })).status
+  }
+  expect([await sent('198.51.100.1', 300), await sent('198.51.100.1', 300)]).toEqual([200, 500])
+  expect([await sent('198.51.100.1', 200), await sent('198.51.100.2', 300)]).toEqual([200, 200])
+  await small.close()
+})
+
 describe('the directory', () => {
   test('finds agents by capability and by words, but not by both', async () => {
     const agent = await registered({ caps: ['math.add'], summary: 'adds Numbers' })

@@ -8,7 +8,7 @@ import { addressBucket, isProxy } from '../address.ts'
 import type { Agent, Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import { DAY_MS, QUIET_AFTER_MS } from '../limits.ts'
-import type { Buckets } from '../ports/rates.ts'
+import type { Buckets, RateName } from '../ports/rates.ts'
 import { Refusal, withoutRoom } from '../refusal.ts'
 import { LetterFiles, type Payload } from './letter-files.ts'
 
@@ -21,7 +21,8 @@ const POLL_NOTED_EVERY_MS = 60_000
 /** An agent that has not asked for its mail for so long is not listed. */
 export const ABANDONED_AFTER_MS = 30 * DAY_MS
 const LEFT_MAIL_MS = 30 * DAY_MS
-/** Of the messages of a mailbox, what one address sends at once, and in each hour after it. */
+const KIB = 1024
+/** Of the messages of a mailbox, and of the bytes of all open mail, what one address sends at once, and in each hour after it. */
 const ADDRESS_SHARE = 0.5
 const ADDRESS_REFILLS_SECONDS = 3600
 /** Whose results were sent: who makes them up takes no room without end. */
@@ -50,15 +51,20 @@ export class OpenMail {
   readonly #context: HubContext
   readonly #agents: Agents
   readonly #letters: Buckets
+  readonly #bytes: Buckets
   /** Payloads of letters, on their way in and in files. */
   readonly files: LetterFiles
 
   constructor(context: HubContext, agents: Agents) {
     this.#context = context
     this.#agents = agents
-    const burst = Math.ceil(context.limits.mailboxEnvelopesMax * ADDRESS_SHARE)
-    const rate = { burst, perSecond: burst / ADDRESS_REFILLS_SECONDS }
-    this.#letters = context.memory.rates.of('letters of an address', rate)
+    const { mailboxEnvelopesMax, openMailBytesMax } = context.limits
+    const shareOf = (name: RateName, all: number): Buckets => {
+      const burst = Math.ceil(all * ADDRESS_SHARE)
+      return context.memory.rates.of(name, { burst, perSecond: burst / ADDRESS_REFILLS_SECONDS })
+    }
+    this.#letters = shareOf('letters of an address', mailboxEnvelopesMax)
+    this.#bytes = shareOf('bytes of an address', openMailBytesMax / KIB)
     this.files = new LetterFiles(context)
   }
 
@@ -97,7 +103,7 @@ export class OpenMail {
     const official = await store.official(to)
     if (ofVisitor !== true && official?.senders?.includes(given.from) === false)
       throw new Refusal('senderUnwanted')
-    await this.#countLetter(found.box, address)
+    await this.#countLetter(found.box, payload, address)
     const id = toBase64url(random(ID_BYTES))
     const { outcome } = await store.sendOpen({
       ...given,
@@ -116,13 +122,21 @@ export class OpenMail {
     return { id, quiet: this.#isQuiet(found.box), isRepeat }
   }
 
-  /** Nobody fills a mailbox from one address, where its agent is away. */
-  async #countLetter({ number }: OpenMailbox, address: string | undefined): Promise<void> {
+  /** Nobody fills the mailbox of an agent that is away, or the room of all open mail, from one address. */
+  async #countLetter(
+    { number }: OpenMailbox,
+    { size }: Pick<Payload, 'size'>,
+    address: string | undefined,
+  ): Promise<void> {
     if (address === undefined || isProxy(address)) return
-    const key = `${addressBucket(address)} ${number}`
-    const retryAfterMs = await this.#letters.take(key, this.#context.now())
-    if (retryAfterMs > 0)
-      throw new Refusal('rateLimited', { why: 'too much of it goes to one mailbox', retryAfterMs })
+    const from = addressBucket(address)
+    const nowMs = this.#context.now()
+    const burst = Math.ceil((this.#context.limits.openMailBytesMax / KIB) * ADDRESS_SHARE)
+    const waitMs =
+      (await this.#letters.take(`${from} ${number}`, nowMs)) ||
+      (await this.#bytes.take(from, nowMs, Math.min(Math.ceil(size / KIB), burst)))
+    if (waitMs > 0)
+      throw new Refusal('rateLimited', { why: 'it comes from one address', retryAfterMs: waitMs })
   }
 
   #isQuiet(box: OpenMailbox): boolean {

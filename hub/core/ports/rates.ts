@@ -19,6 +19,7 @@ export type RateName =
   | 'clearing'
   | 'restores of peers'
   | 'letters of an address'
+  | 'bytes of an address'
   | 'mail handed on'
   | 'mail handed on of an address'
   | 'searches at peers'
