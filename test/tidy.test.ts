@@ -83,6 +83,11 @@ test('the second client of wire 1 is made of fetch and node:crypto alone', () =>
   }
 })
 
+test('a challenge is judged by the time alone: its file knows no clock of signers and keeps nothing', () => {
+  const text = read('hub/core/challenges.ts')
+  expect(text).not.toMatch(/clocks|memory|store\./)
+})
+
 describe('the rooms of the hub', () => {
   const hubProduct = product.filter(path => path.startsWith('hub/'))
 

@@ -28,6 +28,12 @@ test(`loses nothing that was answered at random moments (SEED=${seed})`, async (
   expect([kills, letters > ROUNDS, acks > 0, cards > 0]).toEqual([ROUNDS, true, true, true])
 }, 300_000)
 
+test('the checker finds a letter that was lost', async () => {
+  await opened()
+  expect(await history.die({ afterMs: KILL_WITHIN_MS })).toEqual([])
+  expect((await history.lose()).join()).toMatch(/^letter \S+ was taken and is lost/)
+}, 120_000)
+
 test.each([
   'hub.group.before-commit:5',
   'hub.group.after-commit:5',

@@ -3,9 +3,11 @@
  * next process is held to everything that the one before had answered.
  */
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { toBase64 } from '../../protocol/encoding/bytes.ts'
 import { orderRunningHub } from '../operator/socket.ts'
+import { openWriter } from '../store/sqlite/database.ts'
 import { random } from './hub.ts'
 import { type HubChild, startHubChild } from './process.ts'
 import { OpenAgent, Wire1Client } from './wire1.ts'
@@ -76,6 +78,18 @@ export class OpenCrash {
     return await this.#faults()
   }
 
+  /** Letters are taken out of the store behind the hub's back; what is wrong then. */
+  async lose(): Promise<string[]> {
+    await this.#send(false)
+    this.#hub.kill('SIGKILL')
+    await this.#hub.exited
+    const db = openWriter(join(this.#directory, 'hub.db'))
+    db.run('DELETE FROM open_message')
+    db.close()
+    await this.#startAgain()
+    return await this.#faults()
+  }
+
   async stop(): Promise<void> {
     this.#hub.kill('SIGKILL')
     await this.#hub.exited
@@ -91,7 +105,8 @@ export class OpenCrash {
 
   /** One thing after the other, until there is no answer any more. */
   async #work(lane: number): Promise<void> {
-    const steps = [() => this.#send(false), () => this.#ack(), () => this.#order()]
+    const send = () => this.#send(false)
+    const steps = [send, () => this.#ack(), send, () => this.#order()]
     try {
       for (let n = lane; ; n++) {
         if (n % LONG_EVERY === 0) await this.#send(true)
@@ -115,13 +130,17 @@ export class OpenCrash {
   }
 
   async #ack(): Promise<void> {
-    const messages = (await this.#agent.poll({ limit: 3 })).json['messages'] as Got[]
+    const messages = (await this.#agent.poll({ limit: 1 })).json['messages'] as Got[]
     const ids = messages.map(({ id }) => id)
     for (const id of ids) this.#maybeAcked.add(id)
+    await this.#acknowledge(ids)
+    this.figures.acks += 1
+  }
+
+  async #acknowledge(ids: string[]): Promise<void> {
     const { status } = await this.#client.post('/relay/ack', { ...this.#agent.sign('ack'), ids })
     if (status !== 200) throw new Answered(`an ack is answered ${status}`)
     for (const id of ids) this.#acked.add(id)
-    this.figures.acks += 1
   }
 
   async #order(): Promise<void> {
@@ -146,22 +165,31 @@ export class OpenCrash {
   }
 
   async #faultsOfMail(): Promise<string[]> {
-    const here = new Map((await this.#waiting()).map(({ id, payload }) => [id, payload]))
+    const acked = new Set(this.#acked)
+    const here = new Map((await this.#collected()).map(({ id, payload }) => [id, payload]))
     const isLost = ([id, payload]: [string, string]): boolean =>
       here.has(id) ? here.get(id) !== payload : !this.#maybeAcked.has(id)
     const isNew = ([id, payload]: [string, string]): boolean =>
       !this.#taken.has(id) && !this.#unanswered.has(payload)
-    return [
+    const faults = [
       ...[...this.#taken].filter(isLost).map(([id]) => `letter ${id} was taken and is lost, or another`),
       ...[...here].filter(isNew).map(([id]) => `letter ${id} was never sent`),
-      ...[...here.keys()].filter(id => this.#acked.has(id)).map(id => `letter ${id} was acked and came back`),
+      ...[...here.keys()].filter(id => acked.has(id)).map(id => `letter ${id} was acked and came back`),
     ]
+    for (const id of here.keys()) this.#maybeAcked.add(id)
+    return faults
   }
 
-  async #waiting(): Promise<Got[]> {
-    const { status, json } = await this.#agent.poll({ limit: POLL_MAX })
-    if (status !== 200) throw new Answered(`a poll is answered ${status}`)
-    return json['messages'] as Got[]
+  /** All that waits; it is acked, so that the next round begins with an empty mailbox. */
+  async #collected(): Promise<Got[]> {
+    const all: Got[] = []
+    for (let last: Got[] | undefined; last?.length !== 0; all.push(...last)) {
+      const { status, json } = await this.#agent.poll({ limit: POLL_MAX })
+      if (status !== 200) throw new Answered(`a poll is answered ${status}`)
+      last = json['messages'] as Got[]
+      await this.#acknowledge(last.map(({ id }) => id))
+    }
+    return all
   }
 
   /** Each order makes one card, however often it is shown. */
