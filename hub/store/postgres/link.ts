@@ -38,12 +38,18 @@ export async function openLink(
   } catch (error) {
     throw unconnected(error)
   }
-  const ask = async (text: string, values: Value[]): Promise<pg.QueryResult> => {
-    try {
-      return await client.query({ text, values })
-    } catch (error) {
-      throw faultOf(error)
-    }
+  let last: Promise<unknown> = Promise.resolve()
+  // one after the other: the driver takes no question while it waits for an answer
+  const ask = (text: string, values: Value[]): Promise<pg.QueryResult> => {
+    const answer = last.then(async () => {
+      try {
+        return await client.query({ text, values })
+      } catch (error) {
+        throw faultOf(error)
+      }
+    })
+    last = answer.catch(() => undefined)
+    return answer
   }
   return {
     all: async <T>(sql: string, ...values: Value[]) => (await ask(sql, values)).rows as T[],
