@@ -44,11 +44,11 @@ export async function checkPeers(
 
 /** Whether this hub itself, as it runs, exchanges open mail with those that it lists for that. */
 async function checkExchange(peers: readonly Peer[], own: readonly string[]): Promise<Finding[]> {
-  const listed = peers.filter(({ openUrl }) => openUrl !== undefined).length
-  if (listed === 0 || own.length === 0) return []
+  const known = peers.filter(({ openUrl }) => openUrl !== undefined).length
+  if (known === 0 || own.length === 0) return []
   const places = await Promise.all(own.map(url => takesMailAt(url, systemTimers)))
   if (places.includes(true)) return []
-  const many = listed === 1 ? 'a peer' : `${listed} peers`
+  const many = known === 1 ? 'a peer' : `${known} peers`
   const { lacks, start } = OWN_EXCHANGE[places.includes(false) ? 'off' : 'none']
   return [
     wrong(

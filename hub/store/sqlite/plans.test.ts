@@ -8,11 +8,16 @@ import { type Database, openWriter } from './database.ts'
 import { migrate } from './migrate.ts'
 
 const root = new URL('../..', import.meta.url).pathname
-/** A witness keeps the chains that it watches in a file of its own, a row for each hub. */
-const OWN_FILE = 'store/sqlite/watched-chains.ts'
+/** A witness keeps the chains that it watches in a file of its own, a row for each hub; whoever moves reads all. */
+const ELSEWHERE = [
+  'store/sqlite/watched-chains.ts',
+  'store/sqlite/moving.ts',
+  'moving.ts',
+  'over-database.ts',
+]
 const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
-  .filter(path => path.endsWith('.ts') && !path.endsWith('.test.ts') && path !== OWN_FILE)
-  .filter(path => !/^(?:test|testing|dist|deploy|store\/postgres)\/|node_modules/.test(path))
+  .filter(path => path.endsWith('.ts') && !path.endsWith('.test.ts') && !ELSEWHERE.includes(path))
+  .filter(path => !/^(?:test|testing|dist|deploy|store\/postgres|cluster)\/|node_modules/.test(path))
   .map(path => join(root, path))
 
 /** Tables that are read whole, and why each stays small. */
@@ -37,7 +42,8 @@ const RARELY = new Set([
   // a start, and a restore
   'UPDATE account SET floor_ms = max(floor_ms, ?)',
   'UPDATE mailbox SET next_id = next_id + ?',
-  'UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?',
+  'SELECT seq FROM sqlite_sequence WHERE name = ?',
+  'UPDATE sqlite_sequence SET seq = ? WHERE name = ?',
 ])
 /** What begins other statements, and is none by itself. */
 const BEGINNINGS = [/^SELECT held\.name AS held.* payee\.number = ledger_hold\.payee$/]
