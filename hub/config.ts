@@ -52,6 +52,7 @@ const fileShape = z.strictObject({
   docs: z.string().optional(),
   store: z.string().optional(),
   store_listen: z.string().optional(),
+  store_password_file: z.string().optional(),
   files: z.string().optional(),
   wire: z.literal(WIRES).optional(),
   wire1_listen: z.string().optional(),
@@ -101,6 +102,7 @@ export type ConfigFlags = {
   docs?: string | undefined
   store?: string | undefined
   storeListen?: string | undefined
+  storePasswordFile?: string | undefined
   files?: string | undefined
   wire?: string | undefined
   wire1Listen?: string | undefined
@@ -127,6 +129,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
   const docs = strongest('docs', 'docs', file.docs)
   const store = strongest('store', 'store', file.store)
   const storeListen = strongest('storeListen', 'store_listen', file.store_listen)
+  const passwordFile = strongest('storePasswordFile', 'store_password_file', file.store_password_file)
   const files = strongest('files', 'files', file.files)
   const wire1Listen = strongest('wire1Listen', 'wire1_listen', file.wire1_listen)
   const wire1BaseUrl = strongest('wire1BaseUrl', 'wire1_base_url', file.wire1_base_url)
@@ -143,7 +146,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
     operatorListen: operatorListen && parseListen(operatorListen),
     admin: adminOf(adminListen, adminBase),
     dataDir: resolve(strongest('dataDir', 'data_dir', file.data_dir)?.text ?? DATA_DIR_DEFAULT),
-    database: databaseOf(store, { listen: storeListen, files }),
+    database: databaseOf(store, { listen: storeListen, passwordFile, files }),
     docs: docs && resolve(docs.text),
     about: aboutFrom(env, file, path),
     checkpointWitnesses: logWitnessesOf(file.checkpoint_witnesses, path),
@@ -198,6 +201,7 @@ const FLAGS: [member: keyof ConfigFlags, flag: string][] = [
   ['docs', '--docs'],
   ['store', '--store'],
   ['storeListen', '--store-listen'],
+  ['storePasswordFile', '--store-password-file'],
   ['files', '--files'],
   ['wire', '--wire'],
   ['wire1Listen', '--wire1-listen'],
@@ -324,6 +328,7 @@ const KNOWN_ENVIRONMENT = [
   'SVC_HUB_DOCS',
   'SVC_HUB_STORE',
   'SVC_HUB_STORE_LISTEN',
+  'SVC_HUB_STORE_PASSWORD_FILE',
   'SVC_HUB_FILES',
   'SVC_HUB_WIRE',
   'SVC_HUB_WIRE1_LISTEN',

@@ -84,6 +84,8 @@ export type DataDirectoryOptions = {
   random: (count: number) => Uint8Array
   onBroken: (error: StoreBroken) => void
   onLocked?: (isLocked: boolean) => void
+  /** The database is away, and why; or it is back. */
+  onAway?: ((why: string | undefined) => void) | undefined
   /** Changes in one transaction at most; 1 commits each alone. */
   groupMax?: number
   /** The database file grows no further. */

@@ -21,11 +21,11 @@ import { copyRows, differsIn, heldIn, type TableHeld } from './store/moving.ts'
 import type { MovedRows, MovedTable } from './store/moving-port.ts'
 import { StoreRefused } from './store/port.ts'
 import { writeSetting } from './store/postgres/accounts.ts'
-import { type Connections, connectTo, type Queries } from './store/postgres/connections.ts'
-import { openLink } from './store/postgres/link.ts'
+import type { Connections, Queries } from './store/postgres/connections.ts'
 import { migrate } from './store/postgres/migrate.ts'
 import { movedRowsOver, movedTables } from './store/postgres/moving.ts'
 import { openMovedIn, openMovedOut } from './store/sqlite/moving.ts'
+import { connectionsTo, linkTo } from './to-database.ts'
 
 /** What a move did. */
 export type Moved = { to: 'database' | 'file'; tables: number; rows: number; ms: number }
@@ -121,8 +121,8 @@ async function whileAlone(
   work: (connections: Connections) => Promise<Moved>,
 ): Promise<Moved> {
   const lock = lockDirectory(directory)
-  const connections = connectTo(database.url)
-  const link = await openLink(database.listenUrl ?? database.url)
+  const connections = connectionsTo(database)
+  const link = await linkTo(database)
   try {
     await migrate(connections, RELEASE)
     const row = await link.one<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', SERVED_LOCK)

@@ -19,9 +19,10 @@ import { type BlobPlace, blobPlaces } from './store/blob-port.ts'
 import { BlobFolder } from './store/blobs/folder.ts'
 import { type Store, StoreRefused } from './store/port.ts'
 import { madeOnce } from './store/postgres/accounts.ts'
-import { type Connections, connectTo } from './store/postgres/connections.ts'
-import { openLink } from './store/postgres/link.ts'
+import type { Connections } from './store/postgres/connections.ts'
 import { openPostgres } from './store/postgres/open.ts'
+import { WatchedConnections } from './store/postgres/watched.ts'
+import { connectionsTo, linkTo } from './to-database.ts'
 
 export const SECRET_FILE = 'secret'
 const SECRET_BYTES = 32
@@ -39,7 +40,7 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
   makeWritable(directory)
   refuseRoot(directory)
   const lock = lockDirectory(directory)
-  const connections = connectTo(database.url)
+  const connections = new WatchedConnections(connectionsTo(database), options.onAway)
   let cluster: Cluster | undefined
   try {
     refuseMoving(directory)
@@ -67,7 +68,7 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
       async remember() {
         cluster = await joinCluster({
           ...{ ...options, connections, store, secret },
-          openLink: () => openLink(database.listenUrl ?? database.url),
+          openLink: () => linkTo(database),
           release: RELEASE,
         })
         return rememberOver(cluster)
@@ -107,7 +108,7 @@ async function isForNew(store: Store, { directory, existing }: Options): Promise
       `${directory} lacks ${missing.join(', ')}, without which this would be another hub; copy it there from a backup`,
     )
   if (existing === true)
-    throw new StoreRefused('there is no hub in this database, and --existing makes none; leave it out once')
+    throw new StoreRefused('there is no hub in this database; make one there: svc-hub init --store <URL>')
   return true
 }
 

@@ -10,8 +10,16 @@ export type Listen = { host: string; port: number }
 export type Place = { listen: Listen; baseUrl: string | undefined }
 /** Where the operator's surface of wire 1 is; `base` begins with a slash and does not end with one. */
 export type AdminPlace = { listen: Listen; base: string }
-/** A database with the rows of a hub; `listenUrl` reaches it without a pooler, `files` is a folder that all processes share. */
-export type DatabasePlace = { url: string; listenUrl?: string | undefined; files?: string | undefined }
+/**
+ * A database with the rows of a hub; `listenUrl` reaches it without a pooler, `passwordFile` holds the password of its role,
+ * `files` is a folder that all processes share.
+ */
+export type DatabasePlace = {
+  url: string
+  listenUrl?: string | undefined
+  passwordFile?: string | undefined
+  files?: string | undefined
+}
 /** As much of a configuration as is judged here. */
 type Placed = {
   wires: readonly number[]
@@ -46,7 +54,8 @@ export function parseBaseUrl({ text, from }: Given): string {
 }
 
 /** Nothing that could be a password is repeated. */
-const withoutSecret = (text: string): string => text.replace(/\/\/.*@/, '//…@')
+const withoutSecret = (text: string): string =>
+  text.replace(/^([a-z0-9+.-]+:\/\/)?.*@/is, '$1…@').replace(/([?&]password=)[^&]*/gi, '$1…')
 
 /** The listener beside the first one; a URL alone leads nowhere. */
 export function wire1Of(listen: Given | undefined, baseUrl: Given | undefined): Place | undefined {
@@ -75,15 +84,17 @@ export function checkGuests({ wires: [first], wire1, guests }: Placed, from: str
 /** The database; the rest leads nowhere without one. */
 export function databaseOf(
   store: Given | undefined,
-  { listen, files }: { listen: Given | undefined; files: Given | undefined },
+  rest: Record<'listen' | 'passwordFile' | 'files', Given | undefined>,
 ): DatabasePlace | undefined {
+  const { listen, passwordFile, files } = rest
   if (store !== undefined)
     return {
       url: parseDatabase(store),
       listenUrl: listen && parseDatabase(listen),
+      passwordFile: passwordFile && resolve(passwordFile.text),
       files: files && resolve(files.text),
     }
-  const [alone] = [listen, files].filter(given => given !== undefined)
+  const alone = Object.values(rest).find(given => given !== undefined)
   if (alone === undefined) return undefined
   throw new ConfigRefused(`${alone.from}: no database is configured`, 'set store as well')
 }

@@ -122,6 +122,10 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
         isLocked
           ? log.error('another program has locked the store; sends are refused until it lets go', {})
           : log.info('the store can be written again', {}),
+      onAway: why =>
+        why === undefined
+          ? log.info('the database is back', {})
+          : log.error('the database is away; requests are refused until it is back', { why }),
       ...present({ groupMax: options.groupMax, threads: options.threads }),
       bytesMax: config.limits.storeBytesMax,
       onGroup: watched && (group => watched.metrics.committed(group)),

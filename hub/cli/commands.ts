@@ -20,7 +20,7 @@ import { Moderation } from '../core/moderation/moderation.ts'
 import type { Memory } from '../core/ports/memory.ts'
 import { systemRandom } from '../core/random.ts'
 import { SupplyChain } from '../core/supply/chain.ts'
-import { type DataDirectory, partsOf, refuseUnusable } from '../data-dir.ts'
+import { type DataDirectory, type DataDirectoryOptions, partsOf, refuseUnusable } from '../data-dir.ts'
 import { openness } from '../directory-access.ts'
 import { whenFree } from '../directory-lock.ts'
 import { openHub } from '../hub-data.ts'
@@ -66,7 +66,7 @@ export async function init(config: Config): Promise<number> {
     void notes.push(
       `the disk has no room for the reserve of ${bytes} bytes, by which mail can be collected once it is full; free some before you start the hub`,
     )
-  const data = await behindCommands(config, () => openOffline(config, onNoReserve))
+  const data = await behindCommands(config, () => openOffline(config, { onNoReserve }))
   const { created } = data
   const { aid } = data.identity
   await data.close()
@@ -110,7 +110,7 @@ async function withHubNow(config: Config, work: (carry: Carry) => Promise<number
     refuseUnusable(parts)
     if (parts.state === 'none') throw noHub(config.dataDir)
   }
-  const data = await openOffline(config)
+  const data = await openOffline(config, { existing: config.database !== undefined })
   try {
     const { memory } = await data.remember()
     const context = stoppedContext(data, memory, config)
@@ -248,7 +248,10 @@ export function placed(command: string, { dataDir }: Config): string {
   return dataDir === resolve(DATA_DIR_DEFAULT) ? command : `${command} --data-dir ${dataDir}`
 }
 
-export function openOffline(config: Config, onNoReserve?: (bytes: number) => void): Promise<DataDirectory> {
+export function openOffline(
+  config: Config,
+  given: Pick<DataDirectoryOptions, 'onNoReserve' | 'existing'> = {},
+): Promise<DataDirectory> {
   keepPrivate()
   return openHub(config, {
     now: systemNow,
@@ -256,7 +259,7 @@ export function openOffline(config: Config, onNoReserve?: (bytes: number) => voi
     random: systemRandom,
     onBroken: error => process.stderr.write(`svc-hub: ${error.message}\n`),
     keepsOlder: true,
-    ...present({ onNoReserve }),
+    ...given,
   })
 }
 

@@ -32,6 +32,10 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     value: 'URL',
     summary: 'the same database without a pooler, for the one connection that hears word of other processes',
   },
+  'store-password-file': {
+    value: 'FILE',
+    summary: 'file with the password of the role in the database, in place of one in its address',
+  },
   files: { value: 'DIR', summary: 'folder for long mail that all processes of the hub share' },
   to: {
     value: 'URL|file',

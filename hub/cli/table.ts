@@ -41,7 +41,10 @@ export type Command = {
   run(positionals: string[], flags: Flags): Promise<number>
 }
 
-const placeFlags = ['data-dir', 'config', 'json']
+const directoryFlags = ['data-dir', 'config', 'json']
+const databaseFlags = ['store', 'store-listen', 'store-password-file', 'files']
+/** What says which hub an order is for. */
+const placeFlags = [...directoryFlags, ...databaseFlags]
 
 export const commands: Readonly<Record<(typeof commandNames)[number], Command>> = {
   serve: {
@@ -56,9 +59,7 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
       'admin-listen',
       'admin-base',
       'docs',
-      'store',
-      'store-listen',
-      'files',
+      ...databaseFlags,
       'wire',
       'wire1-listen',
       'wire1-base-url',
@@ -239,7 +240,7 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
   backup: {
     usage: 'backup <folder>',
     summary: 'save everything to a new folder, even while the hub is serving',
-    flags: [...placeFlags, 'keep'],
+    flags: [...directoryFlags, 'keep'],
     positionals: 1,
     run: async ([folder], flags) => {
       const { backup, backupKeeping } = await import('../operator/commands.ts')
@@ -254,7 +255,7 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     usage: 'restore <backup>',
     summary:
       'create a data directory from a backup, or verify one with --check; --from-witness alone completes a restored one',
-    flags: [...placeFlags, 'check', 'from-witness'],
+    flags: [...directoryFlags, 'check', 'from-witness'],
     positionals: 1,
     run: async ([backup], flags) => {
       const { check, restore } = await import('../operator/commands.ts')
@@ -269,14 +270,14 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
   migrate: {
     usage: 'migrate --to <postgres URL | file>',
     summary: 'move a stopped hub: its rows to a database, or from one to a file in the data directory',
-    flags: [...placeFlags, 'to', 'store', 'store-listen', 'files'],
+    flags: [...placeFlags, 'to'],
     positionals: 0,
     run: async (_, flags) => (await import('./migrate.ts')).migrate(flags['to'], settingsOf(flags)),
   },
   doctor: {
     usage: 'doctor',
     summary: 'find problems and name the command that fixes each',
-    flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'json'],
+    flags: [...placeFlags, 'listen', 'base-url', 'operator-listen'],
     positionals: 0,
     run: async (_, flags) =>
       (await import('../operator/doctor.ts')).doctor(() => configOf(flags), {
@@ -329,6 +330,7 @@ function settingsOf(flags: Flags): ConfigFlags {
     docs: text('docs'),
     store: text('store'),
     storeListen: text('store-listen'),
+    storePasswordFile: text('store-password-file'),
     files: text('files'),
     wire: text('wire'),
     wire1Listen: text('wire1-listen'),

@@ -23,6 +23,9 @@ import { orderRunningHub } from './socket.ts'
 /** Well before a promise of an hour ends. */
 const LEASE_RENEWAL_MS = 20 * 60_000
 
+const IN_DATABASE =
+  'the rows of this hub lie in a database, which has backups of its own: pg_basebackup and a log archive, as docs/host/many-processes.md shows'
+
 /** Saves a hub to a new folder. */
 export async function backup(folder: string, config: Config): Promise<number> {
   keepPrivate()
@@ -45,9 +48,10 @@ export async function backupKeeping(folder: string, keep: number, config: Config
 /** Saves a running hub, which keeps its files meanwhile, or a stopped one under its lock. */
 async function save(
   target: string,
-  { dataDir, outside = [] }: Config,
+  { dataDir, database, outside = [] }: Config,
   ahead: () => string[] = () => [],
 ): Promise<number> {
+  if (database !== undefined) throw new StoreRefused(IN_DATABASE)
   const identity = identityOf(dataDir)
   const source = { directory: dataDir, target, hub: identity.aid, now: systemNow, random: systemRandom }
   const report = (manifest: Manifest): number => {

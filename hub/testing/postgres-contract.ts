@@ -4,6 +4,7 @@ import { systemRandom } from '../core/random.ts'
 import type { Store } from '../store/port.ts'
 import type { Connections } from '../store/postgres/connections.ts'
 import { openPostgres } from '../store/postgres/open.ts'
+import { WatchedConnections } from '../store/postgres/watched.ts'
 import { watchedChainsOver } from '../store/postgres/watched-chains.ts'
 import type { Opened } from './contract/world.ts'
 import { type ContractSubject, storeContract } from './store-contract.ts'
@@ -42,7 +43,8 @@ export async function emptyAll(connections: Connections): Promise<void> {
 /** What this engine does not have yet is missing in the store. */
 export async function openForTest(connections: Connections): Promise<Store> {
   const outside = { timers: systemTimers, random: systemRandom, onBroken: () => undefined }
-  return (await openPostgres({ connections, release: 'test', ...outside })) as unknown as Store
+  const watched = new WatchedConnections(connections)
+  return (await openPostgres({ connections: watched, release: 'test', ...outside })) as unknown as Store
 }
 
 /** Declares the suite; `connect` opens the same database each time. */

@@ -8,7 +8,6 @@ import { accountsOver, madeOnce } from './accounts.ts'
 import { agentsOver } from './agents.ts'
 import { boardOver } from './board.ts'
 import { clearingOver } from './clearing.ts'
-import type { Connections } from './connections.ts'
 import { refuseUnfit } from './fitness.ts'
 import { GroupWriter } from './groups.ts'
 import { invitesOver } from './invites.ts'
@@ -24,32 +23,28 @@ import { peerCardsOver } from './peer-cards.ts'
 import { peerPaymentsOver } from './peer-payments.ts'
 import { reviewsOver } from './reviews.ts'
 import { vouchersOver } from './vouchers.ts'
-import { WatchedConnections } from './watched.ts'
+import type { WatchedConnections } from './watched.ts'
 import { witnessesOver } from './witnesses.ts'
 import { writesWith } from './writes.ts'
 
 export type PostgresOptions = {
-  connections: Connections
+  connections: WatchedConnections
   release: string
   timers: Timers
   random: (count: number) => Uint8Array
   onBroken: (error: StoreBroken) => void
-  /** The database is away, and why; or it is back. */
-  onAway?: ((why: string | undefined) => void) | undefined
   onGroup?: ((group: GroupCommitted) => void) | undefined
 }
 
 /** Migrates the database where needed; `close` ends its connections. */
 export async function openPostgres({
-  connections: given,
+  connections,
   release,
   timers,
   random,
   onBroken,
-  onAway,
   onGroup,
 }: PostgresOptions) {
-  const connections = new WatchedConnections(given, onAway)
   await refuseUnfit(connections)
   await migrate(connections, release)
   const key = await madeOnce(connections, RID_KEY_SETTING, toHex(random(RID_KEY_BYTES)))

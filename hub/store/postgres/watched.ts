@@ -2,13 +2,16 @@
 import { StoreAway, StoreFull, type StoreHealth, StoreLocked } from '../port.ts'
 import type { Connections, Queries, TransactionOptions, Value } from './connections.ts'
 
+/** Hears why the database is away; of nothing when it is back. */
+export type OnAway = (why: string | undefined) => void
+
 export class WatchedConnections implements Connections {
   readonly #connections: Connections
-  readonly #onAway: ((why: string | undefined) => void) | undefined
+  readonly #onAway: OnAway | undefined
   #health = { full: false, locked: false, away: false }
   #looking = false
 
-  constructor(connections: Connections, onAway?: (why: string | undefined) => void) {
+  constructor(connections: Connections, onAway?: OnAway) {
     this.#connections = connections
     this.#onAway = onAway
   }
@@ -40,7 +43,7 @@ export class WatchedConnections implements Connections {
   }
 
   run(sql: string, ...values: Value[]): Promise<number> {
-    return this.#noting(this.#connections.run(sql, ...values))
+    return this.transaction(db => db.run(sql, ...values))
   }
 
   close(): Promise<void> {

@@ -1,0 +1,127 @@
+// project: programs
+/** How an operator names the database of a hub, and what the hub says of it. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CuttingProxy } from '../testing/cutting-proxy.ts'
+import { PostgresServer, withoutPostgres } from '../testing/postgres-server.ts'
+import { type HubChild, runHub, startHubChild } from '../testing/process.ts'
+
+const PASSWORD = 'p:w/ @%&'
+const AGENT = 'AZ1TKdnxgSCV0Pa0-gDVGcAjao43L6znPxTs_CTv3-5y'
+const EVENT_WAIT_MS = 15_000
+const LOOK_MS = 100
+
+describe.skipIf(withoutPostgres !== undefined)(
+  withoutPostgres ?? 'the database of a hub',
+  { timeout: 60_000 },
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-hub-database-'))
+    const directory = join(folder, 'data')
+    const passwordFile = join(folder, 'password')
+    let server: PostgresServer
+    let proxy: CuttingProxy
+    let env: Record<string, string>
+    beforeAll(async () => {
+      server = await PostgresServer.start({ password: PASSWORD })
+      proxy = await CuttingProxy.start(server.socket)
+      writeFileSync(passwordFile, `${PASSWORD}\n`, { mode: 0o600 })
+      env = {
+        SVC_HUB_STORE: `postgres://postgres@127.0.0.1:${proxy.port}/postgres`,
+        SVC_HUB_STORE_PASSWORD_FILE: passwordFile,
+        SVC_HUB_DATA_DIR: directory,
+      }
+    }, 60_000)
+    afterAll(async () => {
+      await proxy.stop()
+      await server.stop()
+      rmSync(folder, { recursive: true, force: true })
+    })
+
+    const events = (hub: HubChild) =>
+      hub
+        .said()
+        .split('\n')
+        .filter(line => line.startsWith('{'))
+        .map(line => String((JSON.parse(line) as { event: string }).event))
+        .filter(event => event.startsWith('the database'))
+    async function untilSaid(hub: HubChild, count: number): Promise<string[]> {
+      for (let waited = 0; events(hub).length < count && waited < EVENT_WAIT_MS; waited += LOOK_MS)
+        await pause(LOOK_MS)
+      return events(hub)
+    }
+
+    test('an order makes no hub in a database that has none', async () => {
+      const asked = await runHub(['stats'], { env })
+      expect([asked.code, asked.stderr]).toEqual([
+        1,
+        'svc-hub: there is no hub in this database; make one there: svc-hub init --store <URL>\n',
+      ])
+    })
+
+    test('settings of the environment lead every command there, while no process runs', async () => {
+      const made = await runHub(['init'], { env })
+      expect([made.code, made.stderr]).toEqual([0, ''])
+      for (const args of [['admit', AGENT], ['agents'], ['stats'], ['admission', 'open']]) {
+        const { code, stderr } = await runHub(args, { env })
+        expect([args, code, stderr.includes('svc-hub:')]).toEqual([args, 0, false])
+      }
+      expect((await runHub(['agents'], { env })).stdout).toContain(AGENT)
+    })
+
+    test('so do a configuration file and flags', async () => {
+      const config = join(folder, 'hub.json')
+      const content = {
+        store: env['SVC_HUB_STORE'],
+        store_password_file: passwordFile,
+        data_dir: directory,
+      }
+      writeFileSync(config, JSON.stringify(content))
+      expect((await runHub(['agents', '--config', config])).stdout).toContain(AGENT)
+      const flags = ['--store', String(env['SVC_HUB_STORE']), '--store-password-file', passwordFile]
+      expect((await runHub(['agents', '--data-dir', directory, ...flags])).stdout).toContain(AGENT)
+    })
+
+    test('a database that is lost is told of once, and once when it is back', async () => {
+      const hub = await startHubChild(directory, { env })
+      await server.halt('SIGQUIT')
+      expect(await untilSaid(hub, 1)).toEqual(['the database is away; requests are refused until it is back'])
+      await server.resume()
+      expect((await untilSaid(hub, 2)).slice(1)).toEqual(['the database is back'])
+      hub.kill('SIGTERM')
+      expect(await hub.exited).toEqual({ code: 0, signal: null })
+      expect(events(hub).length).toBe(2)
+    })
+
+    test('nothing that is printed has the address or a password', async () => {
+      const inAddress = `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${proxy.port}/postgres`
+      const secret = { ...env, SVC_HUB_STORE: inAddress, SVC_HUB_STORE_PASSWORD_FILE: passwordFile }
+      const hub = await startHubChild(directory, { env: secret })
+      const printed = [
+        await runHub(['stats'], { env: secret }),
+        await runHub(['doctor'], { env: secret }),
+        await runHub(['backup', join(folder, 'saved')], { env: secret }),
+      ].map(({ stdout, stderr }) => stdout + stderr)
+      hub.kill('SIGTERM')
+      await hub.exited
+      const wrong = ['postgresql:x:secret@h/db', 'mysql://x:secret@h/db', 'mysql://h/db?password=secret']
+      for (const store of wrong) {
+        const { stdout, stderr } = await runHub(['stats'], { env: { ...env, SVC_HUB_STORE: store } })
+        printed.push(stdout + stderr)
+      }
+      for (const text of [...printed, hub.said()]) {
+        expect(text).not.toContain('@127.0.0.1')
+        expect(text).not.toContain(encodeURIComponent(PASSWORD))
+        expect(text).not.toContain(PASSWORD)
+        expect(text).not.toContain('secret')
+      }
+    })
+
+    test('a backup of files is refused, since the rows are elsewhere', async () => {
+      const { code, stderr } = await runHub(['backup', join(folder, 'saved')], { env })
+      expect([code, stderr]).toEqual([1, expect.stringContaining('pg_basebackup')])
+    })
+  },
+)
