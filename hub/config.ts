@@ -146,7 +146,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
     operatorListen: operatorListen && parseListen(operatorListen),
     admin: adminOf(adminListen, adminBase),
     dataDir: resolve(strongest('dataDir', 'data_dir', file.data_dir)?.text ?? DATA_DIR_DEFAULT),
-    database: databaseOf(store, { listen: storeListen, passwordFile, files }),
+    database: databaseOf(store, { listen: storeListen, passwordFile, files }, env),
     docs: docs && resolve(docs.text),
     about: aboutFrom(env, file, path),
     checkpointWitnesses: logWitnessesOf(file.checkpoint_witnesses, path),

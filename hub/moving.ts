@@ -2,7 +2,7 @@
  * Moves a stopped hub: its rows from the file in its data directory to a database, or back. Until the new place has all of
  * it and was compared, the old one is the hub; a marker keeps the directory from being served in between.
  */
-import { closeSync, cpSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
 import { equal, fromHex, toHex } from '../protocol/encoding/bytes.ts'
@@ -14,9 +14,11 @@ import { lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
 import { faultPoint } from './faults.ts'
 import { syncFolder } from './files.ts'
-import { claimOf, HUB_SETTING, keepSecret, readSecret, SECRET_FILE } from './over-database.ts'
+import { bucketAt, claimOf, HUB_SETTING, keepSecret, readSecret, SECRET_FILE } from './over-database.ts'
 import type { DatabasePlace } from './places-config.ts'
-import { blobPlaces } from './store/blob-port.ts'
+import { type BlobPlace, type Blobs, blobPlaces } from './store/blob-port.ts'
+import { copyBlobs } from './store/blobs/copy.ts'
+import { BlobFolder } from './store/blobs/folder.ts'
 import { copyRows, differsIn, heldIn, type TableHeld } from './store/moving.ts'
 import type { MovedRows, MovedTable } from './store/moving-port.ts'
 import { StoreRefused } from './store/port.ts'
@@ -24,8 +26,8 @@ import { writeSetting } from './store/postgres/accounts.ts'
 import type { Connections, Queries } from './store/postgres/connections.ts'
 import { migrate } from './store/postgres/migrate.ts'
 import { movedRowsOver, movedTables } from './store/postgres/moving.ts'
+import { connectionsTo, linkTo } from './store/postgres/way.ts'
 import { openMovedIn, openMovedOut } from './store/sqlite/moving.ts'
-import { connectionsTo, linkTo } from './to-database.ts'
 
 /** What a move did. */
 export type Moved = { to: 'database' | 'file'; tables: number; rows: number; ms: number }
@@ -36,10 +38,12 @@ export type Moving = {
   /** What its operator types to go on. */
   command: string
   timers: Timers
+  now: () => number
 }
 
 /** Settings that belong to a place of rows: they stay where they are. */
 const STAYS: ReadonlySet<string> = new Set([SECRET_SETTING, HUB_SETTING, 'release'])
+type FilesPlace = DatabasePlace['files']
 /** Stands for the hub in a database whose rows went to a file. */
 const GONE = 'moved'
 const DRAFT = `${engine.files.rows}.moving`
@@ -54,7 +58,7 @@ export async function moveToDatabase(moving: Moving): Promise<Moved> {
     try {
       const secret = fromHex(settingIn(file.setting(SECRET_SETTING), SECRET_SETTING), SECRET_SETTING)
       const claim = claimOf(readIdentity(directory).aid, secret)
-      await copyFiles(directory, moving.database.files)
+      await copyFiles(directory, moving.database.files, moving)
       const held = await connections.transaction(async db => {
         const tables = await movedTables(db)
         const to = movedRowsOver(db)
@@ -85,7 +89,7 @@ export async function moveToFile(moving: Moving): Promise<Moved> {
     const [path, draft] = [join(directory, engine.files.rows), join(directory, DRAFT)]
     const secret = readSecret(directory)
     const claim = claimOf(readIdentity(directory).aid, secret)
-    await copyFiles(moving.database.files, directory)
+    await copyFiles(moving.database.files, directory, moving)
     const held = await connections.transaction(async db => {
       const tables = await movedTables(db)
       const from = movedRowsOver(db)
@@ -176,12 +180,16 @@ async function refuseRows(db: Queries, tables: readonly MovedTable[]): Promise<v
   await db.run(`TRUNCATE ${tables.map(({ name }) => `"${name}"`).join(', ')}`)
 }
 
-/** Long mail that lies in files goes along; what is there already is the same, since each has a name of its own. */
-async function copyFiles(from: string | undefined, to: string | undefined): Promise<void> {
+/** Long mail that lies outside the database goes along. */
+async function copyFiles(from: FilesPlace, to: FilesPlace, { timers, now }: Moving): Promise<void> {
   if (from === undefined || to === undefined || from === to) return
-  for (const { folder } of Object.values(blobPlaces)) {
-    const source = join(from, folder)
-    if (existsSync(source)) cpSync(source, join(to, folder), { recursive: true, force: true })
+  const blobsAt = (files: NonNullable<FilesPlace>, place: BlobPlace): Blobs =>
+    typeof files === 'string' ? new BlobFolder(files, place) : bucketAt(files, place, { timers, now })
+  for (const place of Object.values(blobPlaces)) {
+    const target = blobsAt(to, place)
+    // what an interrupted run began is in the way of this one
+    await target.collect(now(), async () => [])
+    await copyBlobs(blobsAt(from, place), target)
   }
 }
 

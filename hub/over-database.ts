@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
 import { sha256 } from '../protocol/crypto/engine.node.ts'
 import { concat, fromHex, toHex, utf8 } from '../protocol/encoding/bytes.ts'
+import type { BucketPlace } from './bucket-config.ts'
 import { type Cluster, joinCluster } from './cluster/memory.ts'
 import { ensureIdentity, IDENTITY_FILE, NEXT_FILE, settleRotation } from './core/identity.ts'
 import { MODE_SETTING } from './core/membership/admission.ts'
@@ -15,14 +16,15 @@ import { closeToOthers, makeWritable, refuseRoot } from './directory-access.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
 import type { DatabasePlace } from './places-config.ts'
-import { type BlobPlace, blobPlaces } from './store/blob-port.ts'
+import { type BlobPlace, type Blobs, blobPlaces } from './store/blob-port.ts'
 import { BlobFolder } from './store/blobs/folder.ts'
+import { BlobBucket } from './store/blobs/s3.ts'
 import { type Store, StoreRefused } from './store/port.ts'
 import { madeOnce } from './store/postgres/accounts.ts'
 import type { Connections } from './store/postgres/connections.ts'
 import { openPostgres } from './store/postgres/open.ts'
 import { WatchedConnections } from './store/postgres/watched.ts'
-import { connectionsTo, linkTo } from './to-database.ts'
+import { connectionsTo, linkTo } from './store/postgres/way.ts'
 
 export const SECRET_FILE = 'secret'
 const SECRET_BYTES = 32
@@ -60,7 +62,9 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
     await madeOnce(connections, MODE_SETTING, options.admission ?? 'closed')
     const files = database.files ?? directory
     const blobsAt = (place: BlobPlace) =>
-      new BlobFolder(files, place, error => void store.fail(error), { isShared: true })
+      typeof files === 'string'
+        ? new BlobFolder(files, place, error => void store.fail(error), { isShared: true })
+        : bucketAt(files, place, options)
     return {
       ...{ identity, created, store, secret },
       blobs: blobsAt(blobPlaces.envelopes),
@@ -85,6 +89,13 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
     throw error
   }
 }
+
+/** Large mail of one kind in a bucket. */
+export const bucketAt = (
+  bucket: BucketPlace,
+  place: BlobPlace,
+  { timers, now }: Pick<Options, 'timers' | 'now'>,
+): Blobs => new BlobBucket(bucket, place, { fetch, timers, now })
 
 function refuseFileOfRows(directory: string): void {
   const path = join(directory, engine.files.rows)

@@ -1,5 +1,6 @@
 /** Where a hub listens, and what it serves beside sealed mail: addresses, switches, and what of them goes together. */
 import { resolve } from 'node:path'
+import { type BucketPlace, bucketOf, isBucket } from './bucket-config.ts'
 import { ConfigRefused, type Given } from './config-refused.ts'
 
 const PORT_MAX = 65_535
@@ -12,13 +13,13 @@ export type Place = { listen: Listen; baseUrl: string | undefined }
 export type AdminPlace = { listen: Listen; base: string }
 /**
  * A database with the rows of a hub; `listenUrl` reaches it without a pooler, `passwordFile` holds the password of its role,
- * `files` is a folder that all processes share.
+ * `files` is a folder or a bucket that all processes share.
  */
 export type DatabasePlace = {
   url: string
   listenUrl?: string | undefined
   passwordFile?: string | undefined
-  files?: string | undefined
+  files?: string | BucketPlace | undefined
 }
 /** As much of a configuration as is judged here. */
 type Placed = {
@@ -85,6 +86,7 @@ export function checkGuests({ wires: [first], wire1, guests }: Placed, from: str
 export function databaseOf(
   store: Given | undefined,
   rest: Record<'listen' | 'passwordFile' | 'files', Given | undefined>,
+  env: Record<string, string | undefined>,
 ): DatabasePlace | undefined {
   const { listen, passwordFile, files } = rest
   if (store !== undefined)
@@ -92,7 +94,7 @@ export function databaseOf(
       url: parseDatabase(store),
       listenUrl: listen && parseDatabase(listen),
       passwordFile: passwordFile && resolve(passwordFile.text),
-      files: files && resolve(files.text),
+      files: files && (isBucket(files.text) ? bucketOf(files, env) : resolve(files.text)),
     }
   const alone = Object.values(rest).find(given => given !== undefined)
   if (alone === undefined) return undefined

@@ -228,9 +228,13 @@ export const rooms: Record<string, Room> = {
     purpose: 'the setting that names witnesses of transparency logs',
     uses: ['protocol/encoding', 'protocol/proof', 'hub/core', 'hub/config-refused.ts'],
   },
+  'hub/bucket-config.ts': {
+    purpose: 'the setting that names a bucket for large mail, and its credentials',
+    uses: ['protocol/encoding', 'hub/store/blobs', 'hub/config-refused.ts'],
+  },
   'hub/places-config.ts': {
     purpose: 'where a hub listens, and what it serves beside sealed mail',
-    uses: ['hub/config-refused.ts'],
+    uses: ['hub/config-refused.ts', 'hub/bucket-config.ts'],
   },
   'hub/config.ts': {
     purpose: 'the configuration: file, environment, flags',
@@ -285,6 +289,7 @@ export const rooms: Record<string, Room> = {
       'hub/core',
       'hub/data-dir.ts',
       'hub/directory-access.ts',
+      'hub/bucket-config.ts',
       'hub/places-config.ts',
     ],
   },
@@ -301,6 +306,7 @@ export const rooms: Record<string, Room> = {
       'hub/faults.ts',
       'hub/files.ts',
       'hub/store',
+      'hub/store/blobs',
       'hub/store/sqlite',
       'hub/store/postgres',
       'hub/cluster',

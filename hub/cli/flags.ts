@@ -36,7 +36,11 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     value: 'FILE',
     summary: 'file with the password of the role in the database, in place of one in its address',
   },
-  files: { value: 'DIR', summary: 'folder for long mail that all processes of the hub share' },
+  files: {
+    value: 'DIR|s3:URL',
+    summary:
+      'folder or bucket for long mail that all processes of the hub share, such as s3://bucket/hub?region=eu-1',
+  },
   to: {
     value: 'URL|file',
     summary: 'where the rows of the hub go: to a PostgreSQL database, or to a file in the data directory',

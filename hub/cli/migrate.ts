@@ -1,5 +1,5 @@
 /** What `svc-hub migrate` does: the rows of a stopped hub go to another place. */
-import { systemTimers } from '../../protocol/timers.ts'
+import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import { type ConfigFlags, readConfig } from '../config.ts'
 import { partsOf, refuseUnusable } from '../data-dir.ts'
 import { whenFree } from '../directory-lock.ts'
@@ -26,7 +26,13 @@ export async function migrate(to: Flags[string], settings: ConfigFlags): Promise
   }
   const command = `svc-hub migrate --to ${isBack ? 'file' : '<URL>'} --data-dir ${directory}`
   const moved = await whenFree(() =>
-    (isBack ? moveToFile : moveToDatabase)({ directory, database, command, timers: systemTimers }),
+    (isBack ? moveToFile : moveToDatabase)({
+      directory,
+      database,
+      command,
+      timers: systemTimers,
+      now: systemNow,
+    }),
   )
   const { ms, ...figures } = moved
   return print({

@@ -68,6 +68,7 @@ const mistakes: [code: number, lines: string[]][] = [
       ],
       ...['redemptions x', 'redemptions --since', 'redemptions --since 31.1.2026'],
       ...['nonsense', 'stats --nonsense', 'stats more', 'serve --listen', 'help nonsense'],
+      ...['migrate', 'migrate --to file'],
     ],
   ],
   [

@@ -2,6 +2,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { present } from '../../protocol/encoding/present.ts'
 import { orderRunningHub } from '../operator/socket.ts'
 import { TestAgent } from './hub.ts'
 import { PostgresServer } from './postgres-server.ts'
@@ -9,6 +10,9 @@ import { type HubChild, startHubChild } from './process.ts'
 
 /** What each machine of a hub has a copy of. */
 const COPIED = ['identity.kel', 'identity.next', 'secret']
+
+/** Where long mail lies, and what processes find in their environment. */
+type ClusterOptions = { files?: string; env?: Record<string, string> }
 
 export type ClusterProcess = HubChild & { directory: string }
 
@@ -18,12 +22,15 @@ export class TestCluster {
   readonly #all: ClusterProcess[] = []
   #made = 0
 
-  private constructor(server: PostgresServer) {
+  readonly #given: ClusterOptions
+
+  private constructor(server: PostgresServer, given: ClusterOptions) {
     this.server = server
+    this.#given = given
   }
 
-  static async start(processes: number): Promise<TestCluster> {
-    const cluster = new TestCluster(await PostgresServer.start())
+  static async start(processes: number, given: ClusterOptions = {}): Promise<TestCluster> {
+    const cluster = new TestCluster(await PostgresServer.start(), given)
     for (let n = 0; n < processes; n++) await cluster.add()
     return cluster
   }
@@ -34,7 +41,7 @@ export class TestCluster {
   }
 
   get args(): string[] {
-    return ['--store', this.server.url, '--files', join(this.folder, 'files')]
+    return ['--store', this.server.url, '--files', this.#given.files ?? join(this.folder, 'files')]
   }
 
   /** Starts one more, or one again on its directory. */
@@ -43,7 +50,10 @@ export class TestCluster {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     if (first !== undefined && first.directory !== directory)
       for (const name of COPIED) copyFileSync(join(first.directory, name), join(directory, name))
-    const child = { ...(await startHubChild(directory, { args: this.args })), directory }
+    const child = {
+      ...(await startHubChild(directory, { args: this.args, ...present({ env: this.#given.env }) })),
+      directory,
+    }
     this.#all.push(child)
     return child
   }
