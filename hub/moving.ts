@@ -128,7 +128,7 @@ async function whileAlone(
   const connections = connectionsTo(database)
   const link = await linkTo(database)
   try {
-    await migrate(connections, RELEASE)
+    await migrate(connections, { release: RELEASE })
     const row = await link.one<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', SERVED_LOCK)
     if (row?.alone !== true)
       throw new StoreRefused(

@@ -22,6 +22,7 @@ import { BlobBucket } from './store/blobs/s3.ts'
 import { type Store, StoreRefused } from './store/port.ts'
 import { madeOnce } from './store/postgres/accounts.ts'
 import type { Connections } from './store/postgres/connections.ts'
+import { noHubThere } from './store/postgres/migrate.ts'
 import { openPostgres } from './store/postgres/open.ts'
 import { WatchedConnections } from './store/postgres/watched.ts'
 import { connectionsTo, linkTo } from './store/postgres/way.ts'
@@ -118,8 +119,7 @@ async function isForNew(store: Store, { directory, existing }: Options): Promise
     throw new StoreRefused(
       `${directory} lacks ${missing.join(', ')}, without which this would be another hub; copy it there from a backup`,
     )
-  if (existing === true)
-    throw new StoreRefused('there is no hub in this database; make one there: svc-hub init --store <URL>')
+  if (existing === true) throw noHubThere()
   return true
 }
 

@@ -458,6 +458,7 @@ export const rooms: Record<string, Room> = {
       'hub/terminal.ts',
       'hub/lean-memory.ts',
       'hub/store',
+      'hub/store/postgres',
       'hub/directory-lock.ts',
       'hub/core',
       'hub/core/ports',

@@ -60,20 +60,31 @@ export class UsageError extends Refusal<'usage'> {
   }
 }
 
-export async function init(config: Config): Promise<number> {
+/** `grant`: a role of the database that is to serve the hub, without changing its schema. */
+export async function init(config: Config, grant: string | boolean | undefined): Promise<number> {
+  const { database } = config
+  if (grant !== undefined && (typeof grant !== 'string' || database === undefined))
+    throw new UsageError('--grant names a role of the database that --store names')
   const notes: string[] = []
   const onNoReserve = (bytes: number) =>
     void notes.push(
       `the disk has no room for the reserve of ${bytes} bytes, by which mail can be collected once it is full; free some before you start the hub`,
     )
-  const data = await behindCommands(config, () => openOffline(config, { onNoReserve }))
+  const data = await behindCommands(config, () =>
+    openOffline(config, { onNoReserve, keepsOlder: database === undefined }),
+  )
   const { created } = data
   const { aid } = data.identity
   await data.close()
+  if (typeof grant === 'string' && database !== undefined) {
+    const { grantServing } = await import('../store/postgres/grants.ts')
+    await grantServing(database, grant)
+  }
   const open = openness(config.dataDir)
   if (open !== undefined) notes.push(open)
   const note = notes.length === 0 ? undefined : notes.join('; ')
-  return print({ aid, data_dir: config.dataDir, created, ...present({ note }) })
+  const granted = typeof grant === 'string' ? grant : undefined
+  return print({ aid, data_dir: config.dataDir, created, ...present({ granted, note }) })
 }
 
 /** Takes the data directory once a command that works on it has ended; a hub that holds it is not waited for. */
@@ -250,7 +261,7 @@ export function placed(command: string, { dataDir }: Config): string {
 
 export function openOffline(
   config: Config,
-  given: Pick<DataDirectoryOptions, 'onNoReserve' | 'existing'> = {},
+  given: Pick<DataDirectoryOptions, 'onNoReserve' | 'existing' | 'keepsOlder'> = {},
 ): Promise<DataDirectory> {
   keepPrivate()
   return openHub(config, {

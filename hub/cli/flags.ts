@@ -41,6 +41,10 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     summary:
       'folder or bucket for long mail that all processes of the hub share, such as s3://bucket/hub?region=eu-1',
   },
+  grant: {
+    value: 'ROLE',
+    summary: 'role of the database that may serve the hub from now on, without changing its schema',
+  },
   to: {
     value: 'URL|file',
     summary: 'where the rows of the hub go: to a PostgreSQL database, or to a file in the data directory',

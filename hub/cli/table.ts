@@ -80,9 +80,9 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     usage: 'init',
     summary:
       'create identity and store without serving; who may register is set by admission, and is closed at first',
-    flags: placeFlags,
+    flags: [...placeFlags, 'grant'],
     positionals: 0,
-    run: (_, flags) => init(configOf(flags)),
+    run: (_, flags) => init(configOf(flags), flags['grant']),
   },
   admission: {
     usage: 'admission [open|closed]',

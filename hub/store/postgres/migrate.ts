@@ -20,22 +20,61 @@ export function readMigrations(): string[] {
   })
 }
 
-/** Migrates in one transaction; refuses a database that a newer release wrote. */
-export async function migrate(connections: Connections, release: string): Promise<void> {
-  const migrations = readMigrations()
-  const bring = async (db: Queries): Promise<void> => {
-    await db.run(LOCK)
-    await db.run(HELD)
-    const { held, wrote } = await heldIn(db)
-    const newest = migrations.length
-    if (held > newest) throw newerStore('the database', { held, newest, release, wrote })
-    for (let number = held + 1; number <= newest; number++) {
-      for (const statement of statementsOf(migrations[number - 1] ?? '')) await db.run(statement)
-      await db.run('INSERT INTO schema_held (number, release) VALUES ($1, $2)', number, release)
-    }
-  }
-  await connections.transaction(bring, { patient: true })
+export type SchemaHeld = { held: number; newest: number; wrote: string }
+type MigrateOptions = { release: string; keepsOlder?: boolean | undefined }
+
+/** Which schema a database has, 0 where it has none, and which one this build knows. */
+export async function schemaIn(db: Queries): Promise<SchemaHeld> {
+  const newest = readMigrations().length
+  const row = await db.one<{ there: boolean }>("SELECT to_regclass('schema_held') IS NOT NULL AS there")
+  return row?.there === true ? { ...(await heldIn(db)), newest } : { held: 0, wrote: '', newest }
 }
+
+/**
+ * Brings a database to the schema of this build, in one transaction; one that has it is only read. Refuses what a newer
+ * release wrote, and what this role may not change.
+ */
+export async function migrate(connections: Connections, options: MigrateOptions): Promise<void> {
+  const seen = await schemaIn(connections)
+  if (seen.held === seen.newest) return
+  if (options.keepsOlder === true && seen.held < seen.newest) throw olderSchema(seen)
+  const bring = (db: Queries) => bringTo(readMigrations(), db, options.release)
+  try {
+    await connections.transaction(bring, { patient: true })
+  } catch (error) {
+    if (!isForbidden(error)) throw error
+    throw new StoreRefused(
+      `the role of this hub may not change the schema of its database, which has ${seen.held} and needs ${seen.newest}; bring it there with the role that owns it: svc-hub init --store <URL> --grant <ROLE>`,
+    )
+  }
+}
+
+async function bringTo(migrations: readonly string[], db: Queries, release: string): Promise<void> {
+  await db.run(LOCK)
+  await db.run(HELD)
+  const { held, wrote } = await heldIn(db)
+  const newest = migrations.length
+  if (held > newest) throw newerStore('the database', { held, newest, release, wrote })
+  for (let number = held + 1; number <= newest; number++) {
+    for (const statement of statementsOf(migrations[number - 1] ?? '')) await db.run(statement)
+    await db.run('INSERT INTO schema_held (number, release) VALUES ($1, $2)', number, release)
+  }
+}
+
+const FORBIDDEN = '42501'
+const isForbidden = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === FORBIDDEN
+
+/** An order leaves the schema to whoever serves. */
+const olderSchema = ({ held, newest }: SchemaHeld): StoreRefused =>
+  held === 0
+    ? noHubThere()
+    : new StoreRefused(
+        `the database has schema ${held}, and this svc-hub works with ${newest}; bring it there: svc-hub init --store <URL>`,
+      )
+
+export const noHubThere = (): StoreRefused =>
+  new StoreRefused('there is no hub in this database; make one there: svc-hub init --store <URL>')
 
 async function heldIn(db: Queries): Promise<{ held: number; wrote: string }> {
   const row = await db.one<{ number: number; release: string }>(

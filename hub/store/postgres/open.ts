@@ -33,6 +33,8 @@ export type PostgresOptions = {
   timers: Timers
   random: (count: number) => Uint8Array
   onBroken: (error: StoreBroken) => void
+  /** A database of an older schema is refused, not migrated. */
+  keepsOlder?: boolean | undefined
   onGroup?: ((group: GroupCommitted) => void) | undefined
 }
 
@@ -44,9 +46,10 @@ export async function openPostgres({
   random,
   onBroken,
   onGroup,
+  keepsOlder,
 }: PostgresOptions) {
   await refuseUnfit(connections)
-  await migrate(connections, release)
+  await migrate(connections, { release, keepsOlder })
   const key = await madeOnce(connections, RID_KEY_SETTING, toHex(random(RID_KEY_BYTES)))
   const rids = new Rids(fromHex(key, RID_KEY_SETTING))
   const writer = new GroupWriter(connections, writesWith(rids), () => timers.monotonic(), {

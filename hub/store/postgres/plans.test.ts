@@ -88,7 +88,7 @@ let connections: Connections
 beforeAll(async () => {
   server = await EmbeddedPostgres.start()
   connections = server.connect()
-  await migrate(connections, 'test')
+  await migrate(connections, { release: 'test' })
 }, 60_000)
 afterAll(() => server.stop())
 
