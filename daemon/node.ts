@@ -169,7 +169,7 @@ async function assemble(
   options: NodeOptions,
   undo: AsyncDisposableStack,
 ): Promise<Assembled> {
-  const lifetime = new AbortController()
+  const lifetime = undo.adopt(new AbortController(), one => one.abort())
   const below = await openGround({ ...ground, ending: lifetime.signal }, undo)
   const { identity, timers, random, wakers, log } = below
   const { now } = ground

@@ -23,5 +23,5 @@ export const buildInfo: BuildInfo = globalThis.SVC_BUILD ?? {
   commit: 'source',
   builtAt: 'not built',
   build: 'source',
-  modules: ['service', 'cas', 'blackboard', 'org', 'taskboard', 'mcp', 'x402', 'p2p'],
+  modules: ['service', 'cas', 'blackboard', 'org', 'taskboard', 'svclink', 'mcp', 'x402', 'p2p'],
 }

@@ -4,7 +4,17 @@
  */
 
 /** In every build that does not leave them out. */
-export const MODULES = ['service', 'cas', 'blackboard', 'org', 'taskboard', 'mcp', 'x402', 'p2p'] as const
+export const MODULES = [
+  'service',
+  'cas',
+  'blackboard',
+  'org',
+  'taskboard',
+  'svclink',
+  'mcp',
+  'x402',
+  'p2p',
+] as const
 /** In a build that asks for them. */
 export const OPT_IN = ['shell'] as const
 const ALL: readonly string[] = [...MODULES, ...OPT_IN]

@@ -2,6 +2,7 @@
 import { limitsDocument } from '../hub/limits-config.ts'
 import { a2aDocument } from './a2a-document.ts'
 import { agentsDocument } from './agents-document.ts'
+import { devicesDocument } from './devices-document.ts'
 import { keysDocument } from './keys-document.ts'
 import { manPage } from './man-page.ts'
 import { mcpDocument } from './mcp-document.ts'
@@ -24,6 +25,7 @@ export function printedDocuments(): Record<string, string> {
     'docs/mcp.md': mcpDocument(),
     'docs/agents.md': agentsDocument(),
     'docs/a2a.md': a2aDocument(),
+    'docs/devices.md': devicesDocument(),
     'docs/tui.md': keysDocument(),
     'man/svc.1': manPage(),
   }

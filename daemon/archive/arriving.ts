@@ -19,7 +19,7 @@ export function startsOf({ auto_reply, modules, a2a, ...config }: Config, pushes
       ([name, { argv }]) => `callers run "${argv.join(' ')}" as shell.run@${name}`,
     ),
     ...(modules?.shell?.allow_arbitrary === true ? ['callers run any command (shell.exec)'] : []),
-    ...(['cas', 'blackboard', 'org', 'taskboard'] as const).flatMap(name =>
+    ...(['cas', 'blackboard', 'org', 'taskboard', 'svclink'] as const).flatMap(name =>
       modules?.[name] === undefined ? [] : [`the module ${name} serves callers`],
     ),
     ...(a2a?.enabled === true ? [`the A2A interface listens on ${a2a.addr ?? 'this machine'}`] : []),

@@ -58,6 +58,28 @@ const Taskboard = z.strictObject({
 })
 export type TaskboardConfig = z.infer<typeof Taskboard>
 
+const NAMED_CAPABILITIES_MAX = 1_024
+/** `device/capability`, as adapters describe them. */
+const ofDevice = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}\/[A-Za-z][A-Za-z0-9._-]{0,63}$/, {
+  error: 'expected device/capability',
+})
+const tier = z.union([z.literal(0), z.literal(1), z.literal(2), z.literal(3), z.literal(4)])
+const Svclink = z.strictObject({
+  /** Who may read and write, and who may only read, each capability of a device; nobody else, whatever an adapter says. */
+  capabilities: z
+    .record(ofDevice, z.strictObject({ allow: callers.default([]), readers: callers.default([]) }))
+    .refine(all => Object.keys(all).length <= NAMED_CAPABILITIES_MAX, {
+      error: `expected at most ${NAMED_CAPABILITIES_MAX} capabilities`,
+    })
+    .default({}),
+  /** The most that the word of an adapter counts for. */
+  verify_trust: tier.default(2),
+  auth_trust: tier.default(1),
+  /** Path of the socket; in the data directory unless set. */
+  socket: z.string().startsWith('/', { error: 'expected an absolute path' }).optional(),
+})
+export type SvclinkConfig = z.infer<typeof Svclink>
+
 const Org = z.strictObject({
   members: callers,
   values: z.record(
@@ -120,6 +142,7 @@ export const ModulesConfig = z.strictObject({
   blackboard: Blackboard.optional(),
   org: Org.optional(),
   taskboard: Taskboard.optional(),
+  svclink: Svclink.optional(),
   shell: Shell.optional(),
 })
 export type ModulesConfig = z.infer<typeof ModulesConfig>

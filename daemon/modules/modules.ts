@@ -4,6 +4,7 @@ import { module as cas } from '#cas'
 import { module as org } from '#org'
 import { module as service } from '#service'
 import { module as shell } from '#shell'
+import { module as svclink } from '#svclink'
 import { module as taskboard } from '#taskboard'
 import { CAPS_MAX } from '../../protocol/contract/limits.ts'
 import { present } from '../../protocol/encoding/present.ts'
@@ -20,7 +21,7 @@ import {
   runProvider,
 } from './provider.ts'
 
-const compiled: readonly Module[] = [service, cas, blackboard, org, taskboard, shell].filter(
+const compiled: readonly Module[] = [service, cas, blackboard, org, taskboard, svclink, shell].filter(
   one => one !== undefined,
 )
 

@@ -4,7 +4,13 @@
  */
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { buildEffect, type Effect, type EffectRecord, type Tier } from '../../protocol/proof/effect.ts'
+import {
+  buildEffect,
+  type Effect,
+  type EffectRecord,
+  lowerTrust,
+  type Tier,
+} from '../../protocol/proof/effect.ts'
 import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Chain } from '../chain/chain.ts'
 import type { ModulesConfig } from '../home/module-config.ts'
@@ -35,6 +41,11 @@ export type CallOutcome = {
   protocol?: string
   nativeAck?: boolean
   quirk?: string
+  /** What was asked, where the capability alone does not say it. */
+  requested?: string
+  /** Lower tiers than those of the provider, where this outcome is worth no more. */
+  verify?: Tier
+  auth?: Tier
 }
 
 export type Provider = {
@@ -62,6 +73,8 @@ export type ModuleGround = Machine & {
   identity: { readonly aid: string }
   /** Where a module asks the hub of this node something. */
   hub: Pick<CurrentHub, 'home'>
+  /** Aborts once the node stops, and ends what a module has open. */
+  ending: AbortSignal
 }
 
 export type Module = { readonly name: string; open(ground: ModuleGround): Provider[] }
@@ -137,16 +150,17 @@ function effectOf(provider: Provider, call: CapabilityCall, outcome: CallOutcome
   const kept = Object.fromEntries(finite.map(([name, value]) => [name, value === 0 ? 0 : value]))
   // who did nothing has earned no trust
   const { verify, auth } = outcome.status === 'UNAVAILABLE' ? NO_TRUST : provider.trust
+  const evidence = {
+    verifyTrust: verify,
+    authTrust: auth,
+    requested: outcome.requested ?? call.capability,
+    latencyMs: Math.max(0, Math.round(latencyMs)),
+    ...present({ observedState, protocol, nativeAck, quirk }),
+  }
   return buildEffect({
     status: outcome.status,
     message: (outcome.message ?? '').slice(0, MESSAGE_CHARACTERS_MAX),
     record: { metrics: kept, artifacts },
-    evidence: {
-      verifyTrust: verify,
-      authTrust: auth,
-      requested: call.capability,
-      latencyMs: Math.max(0, Math.round(latencyMs)),
-      ...present({ observedState, protocol, nativeAck, quirk }),
-    },
+    evidence: lowerTrust(evidence, present({ verify: outcome.verify, auth: outcome.auth })),
   })
 }

@@ -11,6 +11,7 @@ const NAMED: Readonly<Record<string, string>> = {
   '#mcp': 'mcp/server.ts',
   '#x402': 'daemon/payments/x402.ts',
   '#p2p': 'daemon/p2p/direct.ts',
+  '#svclink': 'daemon/modules/svclink/module.ts',
   '#p2p-server': 'daemon/p2p/serve/module.ts',
 }
 
