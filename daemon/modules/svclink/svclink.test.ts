@@ -1,22 +1,16 @@
 /** Devices over the real socket: what an adapter says becomes an effect that claims no more than it may (node §2.2–§3.1). */
-import { mkdtempSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { statSync } from 'node:fs'
 import fc from 'fast-check'
-import pino from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { cidText, contentId } from '../../../protocol/crypto/hash.ts'
 import { toBase64, utf8 } from '../../../protocol/encoding/bytes.ts'
 import { type Effect, renderEffect } from '../../../protocol/proof/effect.ts'
 import { anyAid } from '../../../protocol/testing/agents.ts'
-import { TestTimers } from '../../../protocol/testing/timers.ts'
-import { checkConfig } from '../../home/config.ts'
 import { Publication } from '../../hubs/publication.ts'
 import { type TestNode, TestWorld } from '../../testing/node.ts'
-import { type Provider, runProvider } from '../provider.ts'
 import { limits } from './limits.ts'
 import { module as svclink } from './module.ts'
-import { type Line, TestAdapter, THERMOSTAT } from './testing.ts'
+import { type Line, type LinkWorld, openLink, TestAdapter, THERMOSTAT } from './testing.ts'
 
 const [ALICE, CAROL] = fc.sample(anyAid, { numRuns: 2, seed: 1 }) as [string, string]
 const SETTINGS = {
@@ -28,10 +22,7 @@ const SETTINGS = {
 }
 const world = new TestWorld()
 let node: TestNode
-let ending: AbortController
-let timers: TestTimers
-let path: string
-let providers: Map<string, Provider>
+let link: LinkWorld
 let adapter: TestAdapter
 
 beforeAll(async () => {
@@ -40,39 +31,18 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]())
 beforeEach(async () => {
   await open()
-  return () => ending.abort()
+  return () => link.ending.abort()
 })
 
 async function open(settings: object = {}): Promise<void> {
-  ending?.abort()
-  ending = new AbortController()
-  timers = new TestTimers()
-  path = join(mkdtempSync(join(tmpdir(), 'svc-link-')), 'devices.sock')
-  const config =
-    checkConfig({ modules: { svclink: { ...SETTINGS, socket: path, ...settings } } }).modules ?? {}
-  const log = pino({ level: 'silent' })
-  const ground = { ...node.ctx, config, log, publication: new Publication(), timers, ending: ending.signal }
-  const opened = svclink?.open(ground) ?? []
-  providers = new Map(opened.map(one => [one.capability, one]))
-  await vi.waitFor(() => statSync(path))
-  adapter = await TestAdapter.open(path)
-  await describes(THERMOSTAT)
+  link?.ending.abort()
+  link = await openLink(node, { ...SETTINGS, ...settings })
+  adapter = link.adapter
 }
-
-/** The node has read a line once it has refused one behind it. */
-async function describes(line: Line, by = adapter): Promise<void> {
-  by.say(line)
-  by.say({ type: 'forget', device: 'no-such-device' })
-  await by.next('refused')
-}
+const describes = (line: Line, by = adapter) => by.describes(line)
 
 type Given = { caller?: string; signal?: AbortSignal }
-function call(name: string, args: Line = {}, { caller, signal = new AbortController().signal }: Given = {}) {
-  const provider = providers.get(`device.${name}`)
-  if (provider === undefined) throw new Error(`no device.${name}`)
-  const asked = { capability: provider.capability, args, caller, signal }
-  return runProvider(provider, asked, { now: timers.now, timers, log: node.ctx.log })
-}
+const call: LinkWorld['call'] = (...given) => link.call(...given)
 const read = (capability: string, more: Line = {}, given: Given = {}) =>
   call('read', { device: 'kitchen', capability, ...more }, given)
 const write = (capability: string, value: unknown) => call('write', { device: 'kitchen', capability, value })
@@ -87,10 +57,10 @@ const writes = (capability: string, value: unknown, reading: Line) =>
 
 describe('the socket', () => {
   test('is a file that only its owner may open, and goes with the node', async () => {
-    expect(statSync(path).mode & 0o777).toBe(0o600)
-    ending.abort()
+    expect(statSync(link.path).mode & 0o777).toBe(0o600)
+    link.ending.abort()
     await vi.waitFor(() => expect(adapter.isOver).toBe(true))
-    expect(() => statSync(path)).toThrow('ENOENT')
+    expect(() => statSync(link.path)).toThrow('ENOENT')
   })
 
   test('is not there, nor any capability, where nothing is set', () => {
@@ -257,7 +227,7 @@ describe('a write', () => {
   test('whose adapter dies or is late may have taken effect, and says so', async () => {
     const late = write('target', 20)
     await adapter.next('write')
-    await timers.pass(limits.writeMs.value)
+    await link.timers.pass(limits.writeMs.value)
     expect(await late).toMatchObject({
       status: 'FAILED',
       message: 'the adapter of kitchen gave no answer within 20 s; whether it took effect is not known',
@@ -337,7 +307,7 @@ describe('a device', () => {
   })
 
   test('belongs to the adapter that described it, until that one ends', async () => {
-    const other = await TestAdapter.open(path, 'other')
+    const other = await TestAdapter.open(link.path, 'other')
     other.say(THERMOSTAT)
     expect(await other.next('refused')).toEqual({
       ...{ type: 'refused', device: 'kitchen' },
@@ -438,9 +408,9 @@ describe('a watch', () => {
     await describes(THERMOSTAT)
     expect((await watch({ after: 1 })).record?.metrics).toEqual({ temperature: 22, sequence: 3 })
     const third = watch({ after: 3, wait_s: 10 })
-    await timers.pass(10_000)
+    await link.timers.pass(10_000)
     expect(await third).toMatchObject({ status: 'UNVERIFIED', message: 'nothing new within 10 s' })
-    await timers.pass(limits.watchIdleMs.value)
+    await link.timers.pass(limits.watchIdleMs.value)
     expect(await adapter.next('unsubscribe')).toEqual({ type: 'unsubscribe', id })
   })
 

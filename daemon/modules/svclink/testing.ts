@@ -1,6 +1,18 @@
-/** An adapter as a test plays it: what it writes, and what it is told, line by line. */
+/** An adapter as a test plays it: what it writes, and what it is told, line by line; and the node that it talks to. */
 import { once } from 'node:events'
+import { existsSync, mkdtempSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import type { Effect } from '../../../protocol/proof/effect.ts'
+import { TestTimers } from '../../../protocol/testing/timers.ts'
+import { nextTurn } from '../../../protocol/timers.ts'
+import { checkConfig } from '../../home/config.ts'
+import { Publication } from '../../hubs/publication.ts'
+import type { TestNode } from '../../testing/node.ts'
+import { runProvider } from '../provider.ts'
+import { module as svclink } from './module.ts'
 
 export type Line = Readonly<Record<string, unknown>>
 
@@ -50,6 +62,13 @@ export class TestAdapter {
     this.raw(`${JSON.stringify(line)}\n`)
   }
 
+  /** Says it, and waits until the node has read it: until it has refused a line behind it. */
+  async describes(line: Line): Promise<void> {
+    this.say(line)
+    this.say({ type: 'forget', device: 'no-such-device' })
+    await this.next('refused')
+  }
+
   raw(text: string | Uint8Array): void {
     this.#socket.write(text)
   }
@@ -78,6 +97,37 @@ export class TestAdapter {
 
   end(): void {
     this.#socket.destroy()
+  }
+}
+
+export type LinkWorld = {
+  path: string
+  timers: TestTimers
+  adapter: TestAdapter
+  ending: AbortController
+  call(name: string, args?: Line, given?: { caller?: string; signal?: AbortSignal }): Promise<Effect>
+}
+
+/** The module of a node on a socket of its own, with a thermostat that is described. */
+export async function openLink(node: TestNode, settings: object = {}): Promise<LinkWorld> {
+  const [ending, timers] = [new AbortController(), new TestTimers()]
+  const path = join(mkdtempSync(join(tmpdir(), 'svc-link-')), 'devices.sock')
+  const config = checkConfig({ modules: { svclink: { socket: path, ...settings } } }).modules ?? {}
+  const log = pino({ level: 'silent' })
+  const ground = { ...node.ctx, config, log, publication: new Publication(), timers, ending: ending.signal }
+  const opened = svclink?.open(ground) ?? []
+  const providers = new Map(opened.map(one => [one.capability, one]))
+  while (!existsSync(path)) await nextTurn()
+  const adapter = await TestAdapter.open(path)
+  await adapter.describes(THERMOSTAT)
+  return {
+    ...{ path, timers, adapter, ending },
+    call(name, args = {}, { caller, signal = new AbortController().signal } = {}) {
+      const provider = providers.get(`device.${name}`)
+      if (provider === undefined) throw new Error(`no device.${name}`)
+      const asked = { capability: provider.capability, args, caller, signal }
+      return runProvider(provider, asked, { now: timers.now, timers, log })
+    },
   }
 }
 
