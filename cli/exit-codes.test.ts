@@ -88,7 +88,7 @@ test('the codes stand in a table of docs/node.md', () => {
 })
 
 test('a flag of a few values names them, also where its value is missing', async () => {
-  const names = /expected hub, alice, bob, .* or accounts\b/
+  const names = /expected hub, alice, bob, .* or promoted\b/
   for (const argv of [
     ['demo', '--break'],
     ['demo', '--break', 'x'],

@@ -250,7 +250,7 @@ describe('tables of the node', () => {
     const run = /\bstore\.(?:run|get|all|database)\b/
     const running = product.filter(
       path =>
-        !/^(?:hub|daemon\/store)\//.test(path) &&
+        !/^(?:hub|daemon\/store|cli\/demo)\//.test(path) &&
         [statement, run].some(words => words.test(withoutComments(read(path)))),
     )
     expect(running).toEqual([])

@@ -67,6 +67,7 @@ const mistakes: [code: number, lines: string[]][] = [
         'witness ls x',
       ],
       ...['redemptions x', 'redemptions --since', 'redemptions --since 31.1.2026'],
+      ...['migrate', 'migrate --to file'],
       ...['nonsense', 'stats --nonsense', 'stats more', 'serve --listen', 'help nonsense'],
       ...['migrate', 'migrate --to file'],
     ],
@@ -90,10 +91,11 @@ const mistakes: [code: number, lines: string[]][] = [
       ...['redemptions', 'redemptions --since 2026-01-31', 'redemptions --since 2026-01-31T12:00Z'],
       ...['archive', `archive ${AID} --reason x`, `listed ${AID} no`],
       ...['stats', 'agents', 'admission', 'ranges', 'ranges refuse 192.0.2.0/24', 'rotate', 'doctor'],
+      'migrate --to postgres://nobody@127.0.0.1:9/none',
       ...[`backup ${join(folder, 'saved')}`, `restore ${none}`, `restore ${none} --check`],
     ],
   ],
-  [EXIT_CONFIG, ['stats', 'init', 'serve', `admit ${AID}`].map(line => `${line} --config ${none}`)],
+  [EXIT_CONFIG, ['stats', 'init', 'serve', `admit ${AID}`, 'migrate --to mysql:x'].map(line => `${line} --config ${none}`)],
 ]
 
 describe('the exit code says what kind of mistake it was', () => {
