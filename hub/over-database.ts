@@ -27,6 +27,8 @@ import { openPostgres } from './store/postgres/open.ts'
 import { WatchedConnections } from './store/postgres/watched.ts'
 import { connectionsTo, linkTo } from './store/postgres/way.ts'
 
+export { grantServing } from './store/postgres/grants.ts'
+
 export const SECRET_FILE = 'secret'
 const SECRET_BYTES = 32
 const MARK_DIGITS = 32

@@ -77,7 +77,7 @@ export async function init(config: Config, grant: string | boolean | undefined):
   const { aid } = data.identity
   await data.close()
   if (typeof grant === 'string' && database !== undefined) {
-    const { grantServing } = await import('../store/postgres/grants.ts')
+    const { grantServing } = await import('../over-database.ts')
     await grantServing(database, grant)
   }
   const open = openness(config.dataDir)
