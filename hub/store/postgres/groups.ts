@@ -73,8 +73,10 @@ export class GroupWriter<W extends Writes> {
   readonly #writes: W
   readonly #events: GroupEvents
   readonly #monotonic: () => number
-  readonly #under = new Set<Promise<void>>()
+  /** Groups under way, and what each has locked. */
+  readonly #under = new Map<Promise<void>, ReadonlySet<string>>()
   #waiting: Job[] = []
+  #isBeginning = false
   #broken: StoreBroken | undefined
 
   constructor(connections: Connections, writes: W, monotonic: () => number, events: GroupEvents = {}) {
@@ -90,7 +92,9 @@ export class GroupWriter<W extends Writes> {
     return new Promise((resolve, reject) => {
       const locks = kind.locks(argument)
       this.#waiting.push({ kind, argument, locks, resolve: resolve as Job['resolve'], reject })
-      if (this.#waiting.length === 1) soon(() => this.#begin())
+      if (this.#isBeginning) return
+      this.#isBeginning = true
+      soon(() => this.#begin())
     })
   }
 
@@ -108,18 +112,37 @@ export class GroupWriter<W extends Writes> {
   /** Resolves once nothing waits and nothing is under way. */
   async idle(): Promise<void> {
     this.#begin()
-    while (this.#under.size > 0) await Promise.all(this.#under)
+    while (this.#under.size > 0) await Promise.all(this.#under.keys())
   }
 
   #begin(): void {
-    while (this.#waiting.length > 0 && this.#under.size < GROUPS_MAX) {
-      const jobs = this.#waiting.splice(0, fitting(this.#waiting))
+    this.#isBeginning = false
+    while (this.#under.size < GROUPS_MAX) {
+      const jobs = this.#takeFree()
+      if (jobs.length === 0) return
       const group = this.#run(jobs).finally(() => {
         this.#under.delete(group)
         this.#begin()
       })
-      this.#under.add(group)
+      this.#under.set(group, new Set(jobs.flatMap(({ locks }) => namesOf(locks))))
     }
+  }
+
+  /** What waits for no group under way: it would sit in the database meanwhile, and in a larger group afterwards. */
+  #takeFree(): Job[] {
+    if (this.#waiting.length === 0) return []
+    const held = new Set([...this.#under.values()].flatMap(names => [...names]))
+    const free = this.#waiting.filter(({ locks }) => {
+      const names = namesOf(locks)
+      const isFree = !names.some(name => held.has(name))
+      // whoever comes later goes after it
+      if (!isFree) for (const name of names) held.add(name)
+      return isFree
+    })
+    const jobs = free.slice(0, fitting(free))
+    const taken = new Set(jobs)
+    this.#waiting = this.#waiting.filter(job => !taken.has(job))
+    return jobs
   }
 
   async #run(jobs: Job[]): Promise<void> {
@@ -173,7 +196,13 @@ function isToRepeat(error: unknown, tried: number): boolean {
 /** A change broke half-way, in a transaction that is rolled back as a whole. */
 class ChangeBroke extends Error {}
 
-/** How many of them make a group: at least the first. */
+const namesOf = ({ subjects = [], aids = [], mailboxes = [], judgedBy = [] }: Locks): string[] => [
+  ...subjects.map(name => `subject ${name}`),
+  ...[...aids, ...judgedBy].map(aid => `agent ${aid}`),
+  ...mailboxes.map(number => `mailbox ${number}`),
+]
+
+/** How many of them make a group, if there are any: at least the first. */
 function fitting(jobs: readonly Job[]): number {
   const subjects = new Set<string>()
   const over = jobs.findIndex(({ locks }, at) => {

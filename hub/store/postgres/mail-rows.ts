@@ -1,4 +1,5 @@
 /** The rows of mailboxes: whatever changes one of their tables stands here. */
+import { concat } from '../../../protocol/encoding/bytes.ts'
 import type { Enqueue, Store } from '../port.ts'
 import { dayOf, type Seen } from '../queueing.ts'
 import type { Queries } from './connections.ts'
@@ -9,8 +10,11 @@ const DAY_MS = 86_400_000
 const statements = {
   insert:
     'INSERT INTO envelope (mailbox, id, digest, accepted_ms, delete_ms, size, stranger, file, content)' +
-    ' SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bigint[],' +
-    ' $7::boolean[], $8::text[], $9::bytea[])',
+    ' SELECT mailbox, id, digest, accepted_ms, delete_ms, size, stranger, file,' +
+    ' CASE WHEN starts IS NULL THEN NULL ELSE substring($11::bytea FROM starts FOR length) END' +
+    ' FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bigint[],' +
+    ' $7::boolean[], $8::text[], $9::integer[], $10::integer[])' +
+    ' AS of (mailbox, id, digest, accepted_ms, delete_ms, size, stranger, file, starts, length)',
   note:
     'INSERT INTO digest (mailbox, digest, since_ms, times, waiting)' +
     ' SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[])' +
@@ -54,7 +58,7 @@ export async function storeQueued(db: Queries, { queued, noted, uses }: QueuedGr
     each(({ size }) => size),
     each(({ stranger }) => stranger),
     each(({ file }) => file ?? null),
-    each(({ content }) => content ?? null),
+    ...contentsOf(queued),
   )
   const seen = [...noted.values()]
   await db.run(
@@ -93,6 +97,22 @@ export async function storeQueued(db: Queries, { queued, noted, uses }: QueuedGr
     used.map(one => one.uses),
   )
 }
+
+/** Contents as one piece, and where each begins in it, from 1 on, and ends: many in an array would go as text. */
+function contentsOf(
+  queued: readonly Queued[],
+): [starts: (number | null)[], lengths: number[], all: Uint8Array] {
+  const starts: (number | null)[] = []
+  let end = 1
+  for (const { item } of queued) {
+    starts.push(item.content === undefined ? null : end)
+    end += item.content?.length ?? 0
+  }
+  const contents = queued.map(({ item }) => item.content ?? NOTHING)
+  return [starts, contents.map(({ length }) => length), concat(...contents)]
+}
+
+const NOTHING = new Uint8Array(0)
 
 const sizeOfQueued = (queued: readonly Queued[]): number =>
   queued.reduce((sum, { item }) => sum + item.size, 0)
