@@ -59,16 +59,19 @@ export async function moveToDatabase(moving: Moving): Promise<Moved> {
       const secret = fromHex(settingIn(file.setting(SECRET_SETTING), SECRET_SETTING), SECRET_SETTING)
       const claim = claimOf(readIdentity(directory).aid, secret)
       await copyFiles(directory, moving.database.files, moving)
-      const held = await connections.transaction(async db => {
-        const tables = await movedTables(db)
-        const to = movedRowsOver(db)
-        if (await isDone(db, claim)) return await heldIn(tables, to, STAYS)
-        await refuseRows(db, tables)
-        const held = await copyCompared(tables, file, to)
-        await writeSetting(db, HUB_SETTING, claim)
-        faultPoint('hub.moving.before-commit')
-        return held
-      })
+      const held = await connections.transaction(
+        async db => {
+          const tables = await movedTables(db)
+          const to = movedRowsOver(db)
+          if (await isDone(db, claim)) return await heldIn(tables, to, STAYS)
+          await refuseRows(db, tables)
+          const held = await copyCompared(tables, file, to)
+          await writeSetting(db, HUB_SETTING, claim)
+          faultPoint('hub.moving.before-commit')
+          return held
+        },
+        { patient: true },
+      )
       faultPoint('hub.moving.after-commit')
       keepOnce(directory, secret)
       file.close()
@@ -90,23 +93,26 @@ export async function moveToFile(moving: Moving): Promise<Moved> {
     const secret = readSecret(directory)
     const claim = claimOf(readIdentity(directory).aid, secret)
     await copyFiles(moving.database.files, directory, moving)
-    const held = await connections.transaction(async db => {
-      const tables = await movedTables(db)
-      const from = movedRowsOver(db)
-      if (existsSync(path)) return await heldIn(tables, from, STAYS)
-      await refuseOthers(db, claim)
-      for (const name of [DRAFT, `${DRAFT}-wal`, `${DRAFT}-shm`])
-        rmSync(join(directory, name), { force: true })
-      const file = openMovedIn(draft, RELEASE)
-      try {
-        const held = await copyCompared(tables, from, file)
-        file.putSetting(SECRET_SETTING, toHex(secret))
-        file.commit()
-        return held
-      } finally {
-        file.close()
-      }
-    })
+    const held = await connections.transaction(
+      async db => {
+        const tables = await movedTables(db)
+        const from = movedRowsOver(db)
+        if (existsSync(path)) return await heldIn(tables, from, STAYS)
+        await refuseOthers(db, claim)
+        for (const name of [DRAFT, `${DRAFT}-wal`, `${DRAFT}-shm`])
+          rmSync(join(directory, name), { force: true })
+        const file = openMovedIn(draft, RELEASE)
+        try {
+          const held = await copyCompared(tables, from, file)
+          file.putSetting(SECRET_SETTING, toHex(secret))
+          file.commit()
+          return held
+        } finally {
+          file.close()
+        }
+      },
+      { patient: true },
+    )
     if (!existsSync(path)) {
       faultPoint('hub.moving.before-rename')
       renameSync(draft, path)

@@ -58,6 +58,7 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
   const writer = new GroupWriter(db, clusterWrites, () => timers.monotonic())
   const processes = new Processes({ db, timers, now, id, release })
   const keyed = { db, writer, secret, random }
+  const atEnd: (() => void)[] = []
   const memory: Memory = {
     caches: cachesOver({ word, link, timers }),
     guests: guestsOver(keyed),
@@ -66,7 +67,7 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
     replay: replayOver(db, writer),
     sessions: sessionsOver(keyed),
     shares: sharesOver({ ...keyed, now, waitingIn: mailbox => store.strangersWaiting(mailbox) }),
-    supply: supplyHeadsOver({ connections: db, word, store, timers }),
+    supply: supplyHeadsOver({ connections: db, word, store, timers, atEnd: work => atEnd.push(work) }),
     wakeUps: wakeUpsOver(word),
   }
   await link.start()
@@ -85,6 +86,7 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
     },
     async close() {
       timers.clear(forgetting)
+      for (const work of atEnd) work()
       await writer.idle()
       await word.idle()
       await processes.close()

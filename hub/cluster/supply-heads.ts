@@ -15,9 +15,11 @@ type Parts = {
   word: Word
   store: Pick<Store, 'supplyHead'>
   timers: Timers
+  /** What is done when this process ends. */
+  atEnd: (work: () => void) => void
 }
 
-export function supplyHeadsOver({ connections, word, store, timers }: Parts): SupplyHeads {
+export function supplyHeadsOver({ connections, word, store, timers, atEnd }: Parts): SupplyHeads {
   return {
     async open(none): Promise<ChainHead> {
       const read = async (): Promise<SupplyHead> => (await store.supplyHead()) ?? none
@@ -32,23 +34,28 @@ export function supplyHeadsOver({ connections, word, store, timers }: Parts): Su
           () => undefined,
         )
       word.listen(KIND, look)
-      timers.every(READ_EVERY_MS, look).unref()
+      const reading = timers.every(READ_EVERY_MS, look)
+      reading.unref()
+      atEnd(() => timers.clear(reading))
       const advanced: ChainHead['advance'] = work =>
-        connections.transaction(async db => {
-          await db.run(LOCK)
-          head = await read()
-          try {
-            const { answer, head: next } = await work(head)
-            head = next
-            return answer
-          } catch (error) {
-            // where even that can't be read, the next work finds out
-            head = await read().catch(() => head)
-            throw error
-          } finally {
-            word.tell(KIND, '')
-          }
-        })
+        connections.transaction(
+          async db => {
+            await db.run(LOCK)
+            head = await read()
+            try {
+              const { answer, head: next } = await work(head)
+              head = next
+              return answer
+            } catch (error) {
+              // where even that can't be read, the next work finds out
+              head = await read().catch(() => head)
+              throw error
+            } finally {
+              word.tell(KIND, '')
+            }
+          },
+          { holds: true },
+        )
       return {
         get known() {
           return head

@@ -76,8 +76,16 @@ async function headsOf({ connect, openLink }: Reached): Promise<Pair<OverChain>>
     const word = new Word(link, systemTimers, name)
     await link.start()
     const store = { supplyHead: async () => chain.at(-1) }
-    const heads = supplyHeadsOver({ connections, word, store, timers: systemTimers })
-    return { heads, chain, end: () => Promise.all([link.close(), connections.close()]) }
+    const ended: (() => void)[] = []
+    const heads = supplyHeadsOver({
+      ...{ connections, word, store },
+      timers: systemTimers,
+      atEnd: work => ended.push(work),
+    })
+    return { heads, chain, end() {
+        for (const work of ended) work()
+        return Promise.all([link.close(), connections.close()])
+      } }
   }
   const [one, other] = [await open('one'), await open('other')]
   const end = async () => {

@@ -22,8 +22,8 @@ export interface Queries {
   run(sql: string, ...values: Value[]): Promise<number>
 }
 
-/** `patient`: may take as long as it needs, as a migration does. */
-export type TransactionOptions = { patient?: boolean }
+/** `patient`: may take as long as it needs, as a migration does. `holds`: has a lock for work that is done elsewhere. */
+export type TransactionOptions = { patient?: boolean; holds?: boolean }
 
 /** Outside a transaction `all` and `one` only read. */
 export interface Connections extends Queries {
@@ -35,6 +35,8 @@ export interface Connections extends Queries {
 const CONNECTIONS_MAX = 6
 const PATIENT_MS = 24 * 3_600_000
 const PATIENT_IDLE_MS = 600_000
+/** The epoch of a day with a million accounts is made in less. */
+const HOLDS_MS = 60_000
 const KEEP_ALIVE_MS = 10_000
 
 /**
@@ -49,7 +51,9 @@ const BOUNDS: Bounds = {
   idleMs: 10_000,
   answerMs: 20_000,
 }
-const patient = (bounds: Bounds): Bounds => ({
+const boundsOf = (bounds: Bounds, { patient = false, holds = false }: TransactionOptions): Bounds =>
+  patient ? patientOf(bounds) : holds ? { ...bounds, idleMs: HOLDS_MS } : bounds
+const patientOf = (bounds: Bounds): Bounds => ({
   ...bounds,
   ...{ statementMs: 0, lockMs: 0, idleMs: PATIENT_IDLE_MS, answerMs: PATIENT_MS },
 })
@@ -139,7 +143,7 @@ class ServerPool {
   }
 
   async transaction<T>(work: (db: Queries) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
-    const bounds = options.patient === true ? patient(this.#bounds) : this.#bounds
+    const bounds = boundsOf(this.#bounds, options)
     const session = await this.#session(bounds)
     try {
       await session.ask(begin(bounds))
