@@ -95,7 +95,12 @@ const mistakes: [code: number, lines: string[]][] = [
       ...[`backup ${join(folder, 'saved')}`, `restore ${none}`, `restore ${none} --check`],
     ],
   ],
-  [EXIT_CONFIG, ['stats', 'init', 'serve', `admit ${AID}`, 'migrate --to mysql:x'].map(line => `${line} --config ${none}`)],
+  [
+    EXIT_CONFIG,
+    ['stats', 'init', 'serve', `admit ${AID}`, 'migrate --to mysql:x'].map(
+      line => `${line} --config ${none}`,
+    ),
+  ],
 ]
 
 describe('the exit code says what kind of mistake it was', () => {

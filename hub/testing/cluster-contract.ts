@@ -82,10 +82,14 @@ async function headsOf({ connect, openLink }: Reached): Promise<Pair<OverChain>>
       timers: systemTimers,
       atEnd: work => ended.push(work),
     })
-    return { heads, chain, end() {
+    return {
+      heads,
+      chain,
+      end() {
         for (const work of ended) work()
         return Promise.all([link.close(), connections.close()])
-      } }
+      },
+    }
   }
   const [one, other] = [await open('one'), await open('other')]
   const end = async () => {

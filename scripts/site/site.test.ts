@@ -78,7 +78,7 @@ test('the navigation is the index of the documents, and names every page but sin
   const named = sections.flatMap(({ entries }) => entries).map(({ document }) => document.path)
   const missing = [...documents.all.keys()].filter(path => !named.includes(path))
   // what one page of the index leads to, and the index itself
-  const apart = /^docs\/decisions\/\d|^fixtures\/.+\/README\.md$|^(?:docs\/)?README\.md$/
+  const apart = /^docs\/decisions\/\d|^(?:fixtures|adapters)\/.+\/README\.md$|^(?:docs\/)?README\.md$/
   expect(missing.filter(path => !apart.test(path))).toEqual([])
   expect(named.filter((path, i) => named.indexOf(path) !== i)).toEqual([])
 })
