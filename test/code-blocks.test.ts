@@ -26,7 +26,7 @@ const blocks: Block[] = [...readDocuments(root).all.values()].flatMap(({ path, t
 })
 
 /** `text` is output, a file or a sketch; nobody types it into a shell. */
-const LANGUAGES = ['sh', 'js', 'json', 'nginx', 'text']
+const LANGUAGES = ['sh', 'js', 'json', 'jsonl', 'nginx', 'text']
 
 /** Programs of others that a block of commands may call. */
 const TOOLS = new Set(
