@@ -55,15 +55,16 @@ export class AdapterWorld {
     return path
   }
 
-  /** Installs the adapter's own packages, where they are not there yet, and starts it. */
   adapter(name: string, settings: string): ChildProcess {
-    const cwd = join(adapters, name)
-    if (!existsSync(join(cwd, 'node_modules'))) execFileSync('npm', ['ci'], { cwd, stdio: 'ignore' })
-    return this.start(
-      process.execPath,
-      [`${name}.mjs`, settings, join(this.folder, 'node', 'devices.sock')],
-      cwd,
-    )
+    return this.program(name, `${name}.mjs`, [settings, join(this.folder, 'node', 'devices.sock')])
+  }
+
+  /** A program of an adapter, whose own packages are installed where they are not there yet. */
+  program(folder: string, program: string, args: string[]): ChildProcess {
+    const cwd = join(adapters, folder)
+    const isLacking = existsSync(join(cwd, 'package-lock.json')) && !existsSync(join(cwd, 'node_modules'))
+    if (isLacking) execFileSync('npm', ['ci'], { cwd, stdio: 'ignore' })
+    return this.start(process.execPath, [program, ...args], cwd)
   }
 
   start(program: string, args: string[], cwd = this.folder): ChildProcess {
