@@ -46,7 +46,7 @@ describe('a camera', () => {
       password: 'secret',
     }
     const cameras = [
-      { ...door, timeout_ms: 500 },
+      { ...door, timeout_ms: 3000 },
       { device: 'stranger', snapshot },
     ]
     world.adapter('camera', world.settings({ poll_ms: 200, cameras }))
