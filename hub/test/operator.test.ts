@@ -181,6 +181,7 @@ const COMMANDS = {
   stats: '--json',
   backup: '--data-dir DIR',
   restore: '--check',
+  migrate: '--to URL|file',
   doctor: '--json',
   version: '--json',
   completion: 'bash',
