@@ -29,9 +29,9 @@ test.each([...claims])('%s names tests for each of its sentences, and no sentenc
   expect(sentences.filter((one, i) => sentences.indexOf(one) !== i)).toEqual([])
 })
 
-test('much is claimed of the node, of who learns what, and of coding agents', () => {
+test('much is claimed of the node, of who learns what, of devices and of coding agents', () => {
   const counts = Object.fromEntries([...claims].map(([subject, rows]) => [subject, rows.length]))
-  expect(Object.keys(counts)).toEqual(['agents', 'node', 'security'])
+  expect(Object.keys(counts)).toEqual(['agents', 'devices', 'node', 'security'])
   expect(counts['node']).toBeGreaterThan(150)
   expect(counts['security']).toBeGreaterThan(125)
   expect(counts['agents']).toBeGreaterThan(25)

@@ -1,15 +1,11 @@
 #!/usr/bin/env node
 /** A heating plant that is not there, and the adapter for it: `npm run demo -- <data directory of the node>/devices.sock`. */
-import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import modbus from 'modbus-serial'
+import { givenSocket, runAll } from '../link/demo.mjs'
 
 const PORT = 5020
-const [path] = process.argv.slice(2)
-if (path === undefined) {
-  console.error('usage: npm run demo -- <data directory of the node>/devices.sock')
-  process.exit(2)
-}
+const path = givenSocket()
 
 const registers = { 0: 615, 10: 600 }
 const coils = { 0: true }
@@ -30,10 +26,7 @@ new modbus.ServerTCP(
 )
 
 const file = name => fileURLToPath(new URL(name, import.meta.url))
-const adapter = spawn(process.execPath, [file('modbus.mjs'), file('settings.example.json'), path], {
-  stdio: 'inherit',
-})
-adapter.on('exit', code => process.exit(code ?? 1))
+runAll([[file('modbus.mjs'), file('settings.example.json'), path]])
 console.log(`a plant at 127.0.0.1:${PORT}; Ctrl-C ends it. Try:
 svc capability test device.list
 svc capability test device.write --args '{"device":"boiler","capability":"target","value":70}'
