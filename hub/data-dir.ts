@@ -32,6 +32,7 @@ import { givingBack, isOwn, ownerOf } from './files.ts'
 import { type BlobPlace, type Blobs, blobPlaces } from './store/blob-port.ts'
 import { BlobFolder } from './store/blobs/folder.ts'
 import type { Migrated } from './store/engine-port.ts'
+import type { DatabaseFigures } from './store/operator-port.ts'
 import {
   EngineFault,
   type GroupCommitted,
@@ -74,8 +75,12 @@ export type DataDirectory = {
   close(): Promise<void>
 }
 
-/** `trouble`: why this process should get no requests now. */
-export type Remembered = { memory: Memory; trouble(): string | undefined }
+/** `trouble`: why this process should get no requests now. `database`: where the rows lie in one. */
+export type Remembered = {
+  memory: Memory
+  trouble(): string | undefined
+  database?: () => Promise<DatabaseFigures>
+}
 
 export type DataDirectoryOptions = {
   directory: string

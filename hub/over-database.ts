@@ -21,9 +21,10 @@ import { BlobFolder } from './store/blobs/folder.ts'
 import { BlobBucket } from './store/blobs/s3.ts'
 import { type Store, StoreRefused } from './store/port.ts'
 import { madeOnce } from './store/postgres/accounts.ts'
-import type { Connections } from './store/postgres/connections.ts'
+import type { Connections, Queries } from './store/postgres/connections.ts'
 import { noHubThere } from './store/postgres/migrate.ts'
 import { openPostgres } from './store/postgres/open.ts'
+import { standbysOf } from './store/postgres/state.ts'
 import { WatchedConnections } from './store/postgres/watched.ts'
 import { connectionsTo, linkTo } from './store/postgres/way.ts'
 
@@ -35,8 +36,9 @@ const MARK_DIGITS = 32
 /** Which hub a database belongs to: its AID, and a hash that tells its secret from others. */
 export const HUB_SETTING = 'hub'
 /** Further off than this a machine's clock may not be from the database's. */
-const CLOCK_OFF_MS = 500
-const NEEDED = [IDENTITY_FILE, NEXT_FILE, SECRET_FILE]
+export const CLOCK_OFF_MS = 500
+/** What each machine of a hub has a copy of. */
+export const NEEDED = [IDENTITY_FILE, NEXT_FILE, SECRET_FILE]
 
 type Options = DataDirectoryOptions & { database: DatabasePlace }
 
@@ -77,8 +79,9 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
           ...{ ...options, connections, store, secret },
           openLink: () => linkTo(database),
           release: RELEASE,
+          serves: options.keepsOlder !== true,
         })
-        return rememberOver(cluster)
+        return rememberOver(cluster, connections)
       },
       async close() {
         await cluster?.close()
@@ -164,9 +167,10 @@ export function readSecret(directory: string): Uint8Array {
   throw new StoreRefused(`${path} holds no secret of a hub; copy it from a machine that serves this hub`)
 }
 
-function rememberOver(cluster: Cluster): Remembered {
+function rememberOver(cluster: Cluster, db: Queries): Remembered {
   return {
     memory: cluster.memory,
+    database: async () => ({ processes: cluster.processes.live, standbys: (await standbysOf(db)).all }),
     trouble() {
       if (!cluster.isLinked) return 'the database does not answer'
       const { aheadMs } = cluster.processes

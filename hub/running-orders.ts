@@ -3,6 +3,7 @@ import type { Config } from './config.ts'
 import type { ClockWatch } from './core/clock-watch.ts'
 import type { Hub } from './core/hub.ts'
 import { rotateIdentity } from './core/identity.ts'
+import type { Remembered } from './data-dir.ts'
 import type { Log } from './log.ts'
 import type { FileLeases } from './operator/leases.ts'
 import type { OperatorContext, RunningState } from './operator/order-shapes.ts'
@@ -18,6 +19,7 @@ type Served = {
   leases: FileLeases
   addresses: Pick<RunningState, 'url' | 'baseUrl' | 'operatorUrl' | 'besideUrl' | 'adminUrl'>
   clock: ClockWatch
+  remembered: Remembered
 }
 
 const NOBODY_JOINS =
@@ -32,6 +34,7 @@ export function contextOfOrders({
   leases,
   addresses,
   clock,
+  remembered,
 }: Served): OperatorContext {
   const { store, verifier } = hub.context
   return {
@@ -60,6 +63,7 @@ export function contextOfOrders({
     holdClock: hub.credits.holds.clock,
     clockBehindMs: () => clock.behindMs,
     leases,
+    database: remembered.database,
     running: async () => ({
       ...addresses,
       outside: config.outside ?? [],

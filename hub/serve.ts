@@ -15,7 +15,13 @@ import { type AdmissionMode, MODE_SETTING } from './core/membership/admission.ts
 import { systemRandom } from './core/random.ts'
 import { type EpochMaker, epochsHere } from './core/supply/epochs.ts'
 import { Verifier } from './core/verifier.ts'
-import { type DataDirectory, mendOfFailed, type Remembered, unusable } from './data-dir.ts'
+import {
+  type DataDirectory,
+  type DataDirectoryOptions,
+  mendOfFailed,
+  type Remembered,
+  unusable,
+} from './data-dir.ts'
 import { epochsApart } from './epochs/apart.ts'
 import { freeBytes } from './files.ts'
 import type { Line } from './http/line.ts'
@@ -118,19 +124,10 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
         })
         options.onBroken()
       },
-      onLocked: isLocked =>
-        isLocked
-          ? log.error('another program has locked the store; sends are refused until it lets go', {})
-          : log.info('the store can be written again', {}),
-      onAway: why =>
-        why === undefined
-          ? log.info('the database is back', {})
-          : log.error('the database is away; requests are refused until it is back', { why }),
+      ...wordOf(log),
       ...present({ groupMax: options.groupMax, threads: options.threads }),
       bytesMax: config.limits.storeBytesMax,
       onGroup: watched && (group => watched.metrics.committed(group)),
-      onMigrated: ({ from, to, copy }) =>
-        log.info('the store was migrated', { from_schema: from, to_schema: to, copy }),
       onNoReserve: bytes =>
         log.warn('the disk has no room for the reserve, which lets mail be collected once it is full', {
           path: config.dataDir,
@@ -150,6 +147,20 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   await running.close()
   throw unusable(config.dataDir, failed)
 }
+
+/** What becomes of the store, as lines of the log. */
+const wordOf = (log: Log): Pick<DataDirectoryOptions, 'onLocked' | 'onAway' | 'onMigrated'> => ({
+  onLocked: isLocked =>
+    isLocked
+      ? log.error('another program has locked the store; sends are refused until it lets go', {})
+      : log.info('the store can be written again', {}),
+  onAway: why =>
+    why === undefined
+      ? log.info('the database is back', {})
+      : log.error('the database is away; requests are refused until it is back', { why }),
+  onMigrated: ({ from, to, copy }) =>
+    log.info('the store was migrated', { from_schema: from, to_schema: to, copy }),
+})
 
 type Surroundings = {
   now: () => number
@@ -198,26 +209,16 @@ async function serve(
   const leases = new FileLeases([blobs, openBlobs], context)
   const operatorUrl = watched?.url
   const addresses = { url, baseUrl, operatorUrl, besideUrl: wire1?.url, adminUrl: admin?.url }
-  const operatorContext = contextOfOrders({ config, log, now, hub, peerList, leases, addresses, clock })
+  const here = { leases, addresses, clock, remembered }
+  const operatorContext = contextOfOrders({ config, log, now, hub, peerList, ...here })
   const operator = await listenForOperator(config.dataDir, operatorContext)
   await noteStart(store, {
     ...present({ unit, base_url: config.baseUrl }),
     outside: config.outside ?? [],
   })
   if (watched !== undefined) showFigures(watched, { config, hub, listeners, clock, remembered })
-  const parts = {
-    hub,
-    data,
-    log,
-    peerList,
-    watched,
-    clock,
-    operator,
-    leases,
-    listeners,
-    offers,
-    admin,
-  }
+  const around = { data, log, peerList, watched, clock, operator, leases }
+  const parts = { ...around, hub, listeners, offers, admin }
   return {
     hub,
     line,
@@ -360,5 +361,6 @@ function showFigures(watched: OperatorListener, { config, hub, listeners, clock,
     arePeersStopped: () =>
       Promise.all(peers.all.map(async ({ aid }) => (await store.clearing(aid)).stoppedMs !== undefined)),
     freeBytes: () => freeBytes(config.dataDir),
+    database: remembered.database,
   })
 }

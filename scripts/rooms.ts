@@ -318,6 +318,17 @@ export const rooms: Record<string, Room> = {
       'hub/places-config.ts',
     ],
   },
+  'hub/database-state.ts': {
+    purpose: 'what can be seen of the database of a hub from outside',
+    uses: [
+      'protocol/encoding',
+      'protocol/timers.ts',
+      'hub/store/postgres',
+      'hub/core',
+      'hub/over-database.ts',
+      'hub/places-config.ts',
+    ],
+  },
   'hub/peers': {
     purpose: 'the list of peer hubs, and signed calls to them',
     uses: [
@@ -356,6 +367,8 @@ export const rooms: Record<string, Room> = {
       'hub/places-config.ts',
       'hub/bind.ts',
       'hub/data-dir.ts',
+      'hub/over-database.ts',
+      'hub/database-state.ts',
       'hub/directory-access.ts',
     ],
   },
@@ -416,7 +429,15 @@ export const rooms: Record<string, Room> = {
   },
   'hub/running-orders.ts': {
     purpose: 'what the orders of the operator work with while the hub runs',
-    uses: ['hub/store', 'hub/core', 'hub/config.ts', 'hub/peers', 'hub/operator', 'hub/log.ts'],
+    uses: [
+      'hub/store',
+      'hub/core',
+      'hub/config.ts',
+      'hub/data-dir.ts',
+      'hub/peers',
+      'hub/operator',
+      'hub/log.ts',
+    ],
   },
   'hub/serve.ts': {
     purpose: 'a running hub, put together',
@@ -460,7 +481,6 @@ export const rooms: Record<string, Room> = {
       'hub/store',
       'hub/directory-lock.ts',
       'hub/core',
-      'hub/core/ports',
       'hub/config-refused.ts',
       'hub/config.ts',
       'hub/bind.ts',

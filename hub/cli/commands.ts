@@ -17,10 +17,15 @@ import type { AdmissionMode } from '../core/membership/admission.ts'
 import { Invites } from '../core/membership/invites.ts'
 import type { EndSigner } from '../core/membership/registry.ts'
 import { Moderation } from '../core/moderation/moderation.ts'
-import type { Memory } from '../core/ports/memory.ts'
 import { systemRandom } from '../core/random.ts'
 import { SupplyChain } from '../core/supply/chain.ts'
-import { type DataDirectory, type DataDirectoryOptions, partsOf, refuseUnusable } from '../data-dir.ts'
+import {
+  type DataDirectory,
+  type DataDirectoryOptions,
+  partsOf,
+  type Remembered,
+  refuseUnusable,
+} from '../data-dir.ts'
 import { openness } from '../directory-access.ts'
 import { whenFree } from '../directory-lock.ts'
 import { openHub } from '../hub-data.ts'
@@ -123,8 +128,7 @@ async function withHubNow(config: Config, work: (carry: Carry) => Promise<number
   }
   const data = await openOffline(config, { existing: config.database !== undefined })
   try {
-    const { memory } = await data.remember()
-    const context = stoppedContext(data, memory, config)
+    const context = stoppedContext(data, await data.remember(), config)
     return await work(given => carryOut(given, context))
   } finally {
     await data.close()
@@ -146,7 +150,11 @@ const repeated = (given: Order): string =>
   given.command === 'grant' ? ` with --id ${given.id}: if it was given already, nothing more is given` : ''
 
 /** What orders work with while no hub runs; their lines go where a hub's log goes. */
-function stoppedContext(data: DataDirectory, memory: Memory, { limits, dataDir }: Config): OperatorContext {
+function stoppedContext(
+  data: DataDirectory,
+  { memory, database }: Remembered,
+  { limits, dataDir }: Config,
+): OperatorContext {
   const { store, identity, blobs } = data
   const log = makeLog(toStderr, systemNow)
   const peers = new Peers()
@@ -176,6 +184,7 @@ function stoppedContext(data: DataDirectory, memory: Memory, { limits, dataDir }
     audit: given => log.info('order', given),
     changed: aid => agents.forgetAccount(aid),
     endSigner,
+    database,
   }
 }
 

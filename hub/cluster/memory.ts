@@ -38,6 +38,8 @@ export type ClusterNeeds = {
   now: () => number
   timers: Timers
   release: string
+  /** False for a command, which is none of the processes that live. */
+  serves?: boolean
 }
 
 export type Cluster = {
@@ -56,14 +58,14 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
   link.on({ up: serve })
   const word = new Word(link, timers, id)
   const writer = new GroupWriter(db, clusterWrites, () => timers.monotonic())
-  const processes = new Processes({ db, timers, now, id, release })
+  const processes = new Processes({ db, timers, now, id, release, serves: needs.serves ?? true })
   const keyed = { db, writer, secret, random }
   const atEnd: (() => void)[] = []
   const memory: Memory = {
     caches: cachesOver({ word, link, timers }),
     guests: guestsOver(keyed),
     leader: new LeaderByLock(link),
-    rates: ratesOver(() => processes.live),
+    rates: ratesOver(() => Math.max(1, processes.live)),
     replay: replayOver(db, writer),
     sessions: sessionsOver(keyed),
     shares: sharesOver({ ...keyed, now, waitingIn: mailbox => store.strangersWaiting(mailbox) }),

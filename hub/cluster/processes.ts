@@ -1,30 +1,30 @@
 /** Which processes of a hub live: each beats every two seconds, by the clock of the database. */
 import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Queries } from '../store/postgres/connections.ts'
+import { NOW, SILENT_MS } from '../store/postgres/state.ts'
 
 const BEAT_EVERY_MS = 2000
-/** Who was silent for so long is taken for dead. */
-const SILENT_MS = 10_000
 
-const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 const BEAT = `
 INSERT INTO process (id, release, beat_ms) VALUES ($1, $2, ${NOW})
 ON CONFLICT (id) DO UPDATE SET beat_ms = excluded.beat_ms`
 const LIVE = `SELECT count(*) AS live, ${NOW} AS now_ms FROM process WHERE beat_ms > ${NOW} - ${SILENT_MS}`
 
-type Parts = { db: Queries; timers: Timers; now: () => number; id: string; release: string }
+/** `serves`: a command looks who lives, and is none of them. */
+type Parts = { db: Queries; timers: Timers; now: () => number; id: string; release: string; serves: boolean }
 
 export class Processes {
   readonly #parts: Parts
   #timer: Timer | undefined
-  #live = 1
+  #live: number
   #aheadMs = 0
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#live = parts.serves ? 1 : 0
   }
 
-  /** How many live, this one among them. */
+  /** How many live, this one among them where it serves. */
   get live(): number {
     return this.#live
   }
@@ -48,13 +48,13 @@ export class Processes {
 
   /** Says that this one lives, and looks who else does. */
   async look(): Promise<void> {
-    const { db, now, id, release } = this.#parts
-    await db.run(BEAT, id, release)
+    const { db, now, id, release, serves } = this.#parts
+    if (serves) await db.run(BEAT, id, release)
     const askedMs = now()
     const row = await db.one<{ live: number; now_ms: number }>(LIVE)
     if (row === undefined) return
     this.#aheadMs = Math.round((askedMs + now()) / 2) - row.now_ms
-    this.#live = Math.max(1, row.live)
+    this.#live = serves ? Math.max(1, row.live) : row.live
   }
 }
 

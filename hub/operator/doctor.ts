@@ -9,7 +9,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { systemNow } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
 import { ConfigRefused } from '../config-refused.ts'
-import { foreignFile, partsOf } from '../data-dir.ts'
+import { foreignFile, type Parts, partsOf } from '../data-dir.ts'
 import { isEnterable, isWritable, unwritable } from '../directory-access.ts'
 import { DirectoryBusy, LOCK_FILE, lockDirectory, lockHolder, whenFree } from '../directory-lock.ts'
 import { openSite } from '../pages/documents.ts'
@@ -72,7 +72,7 @@ export async function examine(
   }
   const { dataDir } = config
   machine.push(checkRuntime(process.versions.node))
-  const parts = partsOf(dataDir)
+  const parts: Parts = config.database === undefined ? partsOf(dataDir) : { state: 'whole' }
   if (parts.state === 'unusable') return [...machine, wrong('data directory', parts.found, parts.next)]
   if (existsSync(dataDir) && !isWritable(dataDir)) {
     const { found, next } = unwritable(dataDir)
@@ -109,17 +109,17 @@ function checkDocuments({ docs }: Config): Finding[] {
 /** Of a stopped hub whose configuration is not known, nothing is known of its addresses either. */
 async function examineHub(config: Config, given: GivenAddresses, isKnown: boolean): Promise<Finding[]> {
   const { dataDir } = config
+  if (!existsSync(dataDir)) return (await checkRows(config, true)).findings
   const { running, alone, lock, finding } = await findRunning(dataDir)
   try {
     const { findings: ofDirectory, aid } = checkDirectory(dataDir, alone)
-    const { findings: ofStore, clockMs, last } = await checkStore(dataDir, alone)
+    const { findings: ofStore, clockMs, last } = await checkRows(config, alone)
     const clock = checkClock(clockMs, systemNow(), running)
     const clockBehind = clock.state === 'wrong'
     return [
       finding ?? noneRuns(dataDir, last),
       ...ofDirectory,
       ...ofStore,
-      ...(await checkSupply(dataDir, alone)),
       await checkRoom(dataDir, running),
       clock,
       checkSignatures(running),
@@ -132,6 +132,14 @@ async function examineHub(config: Config, given: GivenAddresses, isKnown: boolea
   } finally {
     lock?.release()
   }
+}
+
+/** Rows in the data directory, or in a database. */
+async function checkRows({ dataDir, database }: Config, alone: boolean): ReturnType<typeof checkStore> {
+  if (database !== undefined)
+    return await (await import('./doctor-database.ts')).checkDatabase(database, dataDir)
+  const { findings, ...known } = await checkStore(dataDir, alone)
+  return { findings: [...findings, ...(await checkSupply(dataDir, alone))], ...known }
 }
 
 /** Addresses at which a hub serves now. */

@@ -6,7 +6,14 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { PeerContact } from '../core/federation/peers.ts'
 import type { SurplusOf } from '../http/surplus.ts'
 import type { Totals } from '../store/ledger-port.ts'
-import type { GroupCommitted, MailTotals, StoreCounts, StoreHealth } from '../store/port.ts'
+import type { DatabaseFigures, Standby } from '../store/operator-port.ts'
+import {
+  type GroupCommitted,
+  type MailTotals,
+  StoreAway,
+  type StoreCounts,
+  type StoreHealth,
+} from '../store/port.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
@@ -36,7 +43,11 @@ export type Sources = {
   /** Whether no new payment crosses to each of them. */
   arePeersStopped: () => Promise<boolean[]>
   freeBytes: () => Promise<number>
+  /** Where the rows lie in a database. */
+  database?: (() => Promise<DatabaseFigures>) | undefined
 }
+
+type AddGauge = (name: string, help: string, read: () => number | Promise<number>) => void
 
 export type Answered = { route: string; status: number; code: string | undefined; ms: number }
 
@@ -116,16 +127,7 @@ export class Metrics {
 
   /** Adds the gauges that look at a hub, once it is there. */
   watch(sources: Sources): void {
-    const gauge = (name: string, help: string, read: () => number | Promise<number>): void => {
-      new Gauge({
-        name: `svc_hub_${name}`,
-        help,
-        registers: [this.#registry],
-        async collect() {
-          this.set(await read())
-        },
-      })
-    }
+    const gauge = this.#gauge
     const totals = kept(sources.totals, sources.now)
     const counts = kept(sources.counts, sources.now)
     const credits = kept(sources.credits, sources.now)
@@ -169,6 +171,7 @@ export class Metrics {
     )
     gauge('disk_free_bytes', 'Free bytes on the file system of the data directory', sources.freeBytes)
     this.#watchPeers(sources)
+    if (sources.database !== undefined) this.#watchDatabase(kept(sources.database, sources.now))
     new Gauge({
       name: 'svc_hub_signature_engine',
       help: '1 under the engine that checks signatures',
@@ -184,6 +187,45 @@ export class Metrics {
       labelNames: ['release', 'commit'],
       registers: [this.#registry],
     }).set({ release: sources.release, commit: sources.commit }, 1)
+  }
+
+  /** What can't be read now is left out, and the rest is shown. */
+  readonly #gauge: AddGauge = (name, help, read) => {
+    new Gauge({
+      name: `svc_hub_${name}`,
+      help,
+      registers: [this.#registry],
+      async collect() {
+        try {
+          this.set(await read())
+        } catch (error) {
+          if (!(error instanceof StoreAway)) throw error
+          this.remove()
+        }
+      },
+    })
+  }
+
+  /** Figures of standbys are those of the one that is furthest behind. */
+  #watchDatabase(database: () => Promise<DatabaseFigures>): void {
+    const gauge = this.#gauge
+    const furthest = async (of: (standby: Standby) => number | undefined): Promise<number> =>
+      Math.max(0, ...(await database()).standbys.map(standby => of(standby) ?? 0))
+    gauge('processes', 'Processes that serve this hub', async () => (await database()).processes)
+    gauge('standbys', 'Standbys of the database', async () => (await database()).standbys.length)
+    gauge(
+      'synchronous_standbys',
+      'Standbys that confirm what is written',
+      async () => (await database()).standbys.filter(({ isSynchronous }) => isSynchronous).length,
+    )
+    gauge('standby_lag_bytes', 'What a standby has not replayed yet', () =>
+      furthest(({ lagBytes }) => lagBytes),
+    )
+    gauge(
+      'standby_lag_seconds',
+      'How far a standby is behind',
+      async () => (await furthest(({ lagMs }) => lagMs)) / MS_PER_SECOND,
+    )
   }
 
   /** A peer is named by its place in the list, from 1. */

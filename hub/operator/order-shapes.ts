@@ -16,6 +16,7 @@ import type { EndSigner } from '../core/membership/registry.ts'
 import type { Moderation } from '../core/moderation/moderation.ts'
 import { limitSettings } from '../limits-config.ts'
 import type { PeerList } from '../peers/list.ts'
+import type { DatabaseFigures } from '../store/operator-port.ts'
 import type { Quota, Store } from '../store/port.ts'
 import type { FileLeases } from './leases.ts'
 
@@ -170,6 +171,8 @@ export type OperatorContext = {
   /** Why nobody can use an invitation there. */
   invitesUnusable?: string | undefined
   running?: () => Promise<RunningState>
+  /** Where the rows lie in a database. */
+  database?: (() => Promise<DatabaseFigures>) | undefined
 }
 export type RunningState = {
   url: string

@@ -198,8 +198,18 @@ function checkBounds(given: NonNullable<OrderOf<'quota'>['quota']>): void {
   }
 }
 
+async function shownDatabase(read: OperatorContext['database']): Promise<OrderResult> {
+  if (read === undefined) return {}
+  const { processes, standbys } = await read()
+  const shown = standbys.map(({ name, isSynchronous, lagBytes, lagMs }) => ({
+    ...{ name, synchronous: isSynchronous },
+    ...present({ lag_bytes: lagBytes, lag_ms: lagMs }),
+  }))
+  return { database: { processes, standbys: shown } }
+}
+
 /** At a hub that does not run nobody is online, however lately it was stopped or killed. */
-async function stats({ store, now, running }: OperatorContext): Promise<OrderResult> {
+async function stats({ store, now, running, database }: OperatorContext): Promise<OrderResult> {
   const credits = await creditTotals({ store })
   const hourMs = Math.floor(now() / HOUR_MS) * HOUR_MS
   const { agents, onlineAgents } = await store.counts(hourMs - HOUR_MS)
@@ -207,5 +217,12 @@ async function stats({ store, now, running }: OperatorContext): Promise<OrderRes
   // those whose mail the hub reads are counted apart
   const open = (await store.openAgents()) || undefined
   const online = running === undefined ? 0 : onlineAgents
-  return { agents, online_nodes: online, ...present({ open_agents: open }), admission, credits }
+  return {
+    agents,
+    online_nodes: online,
+    ...present({ open_agents: open }),
+    admission,
+    credits,
+    ...(await shownDatabase(database)),
+  }
 }

@@ -11,8 +11,8 @@ import { type HubChild, startHubChild } from './process.ts'
 /** What each machine of a hub has a copy of. */
 const COPIED = ['identity.kel', 'identity.next', 'secret']
 
-/** Where long mail lies, and what processes find in their environment. */
-type ClusterOptions = { files?: string; env?: Record<string, string> }
+/** Where long mail lies, what processes find in their environment, and where else they listen. */
+type ClusterOptions = { files?: string; env?: Record<string, string>; listens?: string[] }
 
 export type ClusterProcess = HubChild & { directory: string }
 
@@ -51,7 +51,10 @@ export class TestCluster {
     if (first !== undefined && first.directory !== directory)
       for (const name of COPIED) copyFileSync(join(first.directory, name), join(directory, name))
     const child = {
-      ...(await startHubChild(directory, { args: this.args, ...present({ env: this.#given.env }) })),
+      ...(await startHubChild(directory, {
+        args: [...this.args, ...(this.#given.listens ?? [])],
+        ...present({ env: this.#given.env }),
+      })),
       directory,
     }
     this.#all.push(child)

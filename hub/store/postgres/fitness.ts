@@ -23,8 +23,11 @@ export function unfitFor({ version, release, commit, encoding }: ServerSettings)
   return undefined
 }
 
+export const settingsOf = (db: Queries): Promise<ServerSettings | undefined> =>
+  db.one<ServerSettings>(SETTINGS)
+
 export async function refuseUnfit(db: Queries): Promise<void> {
-  const settings = await db.one<ServerSettings>(SETTINGS)
+  const settings = await settingsOf(db)
   const unfit = settings && unfitFor(settings)
   if (unfit !== undefined) throw new StoreRefused(unfit)
 }

@@ -1,0 +1,119 @@
+/** What can be seen of a hub's database from outside: for the doctor, which changes nothing there. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { toHex } from '../protocol/encoding/bytes.ts'
+import { sleep, type Timers } from '../protocol/timers.ts'
+import { readIdentity } from './core/identity.ts'
+import { claimOf, HUB_SETTING, readSecret, SECRET_FILE } from './over-database.ts'
+import type { DatabasePlace } from './places-config.ts'
+import type { Connections, Queries } from './store/postgres/connections.ts'
+import { settingsOf, unfitFor } from './store/postgres/fitness.ts'
+import { type SchemaHeld, schemaIn } from './store/postgres/migrate.ts'
+import {
+  type DeadRows,
+  deadRowsIn,
+  isReadOnly,
+  lackingRights,
+  oldestTransactionIn,
+  releasesIn,
+  type Standbys,
+  serverTimeMs,
+  standbysOf,
+} from './store/postgres/state.ts'
+import { connectionsTo, linkTo } from './store/postgres/way.ts'
+
+export type DatabaseState = {
+  release: string
+  /** What a hub cannot do with, and what to do about it. */
+  unfit: string | undefined
+  /** It is a standby, or takes no changes for another reason. */
+  isReadOnly: boolean
+  schema: SchemaHeld
+  /** Of what the database serves once it has a schema. */
+  rows: RowsState | undefined
+  standbys: Standbys
+  oldestSeconds: number
+  /** How far this machine's clock is ahead. */
+  aheadMs: number
+  /** Whether word comes over the connection that lasts. */
+  isWordHeard: boolean
+}
+
+export type RowsState = {
+  /** `none`: of no hub yet; `moved`: the rows went to a file. */
+  owner: 'own' | 'none' | 'moved' | 'other'
+  lackingRights: number
+  /** The release of each process that serves. */
+  processes: string[]
+  dead: DeadRows | undefined
+  settings: ReadonlyMap<string, string>
+}
+
+type Outside = { now: () => number; timers: Timers; random: (count: number) => Uint8Array }
+
+const HEARD_MS = 2000
+const LOOK_MS = 50
+const NAME_BYTES = 8
+
+/** Rejects where the database is away. */
+export async function lookAtDatabase(
+  database: DatabasePlace,
+  directory: string,
+  outside: Outside,
+): Promise<DatabaseState> {
+  const db = connectionsTo(database)
+  try {
+    const settings = await settingsOf(db)
+    const schema = await schemaIn(db)
+    const askedMs = outside.now()
+    const serverMs = await serverTimeMs(db)
+    return {
+      ...{ release: settings?.release ?? '', unfit: settings && unfitFor(settings), schema },
+      isReadOnly: await isReadOnly(db),
+      aheadMs: Math.round((askedMs + outside.now()) / 2) - serverMs,
+      rows: schema.held === schema.newest ? await rowsIn(db, directory) : undefined,
+      standbys: await standbysOf(db),
+      oldestSeconds: await oldestTransactionIn(db),
+      isWordHeard: await isWordHeard(db, database, outside),
+    }
+  } finally {
+    await db.close()
+  }
+}
+
+async function rowsIn(db: Queries, directory: string): Promise<RowsState> {
+  const listed = await db.all<{ name: string; value: string }>('SELECT name, value FROM setting')
+  const settings = new Map(listed.map(({ name, value }) => [name, value]))
+  return {
+    owner: ownerOf(settings.get(HUB_SETTING), directory),
+    lackingRights: await lackingRights(db),
+    processes: await releasesIn(db),
+    dead: await deadRowsIn(db),
+    settings,
+  }
+}
+
+function ownerOf(held: string | undefined, directory: string): RowsState['owner'] {
+  if (held === undefined) return 'none'
+  if (held.startsWith('moved ')) return 'moved'
+  if (!existsSync(join(directory, SECRET_FILE))) return 'other'
+  return held === claimOf(readIdentity(directory).aid, readSecret(directory)) ? 'own' : 'other'
+}
+
+/** A pooler that lends connections out loses what is told to one that waits. */
+async function isWordHeard(db: Connections, database: DatabasePlace, outside: Outside): Promise<boolean> {
+  const { timers, now, random } = outside
+  const channel = `svc_hub_doctor_${toHex(random(NAME_BYTES))}`
+  const link = await linkTo(database)
+  try {
+    let isHeard = false
+    await link.hear(channel, () => {
+      isHeard = true
+    })
+    await db.run("SELECT pg_notify($1, '')", channel)
+    for (const startedMs = now(); !isHeard && now() - startedMs < HEARD_MS; ) await sleep(timers, LOOK_MS)
+    return isHeard
+  } finally {
+    await link.close()
+  }
+}

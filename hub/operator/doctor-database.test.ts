@@ -1,0 +1,97 @@
+// project: programs
+/** What an operator sees of a hub over a database: the doctor, figures and readiness, on real servers. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Bouncer, withoutBouncer } from '../testing/bouncer.ts'
+import { type ClusterProcess, TestCluster } from '../testing/cluster.ts'
+import { runHub } from '../testing/process.ts'
+
+type Shown = { check: string; state: string; found: string; mend?: string }
+
+describe.skipIf(withoutBouncer !== undefined)(
+  withoutBouncer ?? 'what is seen of a hub over a database',
+  { timeout: 60_000 },
+  () => {
+    let cluster: TestCluster
+    const folder = mkdtempSync(join(tmpdir(), 'svc-hub-seen-'))
+    beforeAll(async () => {
+      cluster = await TestCluster.start(2, { listens: ['--operator-listen', '127.0.0.1:0'] })
+    }, 120_000)
+    afterAll(async () => {
+      await cluster.close()
+      rmSync(folder, { recursive: true, force: true })
+    })
+    const both = () => cluster.processes as [ClusterProcess, ClusterProcess]
+    const look = async (args: string[]) => {
+      const { stdout } = await runHub(['doctor', '--json', ...args])
+      const { findings } = JSON.parse(stdout) as { findings: Shown[] }
+      return new Map(findings.map(finding => [finding.check, finding]))
+    }
+    const operatorUrl = async ({ directory }: ClusterProcess) => {
+      const operator = (await look(['--data-dir', directory, ...cluster.args])).get('operator listener')
+      return String(/http:\S+/.exec(operator?.found ?? '')?.[0])
+    }
+
+    test('the doctor looks at the database, and finds nothing wrong', async () => {
+      const seen = await look(['--data-dir', both()[0].directory, ...cluster.args])
+      expect([...seen.values()].filter(({ state }) => state === 'wrong')).toEqual([])
+      expect(seen.get('database')?.found).toMatch(/^PostgreSQL 15\S* .*answers/)
+      expect(seen.get('hub of the database')?.state).toBe('ok')
+      expect(seen.get('processes')?.found).toMatch(/^2 serve this database/)
+      expect(seen.get('word')?.state).toBe('ok')
+      expect(seen.get('standby')).toMatchObject({ state: 'note', found: expect.stringContaining('none') })
+    })
+
+    test('so it does for a directory that lacks the copies of this hub', async () => {
+      const seen = await look(['--data-dir', join(folder, 'empty'), ...cluster.args])
+      expect(seen.get('data directory')).toMatchObject({
+        state: 'wrong',
+        found: expect.stringContaining('lacks identity.kel, identity.next, secret'),
+      })
+      expect(seen.get('hub of the database')).toMatchObject({ state: 'wrong' })
+    })
+
+    test('a pooler without a way beside it is found', async () => {
+      const bouncer = await Bouncer.start(cluster.server)
+      const at = ['--data-dir', both()[0].directory, '--store', bouncer.url]
+      const [alone, beside] = [await look(at), await look([...at, '--store-listen', cluster.server.url])]
+      await bouncer.stop()
+      expect([alone.get('word')?.state, beside.get('word')?.state]).toEqual(['wrong', 'ok'])
+    })
+
+    test('an address at which no server answers is told without the address', async () => {
+      const url = 'postgres://svc:secret@127.0.0.1:9/svc'
+      const { stdout } = await runHub(['doctor', '--data-dir', both()[0].directory, '--store', url])
+      expect(stdout).toMatch(/WRONG database: the database is away: /)
+      expect(stdout).not.toMatch(/secret|@127/)
+    })
+
+    test('stats and figures count the processes, and a command is none of them', async () => {
+      const { directory } = both()[0]
+      expect(JSON.parse((await runHub(['stats', '--data-dir', directory])).stdout)).toMatchObject({
+        database: { processes: 2, standbys: [] },
+      })
+      const text = await (await fetch(`${await operatorUrl(both()[0])}/metrics`)).text()
+      expect(text).toMatch(/^svc_hub_processes 2$/m)
+      expect(text).toMatch(/^svc_hub_standbys 0$/m)
+    })
+
+    test('while the database is away, readiness says so and the figures that are left are shown', async () => {
+      const url = await operatorUrl(both()[0])
+      await cluster.server.halt()
+      await pause(3000)
+      const [ready, figures] = [await fetch(`${url}/readyz`), await fetch(`${url}/metrics`)]
+      expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining('the database')])
+      expect([figures.status, await figures.text()]).toEqual([
+        200,
+        expect.stringMatching(/^svc_hub_store_away 1$/m),
+      ])
+      await cluster.server.resume()
+      for (let n = 0; n < 100 && !(await fetch(`${url}/readyz`)).ok; n++) await pause(100)
+      expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    })
+  },
+)

@@ -1,0 +1,217 @@
+/** The doctor on the database of a hub: its server, its rows, the processes over it, and what copies it. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { RELEASE } from '../../protocol/build-info.ts'
+import { wordsOf } from '../../protocol/encoding/errors.ts'
+import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
+import { systemNow, systemTimers } from '../../protocol/timers.ts'
+import { CLOCK_SETTING } from '../core/clocks.ts'
+import { systemRandom } from '../core/random.ts'
+import { type DatabaseState, lookAtDatabase, type RowsState } from '../database-state.ts'
+import { CLOCK_OFF_MS, NEEDED } from '../over-database.ts'
+import type { DatabasePlace } from '../places-config.ts'
+import { newerBuild } from '../store/engine-port.ts'
+import { type LastStart, lastStartOf } from './last-start.ts'
+
+const CHECK = 'database'
+const PAGE = 'docs/host/many-processes.md'
+const MIB = 1024 * 1024
+const MS_PER_SECOND = 1000
+const LAG_BYTES_MAX = 64 * MIB
+const LAG_MS_MAX = 30_000
+const OLDEST_SECONDS_MAX = 600
+/** Below that a table is small, however much of it is gone. */
+const DEAD_MIN = 100_000
+
+type Found = { findings: Finding[]; clockMs: number | undefined; last: LastStart | undefined }
+
+export async function checkDatabase(database: DatabasePlace, directory: string): Promise<Found> {
+  const ofFiles = checkFiles(directory)
+  let state: DatabaseState
+  try {
+    const outside = { now: systemNow, timers: systemTimers, random: systemRandom }
+    state = await lookAtDatabase(database, directory, outside)
+  } catch (error) {
+    const mend = 'look whether its server runs, whether its address and password are right, and what it logs'
+    return { findings: [...ofFiles, wrong(CHECK, wordsOf(error), mend)], clockMs: undefined, last: undefined }
+  }
+  const { rows } = state
+  return {
+    findings: [
+      ...ofFiles,
+      checkServer(state),
+      checkSchema(state),
+      ...(rows === undefined ? [] : checkRows(rows, directory)),
+      checkWord(state),
+      checkServerClock(state),
+      ...checkStandbys(state),
+      ...checkOldest(state),
+    ],
+    clockMs: rows && Number(rows.settings.get(CLOCK_SETTING) ?? 0),
+    last: rows && lastStartOf(rows.settings),
+  }
+}
+
+/** What each machine has a copy of. */
+function checkFiles(directory: string): Finding[] {
+  const missing = NEEDED.filter(name => !existsSync(join(directory, name)))
+  if (missing.length === 0) return []
+  return [
+    wrong(
+      'data directory',
+      `${directory} lacks ${missing.join(', ')}`,
+      'copy them there from a machine that serves this hub; a new hub is made with: svc-hub init --store <URL>',
+    ),
+  ]
+}
+
+function checkServer({ release, unfit, isReadOnly }: DatabaseState): Finding {
+  if (unfit !== undefined) {
+    const [found = unfit, next = 'correct it'] = unfit.split('; ')
+    return wrong(CHECK, found, next)
+  }
+  if (isReadOnly)
+    return wrong(
+      CHECK,
+      'is a standby, which takes no changes',
+      `name the primary in the address, or promote this one as ${PAGE} shows`,
+    )
+  return ok(CHECK, `PostgreSQL ${release} answers, and keeps what a hub promises`)
+}
+
+function checkSchema({ schema: { held, newest, wrote } }: DatabaseState): Finding {
+  if (held === newest) return ok('schema', `${held}`)
+  if (held === 0)
+    return wrong('schema', 'there is no hub in this database', 'make one there: svc-hub init --store <URL>')
+  if (held < newest)
+    return note(
+      'schema',
+      `${held}; this build knows ${newest}`,
+      'the next start of a role that owns it brings it up, or: svc-hub init --store <URL>',
+    )
+  return wrong(
+    'schema',
+    `${held} is newer than svc-hub ${RELEASE}, which knows up to ${newest}`,
+    newerBuild(wrote, RELEASE),
+  )
+}
+
+function checkRows(rows: RowsState, directory: string): Finding[] {
+  return [checkOwner(rows, directory), checkRights(rows), checkProcesses(rows), ...checkDead(rows)]
+}
+
+function checkOwner({ owner }: RowsState, directory: string): Finding {
+  switch (owner) {
+    case 'own':
+      return ok('hub of the database', 'is the one whose identity and secret lie here')
+    case 'none':
+      return note('hub of the database', 'is none yet', 'the first start claims it')
+    case 'moved':
+      return wrong(
+        'hub of the database',
+        'its rows went from here to a file',
+        'serve that file, or move it here: svc-hub migrate --to <URL>',
+      )
+    case 'other':
+      return wrong(
+        'hub of the database',
+        `is another one than that of ${directory}`,
+        `copy ${NEEDED.join(', ')} there from a machine that serves it`,
+      )
+  }
+}
+
+function checkRights({ lackingRights }: RowsState): Finding {
+  if (lackingRights === 0) return ok('rights', 'the role may read and write every table')
+  return wrong(
+    'rights',
+    `the role may not read and write ${lackingRights} of the tables`,
+    'run with the role that owns them: svc-hub init --store <URL> --grant <ROLE>',
+  )
+}
+
+function checkProcesses({ processes }: RowsState): Finding {
+  const releases = [...new Set(processes)].sort()
+  if (processes.length === 0)
+    return note('processes', 'none serves this database', 'start one: svc-hub serve')
+  const found = `${processes.length} ${processes.length === 1 ? 'serves' : 'serve'} this database`
+  if (releases.length === 1) return ok('processes', `${found}, of release ${releases[0]}`)
+  return note(
+    'processes',
+    `${found}, of releases ${releases.join(' and ')}`,
+    'start those of the older release again with the newer one',
+  )
+}
+
+function checkDead({ dead }: RowsState): Finding[] {
+  if (dead === undefined || dead.dead < DEAD_MIN || dead.dead < dead.live) return []
+  return [
+    note(
+      'rows',
+      `table ${dead.table} has ${dead.live} rows, and ${dead.dead} that are gone and take room`,
+      `look for a transaction that stays open, then: psql -c 'VACUUM ${dead.table}'`,
+    ),
+  ]
+}
+
+function checkWord({ isWordHeard }: DatabaseState): Finding {
+  if (isWordHeard) return ok('word', 'of other processes comes through')
+  return wrong(
+    'word',
+    'of other processes does not come through: a pooler stands in between',
+    'name the server itself with store_listen (SVC_HUB_STORE_LISTEN)',
+  )
+}
+
+function checkServerClock({ aheadMs }: DatabaseState): Finding {
+  const off = `${Math.abs(aheadMs)} ms ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the database`
+  if (Math.abs(aheadMs) <= CLOCK_OFF_MS) return ok('clocks', `this machine's is ${off}`)
+  return wrong('clocks', `this machine's is ${off}`, 'set the clock: timedatectl set-ntp true')
+}
+
+function checkStandbys({ standbys: { names, all } }: DatabaseState): Finding[] {
+  const findings = all.map(({ name, isSynchronous, lagBytes, lagMs }) => {
+    const what = `${name} is ${isSynchronous ? 'synchronous' : 'asynchronous'}`
+    if (lagBytes === undefined || lagMs === undefined)
+      return note('standby', 'this role sees no standby in full', 'GRANT pg_monitor TO this role')
+    const behind = `${what}, and ${Math.ceil(lagBytes / MIB)} MiB and ${Math.ceil(lagMs / MS_PER_SECOND)} s behind`
+    return lagBytes > LAG_BYTES_MAX || lagMs > LAG_MS_MAX
+      ? wrong('standby', behind, 'look at the network between both and at the disk of the standby')
+      : ok('standby', behind)
+  })
+  if (all.length === 0 && names === '')
+    findings.push(
+      note('standby', 'none: what is acknowledged is lost with this server', `make one, as ${PAGE} shows`),
+    )
+  else if (
+    names !== '' &&
+    !all.some(({ isSynchronous, lagBytes }) => isSynchronous || lagBytes === undefined)
+  )
+    findings.push(
+      wrong(
+        'standby',
+        'none confirms what is written, so every change waits',
+        `start the standby, or go on without it: psql -c "ALTER SYSTEM SET synchronous_standby_names = ''" -c 'SELECT pg_reload_conf()'`,
+      ),
+    )
+  else if (names === '')
+    findings.push(
+      note(
+        'standby',
+        'none has to confirm, so the latest changes may be lost with this server',
+        `set synchronous_standby_names, as ${PAGE} shows`,
+      ),
+    )
+  return findings
+}
+
+function checkOldest({ oldestSeconds }: DatabaseState): Finding[] {
+  if (oldestSeconds < OLDEST_SECONDS_MAX) return []
+  return [
+    note(
+      'transactions',
+      `one has been open for ${oldestSeconds} s, and no row that went since gives its room back`,
+      'find it in pg_stat_activity by xact_start, and end it',
+    ),
+  ]
+}
