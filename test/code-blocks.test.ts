@@ -30,7 +30,7 @@ const LANGUAGES = ['sh', 'js', 'json', 'jsonl', 'nginx', 'text']
 
 /** Programs of others that a block of commands may call. */
 const TOOLS = new Set(
-  'apt-get cd chmod claude cp curl echo export git grep install journalctl mv nft node npm python3 runuser sed source ss ssh systemctl useradd'.split(
+  'apt-get cd chmod claude cp createdb createuser curl echo export git grep install journalctl mv nft node npm pg_basebackup pg_ctlcluster pg_verifybackup psql python3 runuser sed source ss ssh systemctl useradd'.split(
     ' ',
   ),
 )

@@ -69,6 +69,21 @@ test.each([
   expect(mounts).toEqual([settings(unit)['SVC_HUB_DATA_DIR'], ...more])
 })
 
+test('the unit of one process among several is protected as that of a hub alone', () => {
+  const template = withoutComments(read('svc-hub@.service'))
+  const protections = (text: string) =>
+    text
+      .slice(text.indexOf('ProtectSystem='))
+      .split('\n')
+      .filter(line => line !== '')
+  expect(protections(template)).toEqual(protections(unit))
+  const env = settings(template.replaceAll('%i', '8091'))
+  expect(readConfig({}, env)).toMatchObject({
+    dataDir: '/var/lib/svc-hub-8091',
+    listen: { host: '127.0.0.1', port: 8091 },
+  })
+})
+
 const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0
 
 test.runIf(hasAnalyze)('systemd takes the unit without a word and finds it hardly exposed', () => {
@@ -79,7 +94,12 @@ test.runIf(hasAnalyze)('systemd takes the unit without a word and finds it hardl
       env: { ...process.env, HOME: home },
       stdio: 'pipe',
     })
-  for (const name of ['svc-hub.service', 'svc-hub-backup.service', 'svc-hub-backup.timer'])
+  for (const name of [
+    'svc-hub.service',
+    'svc-hub@.service',
+    'svc-hub-backup.service',
+    'svc-hub-backup.timer',
+  ])
     expect([name, run('verify', at(name))]).toEqual([name, ''])
   expect(
     run('security', '--offline=true', `--threshold=${EXPOSURE_TENTHS_MAX}`, at('svc-hub.service')),
