@@ -10,6 +10,8 @@ export class WatchedConnections implements Connections {
   readonly #onAway: OnAway | undefined
   #health = { full: false, locked: false, away: false }
   #looking = false
+  /** How often it came back: whoever asked before the last time tells nothing of what is now. */
+  #returns = 0
 
   constructor(connections: Connections, onAway?: OnAway) {
     this.#connections = connections
@@ -29,7 +31,10 @@ export class WatchedConnections implements Connections {
 
   async transaction<T>(work: (db: Queries) => Promise<T>, options?: TransactionOptions): Promise<T> {
     const done = await this.#noting(this.#connections.transaction(work, options))
-    if (this.#health.away) this.#onAway?.(undefined)
+    if (this.#health.away) {
+      this.#returns += 1
+      this.#onAway?.(undefined)
+    }
     this.#health = { full: false, locked: false, away: false }
     return done
   }
@@ -64,20 +69,23 @@ export class WatchedConnections implements Connections {
     }
   }
 
-  /** Takes notice of what failed. */
+  #noteAway(error: StoreAway): void {
+    if (!this.#health.away) this.#onAway?.(error.message)
+    this.#health = { ...this.#health, away: true }
+  }
+
+  /** Takes notice of a change that failed alone. */
   note(error: unknown): void {
-    if (error instanceof StoreAway) {
-      if (!this.#health.away) this.#onAway?.(error.message)
-      this.#health = { ...this.#health, away: true }
-    }
     if (error instanceof StoreFull) this.#health = { ...this.#health, full: true }
     if (error instanceof StoreLocked) this.#health = { ...this.#health, locked: true }
   }
 
   async #noting<T>(asked: Promise<T>): Promise<T> {
+    const returns = this.#returns
     try {
       return await asked
     } catch (error) {
+      if (error instanceof StoreAway && returns === this.#returns) this.#noteAway(error)
       this.note(error)
       throw error
     }
