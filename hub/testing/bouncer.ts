@@ -49,6 +49,8 @@ export class Bouncer {
       'server_login_retry = 1',
     ]
     writeFileSync(settings, `${lines.join('\n')}\n`)
+    // a command that ran in this process may have kept new files private
+    for (const path of [users, settings]) chmodSync(path, 0o644)
     const child = spawn(PROGRAM, ['-q', settings], { ...as, cwd: folder, stdio: 'ignore' })
     const bouncer = new Bouncer(folder, child)
     while (!existsSync(join(folder, `.s.PGSQL.${PORT}`)) && child.exitCode === null) await pause(LOOK_MS)

@@ -1,6 +1,5 @@
 /** For tests: the contracts of what processes remember, over two memories of one database. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe } from 'vitest'
 import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import { KeptLink } from '../cluster/kept-link.ts'
 import { type Cluster, joinCluster } from '../cluster/memory.ts'
@@ -109,6 +108,6 @@ export function clusterContract(engine: string, reached: () => Reached, { hasLoc
   over('rates', ratesRules, ({ rates }) => rates)
   over('wake-ups', wakeUpsRules, ({ wakeUps }) => wakeUps)
   over('caches', cachesRules, ({ caches }) => caches)
-  describe.runIf(hasLocks)('with locks', () => over('leader', leaderRules, ({ leader }) => leader))
+  if (hasLocks) over('leader', leaderRules, ({ leader }) => leader)
   portContract(`heads of the supply chain over ${engine}`, supplyHeadsRules, () => headsOf(reached()))
 }
