@@ -14,7 +14,15 @@ import { lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
 import { faultPoint } from './faults.ts'
 import { syncFolder } from './files.ts'
-import { bucketAt, claimOf, HUB_SETTING, keepSecret, readSecret, SECRET_FILE } from './over-database.ts'
+import {
+  bucketAt,
+  claimOf,
+  FILES_SETTING,
+  HUB_SETTING,
+  keepSecret,
+  readSecret,
+  SECRET_FILE,
+} from './over-database.ts'
 import type { DatabasePlace } from './places-config.ts'
 import { type BlobPlace, type Blobs, blobPlaces } from './store/blob-port.ts'
 import { copyBlobs } from './store/blobs/copy.ts'
@@ -42,7 +50,7 @@ export type Moving = {
 }
 
 /** Settings that belong to a place of rows: they stay where they are. */
-const STAYS: ReadonlySet<string> = new Set([SECRET_SETTING, HUB_SETTING, 'release'])
+const STAYS: ReadonlySet<string> = new Set([SECRET_SETTING, HUB_SETTING, FILES_SETTING, 'release'])
 type FilesPlace = DatabasePlace['files']
 /** Stands for the hub in a database whose rows went to a file. */
 const GONE = 'moved'

@@ -2,11 +2,12 @@
  * A hub whose rows lie in a database that several processes share: each has a data directory of its own, which holds a copy
  * of the identity and of the secret, and nothing that another process needs.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
 import { sha256 } from '../protocol/crypto/engine.node.ts'
 import { concat, fromHex, toHex, utf8 } from '../protocol/encoding/bytes.ts'
+import { systemCode } from '../protocol/encoding/errors.ts'
 import type { BucketPlace } from './bucket-config.ts'
 import { type Cluster, joinCluster } from './cluster/memory.ts'
 import { ensureIdentity, IDENTITY_FILE, NEXT_FILE, settleRotation } from './core/identity.ts'
@@ -35,6 +36,11 @@ const SECRET_BYTES = 32
 const MARK_DIGITS = 32
 /** Which hub a database belongs to: its AID, and a hash that tells its secret from others. */
 export const HUB_SETTING = 'hub'
+/** Where long mail of all processes lies. */
+export const FILES_SETTING = 'files'
+/** Tells a folder for long mail from others. */
+const FOLDER_MARK = 'folder-id'
+const FOLDER_MARK_BYTES = 16
 /** Further off than this a machine's clock may not be from the database's. */
 export const CLOCK_OFF_MS = 500
 /** What each machine of a hub has a copy of. */
@@ -75,6 +81,7 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
       blobs: blobsAt(blobPlaces.envelopes),
       openBlobs: blobsAt(blobPlaces.letters),
       async remember() {
+        if (options.keepsOlder !== true) await claimFiles(connections, files, random)
         cluster = await joinCluster({
           ...{ ...options, connections, store, secret },
           openLink: () => linkTo(database),
@@ -141,6 +148,31 @@ async function claim(connections: Connections, own: string, directory: string): 
   throw new StoreRefused(
     `the database belongs to hub ${aid}, and ${directory} holds ${what}; copy ${NEEDED.join(', ')} there from a machine that serves it`,
   )
+}
+
+/** The first process says where long mail lies; one with another place would not find that of the others. */
+async function claimFiles(
+  connections: Connections,
+  files: string | BucketPlace,
+  random: (count: number) => Uint8Array,
+): Promise<void> {
+  const own = typeof files === 'string' ? folderMark(files, random) : bucketMark(files)
+  if ((await madeOnce(connections, FILES_SETTING, own)) === own) return
+  throw new StoreRefused(
+    'long mail of this hub lies in another place than this process was given; give each process the same --files',
+  )
+}
+
+const bucketMark = ({ endpoint, bucket, prefix }: BucketPlace): string => `${endpoint}/${bucket}/${prefix}`
+
+function folderMark(folder: string, random: (count: number) => Uint8Array): string {
+  const path = join(folder, FOLDER_MARK)
+  try {
+    writeFileSync(path, `${toHex(random(FOLDER_MARK_BYTES))}\n`, { flag: 'wx', mode: 0o600, flush: true })
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error
+  }
+  return readFileSync(path, 'utf8').trim()
 }
 
 /** Tells an identity and its secret from others. */

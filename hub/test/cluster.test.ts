@@ -1,5 +1,6 @@
 // project: programs
 /** Several processes of one hub over one database: what one remembers, the others know. */
+import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -149,6 +150,18 @@ describe.skipIf(withoutPostgres !== undefined)(
         ...cluster.args,
       ])
       expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('svc-hub migrate')])
+    })
+
+    test('a process that keeps long mail in another place does not start', async () => {
+      const [one] = both()
+      const directory = join(cluster.folder, 'apart')
+      mkdirSync(directory)
+      for (const name of ['identity.kel', 'identity.next', 'secret'])
+        copyFileSync(join(one.directory, name), join(directory, name))
+      const store = ['--store', cluster.server.url]
+      const started = await runHub(['serve', '--listen', '127.0.0.1:0', '--data-dir', directory, ...store])
+      expect([started.code, started.stderr]).toEqual([1, expect.stringContaining('the same --files')])
+      expect((await runHub(['stats', '--data-dir', directory, ...store])).code).toBe(0)
     })
 
     test('nothing is lost where a process dies, and what it held goes on at the other', async () => {
