@@ -2,7 +2,16 @@
  * A hub whose rows lie in a database that several processes share: each has a data directory of its own, which holds a copy
  * of the identity and of the secret, and nothing that another process needs.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
 import { sha256 } from '../protocol/crypto/engine.node.ts'
@@ -67,7 +76,7 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
     if (isNew) closeToOthers(directory)
     const { identity, created } = ensureIdentity(directory, now, random)
     settleRotation(directory, identity.kel)
-    if (isNew) keepSecret(directory, random(SECRET_BYTES))
+    if (isNew && !existsSync(join(directory, SECRET_FILE))) keepSecret(directory, random(SECRET_BYTES))
     const secret = readSecret(directory)
     await claim(connections, claimOf(identity.aid, secret), directory)
     await madeOnce(connections, MODE_SETTING, options.admission ?? 'closed')
@@ -127,7 +136,8 @@ async function isForNew(store: Store, { directory, existing }: Options): Promise
     throw new StoreRefused(
       `the database belongs to hub ${hub}, and ${directory} lacks ${missing.join(', ')}; copy ${NEEDED.join(', ')} there from a machine that serves it`,
     )
-  if (missing.length < NEEDED.length)
+  // a first start that was cut short has left a part, which nobody serves yet
+  if (missing.includes(NEXT_FILE) && !missing.includes(IDENTITY_FILE))
     throw new StoreRefused(
       `${directory} lacks ${missing.join(', ')}, without which this would be another hub; copy it there from a backup`,
     )
@@ -181,15 +191,17 @@ export function claimOf(aid: string, secret: Uint8Array): string {
   return `${aid} ${mark.slice(0, MARK_DIGITS)}`
 }
 
-/** Keeps a secret in a data directory; one that is there already is not replaced. */
+/** Keeps a secret in a data directory that has none. */
 export function keepSecret(directory: string, secret: Uint8Array): void {
-  const file = openSync(join(directory, SECRET_FILE), 'wx', 0o600)
+  const draft = join(directory, `${SECRET_FILE}.new`)
+  const file = openSync(draft, 'w', 0o600)
   try {
     writeSync(file, `${toHex(secret)}\n`)
     fsyncSync(file)
   } finally {
     closeSync(file)
   }
+  renameSync(draft, join(directory, SECRET_FILE))
 }
 
 export function readSecret(directory: string): Uint8Array {

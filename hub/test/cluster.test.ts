@@ -1,6 +1,6 @@
 // project: programs
 /** Several processes of one hub over one database: what one remembers, the others know. */
-import { copyFileSync, mkdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -150,6 +150,19 @@ describe.skipIf(withoutPostgres !== undefined)(
         ...cluster.args,
       ])
       expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('svc-hub migrate')])
+    })
+
+    test('a first start that was cut short goes on, where no process serves the database yet', async () => {
+      const [one] = both()
+      const directory = join(cluster.folder, 'cut-short')
+      mkdirSync(directory)
+      for (const name of ['identity.kel', 'identity.next'])
+        copyFileSync(join(one.directory, name), join(directory, name))
+      cluster.server.order('CREATE DATABASE empty')
+      const store = ['--store', cluster.server.url.replace('/postgres?', '/empty?')]
+      const made = await runHub(['init', '--data-dir', directory, ...store])
+      expect([made.code, JSON.parse(made.stdout)]).toEqual([0, expect.objectContaining({ aid: one.aid })])
+      expect(readFileSync(join(directory, 'secret'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
     })
 
     test('a process that keeps long mail in another place does not start', async () => {
