@@ -86,12 +86,12 @@ function checkSchema({ schema: { held, newest, wrote } }: DatabaseState): Findin
   if (held < newest)
     return note(
       'schema',
-      `${held}; this build knows ${newest}`,
+      `schema ${held}; this build knows ${newest}`,
       'the next start of a role that owns it brings it up, or: svc-hub init --store <URL>',
     )
   return wrong(
     'schema',
-    `${held} is newer than svc-hub ${RELEASE}, which knows up to ${newest}`,
+    `schema ${held} is newer than svc-hub ${RELEASE}, which knows up to ${newest}`,
     newerBuild(wrote, RELEASE),
   )
 }
