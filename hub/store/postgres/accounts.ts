@@ -3,6 +3,7 @@ import type { Overview, Quota, Store } from '../port.ts'
 import { accountOf, type StoredAccount } from '../rows.ts'
 import type { Queries } from './connections.ts'
 import type { Write } from './groups.ts'
+import { Together } from './together.ts'
 import type { Writer } from './writes.ts'
 
 export const raiseFloor: Write<{ aid: string; floorMs: number }, void> = {
@@ -95,12 +96,20 @@ LEFT JOIN mailbox ON mailbox.number = agent.number
 ORDER BY known.aid`
 
 export const accountQueries = {
-  account: 'SELECT * FROM account WHERE aid = $1',
+  accounts: 'SELECT * FROM account WHERE aid = ANY($1::text[])',
   setting: 'SELECT value FROM setting WHERE name = $1',
   ranges: 'SELECT range FROM refused_range ORDER BY range',
   overview: overviewOf('>'),
   overviewOf: overviewOf('='),
 } as const
+
+function readAccounts(reader: Queries): Store['account'] {
+  const together = new Together<StoredAccount & { aid: string }>(async aids => {
+    const rows = await reader.all<StoredAccount & { aid: string }>(accountQueries.accounts, aids)
+    return new Map(rows.map(row => [row.aid, row]))
+  })
+  return async aid => accountOf(await together.find(aid))
+}
 
 type Accounts = Pick<
   Store,
@@ -118,7 +127,7 @@ type Accounts = Pick<
 >
 
 export const accountsOver = (reader: Queries, writer: Writer): Accounts => ({
-  account: async aid => accountOf(await reader.one<StoredAccount>(accountQueries.account, aid)),
+  account: readAccounts(reader),
   raiseFloor: (aid, floorMs) => writer.write('raiseFloor', { aid, floorMs }),
   admit: (aid, admitted) => writer.write('admit', { aid, admitted }),
   block: (aid, blocked) => writer.write('block', { aid, blocked }),

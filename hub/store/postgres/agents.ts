@@ -20,13 +20,14 @@ import { isArchived, markArchived } from './moderation.ts'
 import { keepAway } from './open-mail.ts'
 import { retellCard } from './peer-cards.ts'
 import { signUpQueries, signUpsOf, takeSignUp } from './sign-ups.ts'
+import { Together } from './together.ts'
 import { retellReviews, travels } from './told-reviews.ts'
 import type { Writer } from './writes.ts'
 
 const PAGE_ROWS = 100
 
 export const agentQueries = {
-  agent: 'SELECT * FROM agent WHERE aid = $1',
+  agents: 'SELECT * FROM agent WHERE aid = ANY($1::text[])',
   // whether key history and key set are those that it has
   held:
     'SELECT number, version, registered, visibility, kel = $2 AND keys IS NOT DISTINCT FROM $3 AS same_keys' +
@@ -228,6 +229,18 @@ async function hasTerms(reader: Queries, { aid }: AgentRow, { terms = [] }: List
   return terms.every(term => own.has(term))
 }
 
+/** Each in an object of its own, also where several ask for one agent. */
+function findAgents(reader: Queries): Store['findAgent'] {
+  const together = new Together<StoredAgent>(async aids => {
+    const rows = await reader.all<StoredAgent>(agentQueries.agents, aids)
+    return new Map(rows.map(row => [row.aid, row]))
+  })
+  return async aid => {
+    const stored = await together.find(aid)
+    return stored && agentOf(stored)
+  }
+}
+
 type Agents = Pick<
   Store,
   | 'findAgent'
@@ -241,10 +254,7 @@ type Agents = Pick<
 >
 
 export const agentsOver = (reader: Queries, writer: Writer): Agents => ({
-  async findAgent(aid) {
-    const stored = await reader.one<StoredAgent>(agentQueries.agent, aid)
-    return stored && agentOf(stored)
-  },
+  findAgent: findAgents(reader),
   putAgent: change => writer.write('putAgent', change),
   signUps: of => signUpsOf(reader, of),
   isProofUsed: async proof => (await reader.one(signUpQueries.used, proof)) !== undefined,

@@ -69,6 +69,9 @@ const beginReading = ({ statementMs }: Bounds): string =>
 const { INT8, BYTEA } = pg.types.builtins
 const bytesOf = pg.types.getTypeParser(BYTEA, 'text') as (text: string) => Buffer
 
+/** What keeps nothing if the transaction did not begin. */
+const QUESTION = /^\s*SELECT\b/
+
 /** Integers come as numbers: the schema keeps them within what these hold. */
 const parsers: Readonly<Record<number, (text: string) => unknown>> = {
   [INT8]: Number,
@@ -146,7 +149,7 @@ class ServerPool {
     const bounds = boundsOf(this.#bounds, options)
     const session = await this.#session(bounds)
     try {
-      await session.ask(begin(bounds))
+      session.begin(bounds)
       const done = await work(session)
       await session.commit()
       session.release()
@@ -196,11 +199,26 @@ class Session implements Queries {
   readonly #answerMs: number
   readonly #onSilence: () => void
   #away: StoreAway | undefined
+  #began: Promise<unknown> | undefined
 
   constructor(client: pg.PoolClient, answerMs: number, onSilence: () => void) {
     this.#client = client
     this.#answerMs = answerMs
     this.#onSilence = onSilence
+  }
+
+  /** Questions go out along with it, so that they cost no answer more; what changes rows waits for its answer. */
+  begin(bounds: Bounds): void {
+    const began = this.ask(begin(bounds)).then(() => {
+      this.#began = undefined
+    })
+    began.catch(() => undefined)
+    this.#began = began
+  }
+
+  async #asked(text: string, values?: Value[]): Promise<pg.QueryResult> {
+    if (this.#began !== undefined && !QUESTION.test(text)) await this.#began
+    return await this.ask(text, values)
   }
 
   async ask(text: string, values?: Value[]): Promise<pg.QueryResult> {
@@ -217,20 +235,20 @@ class Session implements Queries {
   }
 
   async all<T>(sql: string, ...values: Value[]): Promise<T[]> {
-    return (await this.ask(sql, values)).rows as T[]
+    return (await this.#asked(sql, values)).rows as T[]
   }
 
   async one<T>(sql: string, ...values: Value[]): Promise<T | undefined> {
-    return (await this.ask(sql, values)).rows[0] as T | undefined
+    return (await this.#asked(sql, values)).rows[0] as T | undefined
   }
 
   async run(sql: string, ...values: Value[]): Promise<number> {
-    return (await this.ask(sql, values)).rowCount ?? 0
+    return (await this.#asked(sql, values)).rowCount ?? 0
   }
 
   async commit(): Promise<void> {
     try {
-      const { command } = await this.ask('COMMIT')
+      const { command } = await this.#asked('COMMIT')
       if (command !== 'COMMIT') throw new EngineFault('a transaction was rolled back that was to be kept')
     } catch (error) {
       throw error instanceof Error ? unknownOutcome(error) : error

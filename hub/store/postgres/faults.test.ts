@@ -164,6 +164,18 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'a server that
     expect(await store.enqueue(letter(1))).toMatchObject({ outcome: 'queued' })
   })
 
+  test('a transaction that could not begin keeps nothing of what was asked along with it', async () => {
+    const refused = connectTo(server.url, { bounds: { ...BOUNDS, lockMs: -1 } })
+    const asked = refused.transaction(async db => {
+      const found = db.one('SELECT 1')
+      const changed = db.run("INSERT INTO setting (name, value) VALUES ('begun', 'no')")
+      await Promise.allSettled([found, changed])
+    })
+    await expect(asked).rejects.toThrow(/lock_timeout/)
+    expect(await aside.one("SELECT 1 FROM setting WHERE name = 'begun'")).toBeUndefined()
+    await refused.close()
+  })
+
   test('what somebody else has locked is refused in time, and goes through later', async () => {
     await aside.transaction(async db => {
       await db.run("SELECT FROM agent WHERE aid = 'agent-one' FOR UPDATE")

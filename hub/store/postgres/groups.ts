@@ -176,8 +176,11 @@ export class GroupWriter<W extends Writes> {
   async #committed(jobs: Job[], make: typeof plain, tried = 1): Promise<Outcome[]> {
     try {
       return await this.#connections.transaction(async db => {
-        await takeLocks(db, jobs)
-        return await make(db, jobs)
+        // whatever is asked after a lock is answered once it is held, and fails where it was refused
+        const [locked, made] = await Promise.allSettled([takeLocks(db, jobs), make(db, jobs)])
+        if (locked.status === 'rejected') throw locked.reason
+        if (made.status === 'rejected') throw made.reason
+        return made.value
       })
     } catch (error) {
       if (!isToRepeat(error, tried)) throw error
@@ -217,9 +220,11 @@ async function takeLocks(db: Queries, jobs: readonly Job[]): Promise<void> {
     ...new Set(jobs.flatMap(({ locks }) => read(locks) ?? [])),
   ]
   const [subjects, aids, mailboxes] = [of(l => l.subjects), of(l => l.aids), of(l => l.mailboxes)]
-  if (subjects.length + aids.length > 0) await db.run(LOCK_NAMES, subjects, aids)
   const rows = [...aids, ...of(l => l.judgedBy)]
-  if (mailboxes.length + rows.length > 0) await db.run(LOCK_AGENTS, mailboxes, rows)
+  await Promise.all([
+    subjects.length + aids.length > 0 && db.run(LOCK_NAMES, subjects, aids),
+    mailboxes.length + rows.length > 0 && db.run(LOCK_AGENTS, mailboxes, rows),
+  ])
 }
 
 /** The results of jobs of one kind. */

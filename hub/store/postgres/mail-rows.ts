@@ -48,54 +48,59 @@ export async function addMailbox(db: Queries, number: number): Promise<void> {
 export async function storeQueued(db: Queries, { queued, noted, uses }: QueuedGroup): Promise<void> {
   const each = <T>(read: (item: Enqueue, id: number) => T): T[] =>
     queued.map(({ item, id }) => read(item, id))
-  await db.run(
-    statements.insert,
-    each(({ mailbox }) => mailbox),
-    each((_, id) => id),
-    each(({ digest }) => digest),
-    each(({ nowMs }) => nowMs),
-    each(({ deleteAtMs }) => deleteAtMs),
-    each(({ size }) => size),
-    each(({ stranger }) => stranger),
-    each(({ file }) => file ?? null),
-    ...contentsOf(queued),
-  )
   const seen = [...noted.values()]
-  await db.run(
-    statements.note,
-    seen.map(({ item }) => item.mailbox),
-    seen.map(({ item }) => item.digest),
-    seen.map(one => one.seen.since_ms),
-    seen.map(one => one.seen.times),
-    seen.map(one => one.seen.waiting),
-  )
-  const more = [...Map.groupBy(queued, ({ item }) => item.mailbox)].map(([number, of]) => {
-    const strangers = of.filter(({ item }) => item.stranger)
-    return {
-      number,
-      n: of.length,
-      size: sizeOfQueued(of),
-      strangers: strangers.length,
-      strangerSize: sizeOfQueued(strangers),
-    }
-  })
-  await db.run(
-    statements.count,
-    more.map(({ number }) => number),
-    more.map(({ n }) => n),
-    more.map(({ size }) => size),
-    more.map(({ strangers }) => strangers),
-    more.map(({ strangerSize }) => strangerSize),
-  )
+  const more = [...Map.groupBy(queued, ({ item }) => item.mailbox)].map(moreIn)
   const used = [...uses.values()]
-  if (used.length === 0) return
-  await db.run(
-    statements.use,
-    used.map(({ day }) => day),
-    used.map(({ mailbox }) => mailbox),
-    used.map(({ capability }) => capability),
-    used.map(one => one.uses),
-  )
+  await Promise.all([
+    db.run(
+      statements.insert,
+      each(({ mailbox }) => mailbox),
+      each((_, id) => id),
+      each(({ digest }) => digest),
+      each(({ nowMs }) => nowMs),
+      each(({ deleteAtMs }) => deleteAtMs),
+      each(({ size }) => size),
+      each(({ stranger }) => stranger),
+      each(({ file }) => file ?? null),
+      ...contentsOf(queued),
+    ),
+    db.run(
+      statements.note,
+      seen.map(({ item }) => item.mailbox),
+      seen.map(({ item }) => item.digest),
+      seen.map(one => one.seen.since_ms),
+      seen.map(one => one.seen.times),
+      seen.map(one => one.seen.waiting),
+    ),
+    db.run(
+      statements.count,
+      more.map(({ number }) => number),
+      more.map(({ n }) => n),
+      more.map(({ size }) => size),
+      more.map(({ strangers }) => strangers),
+      more.map(({ strangerSize }) => strangerSize),
+    ),
+    used.length > 0 &&
+      db.run(
+        statements.use,
+        used.map(({ day }) => day),
+        used.map(({ mailbox }) => mailbox),
+        used.map(({ capability }) => capability),
+        used.map(one => one.uses),
+      ),
+  ])
+}
+
+/** What a mailbox has more of. */
+function moreIn([number, of]: [number, Queued[]]) {
+  const strangers = of.filter(({ item }) => item.stranger)
+  return {
+    number,
+    n: of.length,
+    size: sizeOfQueued(of),
+    strangers: strangers.length,
+    strangerSize: sizeOfQueued(strangers),
+  }
 }
 
 /** Contents as one piece, and where each begins in it, from 1 on, and ends: many in an array would go as text. */

@@ -51,29 +51,25 @@ class Group implements QueuedGroup {
   }
 
   static async read(db: Queries, items: readonly Enqueue[]): Promise<Group> {
-    const boxes = await db.all<Box>(queueQueries.boxes, [...new Set(items.map(({ mailbox }) => mailbox))])
-    const [mailboxes, digests] = [items.map(({ mailbox }) => mailbox), items.map(({ digest }) => digest)]
-    const rows = await db.all<Seen & { mailbox: number; digest: Uint8Array }>(
-      queueQueries.seen,
-      mailboxes,
-      digests,
-    )
-    const seen = new Map(rows.map(row => [nameOf(row.mailbox, row.digest), row]))
+    const mailboxes = items.map(({ mailbox }) => mailbox)
     const given = items.flatMap(({ mailbox, use, nowMs }) =>
       use === undefined ? [] : [{ mailbox, capability: use.capability, day: dayOf(nowMs) }],
     )
-    if (given.length === 0) return new Group(boxes, seen, new Set(), new Map())
     const [of, capabilities] = [
       given.map(({ mailbox }) => mailbox),
       given.map(({ capability }) => capability),
     ]
-    const revoked = await db.all<Omit<Use, 'day' | 'uses'>>(queueQueries.revoked, of, capabilities)
-    const used = await db.all<Use>(
-      queueQueries.used,
-      given.map(({ day }) => day),
-      of,
-      capabilities,
-    )
+    const days = given.map(({ day }) => day)
+    type Noted = Seen & { mailbox: number; digest: Uint8Array }
+    type Revoked = Omit<Use, 'day' | 'uses'>
+    const digests = items.map(({ digest }) => digest)
+    const [boxes, noted, revoked, used] = await Promise.all([
+      db.all<Box>(queueQueries.boxes, [...new Set(mailboxes)]),
+      db.all<Noted>(queueQueries.seen, mailboxes, digests),
+      given.length === 0 ? [] : db.all<Revoked>(queueQueries.revoked, of, capabilities),
+      given.length === 0 ? [] : db.all<Use>(queueQueries.used, days, of, capabilities),
+    ])
+    const seen = new Map(noted.map(row => [nameOf(row.mailbox, row.digest), row]))
     return new Group(
       boxes,
       seen,
