@@ -1,12 +1,11 @@
 /** Processes of one hub over one PostgreSQL server: their sends beside plain inserts, two beside one, and mail across them. */
 import { randomBytes } from 'node:crypto'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { connectTo } from '../hub/store/postgres/connections.ts'
 import type { TestAgent } from '../hub/testing/hub.ts'
 import { sealedUnderCapability, sendEnvelope } from '../hub/testing/mail.ts'
-import { PostgresServer, withoutPostgres } from '../hub/testing/postgres-server.ts'
+import { withoutPostgres } from '../hub/testing/postgres-server.ts'
+import { HubCluster } from './lib/hub-cluster.ts'
 import {
   atLeast,
   atMost,
@@ -30,9 +29,8 @@ const GROUP = 64
 const CONTENT_BYTES = 4096
 /** Of processor time in /proc. */
 const TICKS_PER_SECOND = 100
-const COPIED = ['identity.kel', 'identity.next', 'secret']
 
-type Measured = { url: string; processes: HubProcess[]; recipients: TestAgent[] }
+type Measured = { url: string; recipients: TestAgent[] }
 
 /** Processor seconds that a process has used. */
 function cpuOf({ pid }: HubProcess): number {
@@ -95,6 +93,18 @@ async function inserts(url: string): Promise<number> {
   return rate
 }
 
+/** For connections that are made from now on, word to other processes is a function that does nothing. */
+async function hearNothing(url: string): Promise<void> {
+  const connections = connectTo(url)
+  for (const change of [
+    'CREATE SCHEMA quiet',
+    "CREATE FUNCTION quiet.pg_notify(text, text) RETURNS void LANGUAGE sql AS 'SELECT'",
+    'ALTER DATABASE postgres SET search_path = quiet, pg_catalog, public',
+  ])
+    await connections.run(change)
+  await connections.close()
+}
+
 /** From a send at one process to the answer of a poll that another one held, ms. */
 async function across(agent: TestAgent, from: HubProcess, to: HubProcess): Promise<number> {
   const took: number[] = []
@@ -112,25 +122,10 @@ async function across(agent: TestAgent, from: HubProcess, to: HubProcess): Promi
   return median(took)
 }
 
-async function start(folder: string): Promise<{ server: PostgresServer; measured: Measured }> {
-  const server = await PostgresServer.start()
-  const flags = ['--store', server.url, '--files', join(folder, 'files')]
-  const processes: HubProcess[] = []
-  for (let n = 0; n < 2; n++) {
-    const directory = join(folder, `process-${n}`)
-    mkdirSync(directory, { mode: 0o700 })
-    const [first] = processes
-    if (first !== undefined)
-      for (const name of COPIED) copyFileSync(join(first.directory, name), join(directory, name))
-    processes.push(await startHubProcess({ built: true, directory, flags, log: join(folder, 'log') }))
-  }
-  const recipients = await registerAgents(processes[0] as HubProcess, RECIPIENTS)
-  return { server, measured: { url: server.url, processes, recipients } }
-}
-
 const names = {
   inserts: 'sends of one process ÷ inserts of the same rows by the same driver',
   two: 'two processes ÷ one, by the processor time of the hub',
+  told: 'sends of a process that tells the others of mail ÷ of one whose NOTIFY does nothing',
   rate: 'two processes ÷ one, with load and database on the same two cores',
   poll: 'mail to a poll held at another process ÷ at the same one, p50',
   beside: 'sends of one process ÷ those of a hub with SQLite',
@@ -141,17 +136,21 @@ export async function run(): Promise<Row[]> {
     process.stderr.write(`bench: ${withoutPostgres}\n`)
     return []
   }
-  const folder = mkdtempSync(join(tmpdir(), 'svc-hub-cluster-bench-'))
-  const { server, measured } = await start(folder)
-  const [one, other] = measured.processes as [HubProcess, HubProcess]
-  const sqlite = await startHubProcess({ built: true, log: join(folder, 'log') })
-  const alone = { url: '', processes: [sqlite], recipients: await registerAgents(sqlite, RECIPIENTS) }
+  await using cluster = await HubCluster.start(2)
+  const [one, other] = cluster.processes as [HubProcess, HubProcess]
+  const measured = { url: cluster.server.url, recipients: await registerAgents(one, RECIPIENTS) }
+  await hearNothing(measured.url)
+  const silent = await cluster.add()
+  const sqlite = await startHubProcess({ built: true, log: cluster.log })
+  const alone = { url: '', recipients: await registerAgents(sqlite, RECIPIENTS) }
   const poller = (await registerAgents(one, 1))[0] as TestAgent
-  await Promise.all([sends(measured, [one]), sends(measured, [other]), sends(alone, [sqlite])])
+  for (const hub of [one, other, silent]) await sends(measured, [hub])
+  await sends(alone, [sqlite])
   const rounds: Record<keyof typeof names | 'one' | 'both' | 'plain' | 'held', number>[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const plain = await inserts(measured.url)
     const single = await sends(measured, [one])
+    const unheard = await sends(measured, [silent])
     const both = await sends(measured, [one, other])
     const embedded = await sends(alone, [sqlite])
     const [same, far] = [await across(poller, one, one), await across(poller, one, other)]
@@ -159,18 +158,18 @@ export async function run(): Promise<Row[]> {
       ...{ one: single.rate, both: both.rate, plain, held: far },
       inserts: single.rate / plain,
       two: (2 * single.cpu) / both.cpu,
+      told: single.rate / unheard.rate,
       rate: both.rate / single.rate,
       poll: far / same,
       beside: single.rate / embedded.rate,
     })
   }
-  for (const hub of [one, other, sqlite]) await hub.stop()
-  await server.stop()
-  rmSync(folder, { recursive: true, force: true })
+  await sqlite.stop()
   const middle = (name: keyof (typeof rounds)[number]): number => median(rounds.map(round => round[name]))
   return [
     atLeast(names.inserts, middle('inserts'), '×', 0.5),
     atLeast(names.two, middle('two'), '×', 1.6),
+    atLeast(names.told, middle('told'), '×', 0.95),
     atMost(names.poll, middle('poll'), '×', 1.5),
     atLeast(names.rate, middle('rate'), '×', Number.NEGATIVE_INFINITY),
     atLeast(names.beside, middle('beside'), '×', Number.NEGATIVE_INFINITY),

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import * as http from 'node:http'
 import { World } from '../../cli/demo/world.ts'
+import type { HubProcess } from './hub-load.ts'
 
 const MIB = 1024 * 1024
 const TICKS_PER_SECOND = 100
@@ -44,6 +45,27 @@ export async function meetingWorlds(): Promise<{ here: World; there: World; alic
   }
   await there.svc('bob', 'contact', 'add', String(alice['aid']), 'alice')
   return { here, there, alice: running(here, 'alice', alice), bob: running(there, 'bob', bob) }
+}
+
+/** Alice at one process of a hub, bob at another or the same. */
+export async function meetAt(first: HubProcess, second: HubProcess) {
+  const world = benchWorld()
+  const [alice, bob] = [await world.startNode('alice'), await world.startNode('bob')]
+  for (const [name, node, hub] of [
+    ['alice', alice, first],
+    ['bob', bob, second],
+  ] as const) {
+    const admit = ['admit', String(node['aid']), '--data-dir', first.directory]
+    const { code, stderr } = await world.run(world.programs.hub, admit, world.env(name))
+    if (code !== 0) throw new Error(`svc-hub admit: ${stderr.trim()}`)
+    await world.svc(name, 'hub-register', hub.url, '--name', name)
+  }
+  await world.svc('bob', 'contact', 'add', String(alice['aid']), 'alice')
+  return {
+    alice: running(world, 'alice', alice),
+    bob: running(world, 'bob', bob),
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  }
 }
 
 export type Running = { aid: string; pid: number; address: string; token: string }
