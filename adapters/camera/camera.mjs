@@ -2,6 +2,7 @@
 /** Cameras that give a picture over HTTP, and name a stream. README.md has the settings. */
 import { readFileSync } from 'node:fs'
 import { givenPaths, Link, Unavailable } from '../link/link.mjs'
+import { authorizationFor } from './login.mjs'
 
 const TIMEOUT_MS = 5000
 const POLL_MS = 5000
@@ -55,13 +56,12 @@ async function read(device, capability) {
   }
 }
 
-async function pictureOf({ snapshot: url, username, password, timeout_ms: timeoutMs = TIMEOUT_MS }) {
-  const asBasic = () => `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
-  const headers = username === undefined ? {} : { Authorization: asBasic() }
+async function pictureOf(camera) {
+  const { timeout_ms: timeoutMs = TIMEOUT_MS } = camera
   const signal = AbortSignal.timeout(timeoutMs)
   let response
   try {
-    response = await fetch(url, { headers, redirect: 'manual', signal })
+    response = await ask(camera, signal)
     if (!response.ok) throw new Refused(`the camera answered HTTP ${response.status}`)
     const media_type = (response.headers.get('content-type') ?? '').split(';')[0].trim().toLowerCase()
     if (!MEDIA_TYPE.test(media_type)) throw new Refused('the camera answered with no picture')
@@ -72,6 +72,23 @@ async function pictureOf({ snapshot: url, username, password, timeout_ms: timeou
     if (signal.aborted) throw new Unavailable(`no picture within ${timeoutMs / 1000} s`)
     throw new Unavailable(`the camera can't be reached: ${error.cause?.code ?? error.message}`)
   }
+}
+
+/** Who is there is said once the camera asks for it, in the way that it asks for. */
+async function ask({ snapshot: url, authentication: scheme, ...login }, signal) {
+  const first = await fetch(url, { redirect: 'manual', signal })
+  if (first.status !== 401 || login.username === undefined) return first
+  await first.body?.cancel()
+  const { pathname, search } = new URL(url)
+  const request = { method: 'GET', uri: `${pathname}${search}` }
+  const Authorization = authorizationFor(
+    first.headers.get('www-authenticate'),
+    { password: '', ...login, scheme },
+    request,
+  )
+  if (Authorization === undefined)
+    throw new Refused(`the camera asks for no ${scheme ?? 'Digest or Basic'} authentication`)
+  return await fetch(url, { headers: { Authorization }, redirect: 'manual', signal })
 }
 
 /** The camera is there, and does not give what was asked. */

@@ -1,4 +1,5 @@
 /** The camera adapter against cameras over real HTTP, good and bad ones, and a real node. */
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,6 +9,19 @@ import { AdapterWorld, freePort } from './world.ts'
 const PICTURE = Buffer.from('ffd8ffe000104a464946', 'hex')
 const LIMIT = 2 * 1024 * 1024
 const AUTHORIZATION = `Basic ${Buffer.from('user:secret').toString('base64')}`
+
+const sha256 = (...parts: string[]): string => createHash('sha256').update(parts.join(':')).digest('hex')
+
+/** Whether a request proves that whoever sent it knows the password, by RFC 7616. */
+function isDigest(
+  authorization: string,
+  { realm, nonce, username, password }: Record<'realm' | 'nonce' | 'username' | 'password', string>,
+): boolean {
+  const partOf = (name: string) => new RegExp(`[ ,]${name}="?([^",]+)`).exec(authorization)?.[1] ?? ''
+  const [user, what] = [sha256(username, realm, password), sha256('GET', '/')]
+  const expected = sha256(user, nonce, partOf('nc'), partOf('cnonce'), 'auth', what)
+  return partOf('response') === expected && partOf('qop') === 'auth'
+}
 
 describe('a camera', () => {
   const world = new AdapterWorld()
@@ -20,7 +34,7 @@ describe('a camera', () => {
     serve = (request, response) => {
       const isKnown = request.headers.authorization === AUTHORIZATION
       if (isKnown) response.setHeader('Content-Type', type).end(bytes)
-      else response.writeHead(401).end()
+      else response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="door"' }).end()
     }
   }
   async function listen(): Promise<void> {
@@ -101,6 +115,25 @@ describe('a camera', () => {
     expect(await world.read('stranger', 'snapshot')).toMatchObject({
       ...{ status: 'FAILED', message: 'the camera answered HTTP 401' },
     })
+  })
+
+  test('that asks for Digest gets no password, and gives its picture', async () => {
+    const seen: string[] = []
+    const realm = 'door, "front"'
+    serve = (request, response) => {
+      const { authorization = '' } = request.headers
+      if (authorization !== '') seen.push(authorization)
+      if (isDigest(authorization, { realm, nonce: 'n1', username: 'user', password: 'secret' }))
+        response.setHeader('Content-Type', 'image/jpeg').end(PICTURE)
+      else
+        response
+          .writeHead(401, {
+            'WWW-Authenticate': `Basic realm="door", Digest realm="door, \\"front\\"", qop="auth, auth-int", nonce="n1", algorithm=SHA-256`,
+          })
+          .end()
+    }
+    await world.until('door', 'snapshot', 'OK')
+    expect(seen.every(one => one.startsWith('Digest ') && !one.includes('secret'))).toBe(true)
   })
 
   test('that hangs in the middle of a picture is unavailable, and is back when it gives one', async () => {
