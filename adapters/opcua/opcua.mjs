@@ -2,22 +2,28 @@
 /** Variables of an OPC UA server as devices. What they are, and what may be written, is asked of the server. README.md has the settings. */
 import { readFileSync } from 'node:fs'
 import { givenPaths, Link, Unavailable } from '../link/link.mjs'
+import { securityOf } from './session.mjs'
 import { Silent, Variables } from './variables.mjs'
 
 const POLL_MS = 2000
 
 const { settings: file, path } = givenPaths('node opcua.mjs')
-const {
-  endpoint,
-  timeout_ms: timeoutMs = 3000,
-  poll_ms: pollMs = POLL_MS,
-  devices: given,
-} = JSON.parse(readFileSync(file, 'utf8'))
+const settings = JSON.parse(readFileSync(file, 'utf8'))
+const { endpoint, timeout_ms: timeoutMs = 3000, poll_ms: pollMs = POLL_MS, devices: given } = settings
+let security
+try {
+  security = securityOf(settings)
+} catch ({ message }) {
+  console.error(`${file}: ${message}`)
+  process.exit(2)
+}
+/** A server whose certificate was trusted is the one that it says it is. */
+const authTrust = security.isSecure ? 2 : 0
 const devices = new Map(given.map(one => [one.device, { ...one, points: new Map() }]))
 const heard = new Set()
 
 const link = new Link({ path, name: 'opcua', serve: { read, write, subscribe } })
-const variables = new Variables({ endpoint, timeoutMs, lost: () => devices.forEach(gone) })
+const variables = new Variables({ endpoint, timeoutMs, security, lost: () => devices.forEach(gone) })
 
 /** Connects where it has to; a new connection may lead to another server, so everything is looked at anew. */
 async function poll() {
@@ -31,11 +37,19 @@ async function poll() {
       if (first !== undefined) await variables.read(first)
       link.state(device, true)
     }
+    sayOnce(undefined)
   } catch (error) {
     if (error instanceof Unavailable) devices.forEach(gone)
-    else console.error(error.message)
+    sayOnce(error.message)
   }
   setTimeout(() => void poll(), pollMs)
+}
+
+/** The same again and again while a server is away would hide what else is said. */
+let said
+function sayOnce(message) {
+  if (message !== undefined && message !== said) console.error(message)
+  said = message
 }
 
 const gone = ({ device }) => link.state(device, false)
@@ -50,7 +64,7 @@ async function look(device) {
     if (point !== undefined) device.points.set(one.capability, point)
   }
   link.describe({
-    ...{ device: device.device, protocol: 'opcua', online: true, verify_trust: 2, auth_trust: 0 },
+    ...{ device: device.device, protocol: 'opcua', online: true, verify_trust: 2, auth_trust: authTrust },
     ...(device.name === undefined ? {} : { name: device.name }),
     capabilities: [...device.points.values()].map(({ described }) => described),
   })

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** A plant that is not there, as an OPC UA server: `plant.mjs <port> [variant]`. Its target is 75 at most, whatever is written. */
+/**
+ * A plant that is not there, as an OPC UA server: `plant.mjs <port> [variant] [encrypt]`. Its target is 75 at most,
+ * whatever is written. With `encrypt` it takes the user `engineer` alone, whose password is `secret`.
+ */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,18 +10,24 @@ import certificate from 'node-opcua-certificate-manager'
 import client from 'node-opcua-client'
 import opcua from 'node-opcua-server'
 
-const { StatusCodes, Variant } = client
+const { MessageSecurityMode, SecurityPolicy, StatusCodes, Variant } = client
 
-const [port = '4840', variant = 'A1'] = process.argv.slice(2)
+const [port = '4840', variant = 'A1', security = 'none'] = process.argv.slice(2)
+const isSecure = security === 'encrypt'
 const folder = mkdtempSync(join(tmpdir(), 'svc-plant-'))
 const state = { temperature: 61.5, target: 60, pump: false, mode: 'auto' }
 
-const certificates = new certificate.OPCUACertificateManager({ rootFolder: join(folder, 'pki') })
+const certificates = new certificate.OPCUACertificateManager({
+  rootFolder: join(folder, 'pki'),
+  automaticallyAcceptUnknownCertificate: true,
+})
 const server = new opcua.OPCUAServer({
   port: Number(port),
   hostname: '127.0.0.1',
-  securityModes: [1],
-  securityPolicies: ['http://opcfoundation.org/UA/SecurityPolicy#None'],
+  securityModes: [isSecure ? MessageSecurityMode.SignAndEncrypt : MessageSecurityMode.None],
+  securityPolicies: [isSecure ? SecurityPolicy.Basic256Sha256 : SecurityPolicy.None],
+  allowAnonymous: !isSecure,
+  userManager: { isValidUser: (name, password) => name === 'engineer' && password === 'secret' },
   serverCertificateManager: certificates,
   userCertificateManager: certificates,
 })

@@ -1,14 +1,9 @@
 /** A session with an OPC UA server, and its variables: what they are, their values, and changes of them. */
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import certificate from 'node-opcua-certificate-manager'
 import opcua from 'node-opcua-client'
 import { Unavailable } from '../link/link.mjs'
+import { clientFor, sessionOf } from './session.mjs'
 
-const { AttributeIds, ClientMonitoredItem, ClientSubscription, DataType, MessageSecurityMode, OPCUAClient } =
-  opcua
-const { SecurityPolicy, TimestampsToReturn } = opcua
+const { AttributeIds, ClientMonitoredItem, ClientSubscription, DataType, TimestampsToReturn } = opcua
 
 const CAN_WRITE = 2
 const PUBLISH_MS = 200
@@ -29,11 +24,6 @@ const FLOAT_STEP = 1e-5
 /** Something was asked, and no answer came. */
 export class Silent extends Unavailable {}
 
-/** Nothing is signed in the mode that is spoken here, so what the library wants to keep is kept for this run alone. */
-const certificates = new certificate.OPCUACertificateManager({
-  rootFolder: mkdtempSync(join(tmpdir(), 'svc-opcua-')),
-})
-
 export class Variables {
   #given
   #client
@@ -47,30 +37,13 @@ export class Variables {
   /** Whether a connection was made now. */
   async connect() {
     if (this.#session !== undefined) return false
-    const { endpoint, timeoutMs } = this.#given
-    const client = OPCUAClient.create({
-      ...{
-        securityMode: MessageSecurityMode.None,
-        securityPolicy: SecurityPolicy.None,
-        endpointMustExist: false,
-      },
-      ...{
-        connectionStrategy: { maxRetry: 0 },
-        keepSessionAlive: false,
-        clientCertificateManager: certificates,
-        transportTimeout: timeoutMs,
-      },
-    })
+    const { endpoint, timeoutMs, security } = this.#given
+    const client = clientFor(security, timeoutMs)
     const lost = () => this.#drop(client)
     client.on('connection_lost', lost)
     client.on('close', lost)
     this.#client = client
-    this.#session = await this.#within(
-      (async () => {
-        await client.connect(endpoint)
-        return await client.createSession()
-      })(),
-    )
+    this.#session = await this.#within(sessionOf(client, endpoint, security))
     this.#session.on('session_closed', lost)
     return true
   }

@@ -1,6 +1,8 @@
 /** The OPC UA adapter against a server of node-opcua, over the real protocol and a real node. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AdapterWorld, freePort } from './world.ts'
 
@@ -87,4 +89,65 @@ describe('a plant behind OPC UA', () => {
       ...{ status: 'FAILED', message: 'target of plant has no write' },
     })
   })
+})
+
+describe('a plant behind OPC UA that wants a user, and everything encrypted', () => {
+  const world = new AdapterWorld()
+  let port: number
+  const pki = join(world.folder, 'pki')
+  const devices = [{ device: 'plant', capabilities: [{ capability: 'target', node: 'ns=1;s=Target' }] }]
+  const settings = (more: object = {}) =>
+    world.settings({
+      ...{ endpoint: `opc.tcp://127.0.0.1:${port}`, timeout_ms: 5000, poll_ms: 200, devices },
+      ...{ security: 'encrypt', certificates: pki, username: 'engineer', password: 'secret', ...more },
+    })
+  const trust = () => {
+    for (const name of readdirSync(join(pki, 'rejected')))
+      renameSync(join(pki, 'rejected', name), join(pki, 'trusted', 'certs', name))
+  }
+  let plant: ChildProcess
+  const startPlant = () => {
+    plant = world.program('opcua', 'plant.mjs', [String(port), 'A1', 'encrypt'])
+  }
+
+  beforeAll(async () => {
+    port = await freePort()
+    startPlant()
+    await world.open()
+  }, 60_000)
+  afterAll(() => world.close())
+
+  test('is served once a person trusted its certificate, as one that proved who it is', async () => {
+    const adapter = world.adapter('opcua', settings())
+    await world.says(adapter, /does not trust the certificate.*rejected.*trusted\/certs/)
+    expect(await world.read('plant', 'target')).toMatchObject({ status: 'UNAVAILABLE' })
+    trust()
+    await world.until('plant', 'target', 'OK')
+    expect(await world.write('plant', 'target', 70)).toMatchObject({ status: 'OK', metrics: { target: 70 } })
+    expect(await world.described('plant', () => true)).toMatchObject({ auth_trust: 2 })
+  }, 60_000)
+
+  test('with another certificate is another one, and is refused', async () => {
+    plant.kill('SIGKILL')
+    await once(plant, 'exit')
+    await world.until('plant', 'target', 'UNAVAILABLE')
+    startPlant()
+    await new Promise(resolve => setTimeout(resolve, 4000))
+    expect((await world.read('plant', 'target')).status).toBe('UNAVAILABLE')
+    trust()
+    await world.until('plant', 'target', 'OK')
+  }, 60_000)
+
+  test.each([
+    ['a word that is none', { security: 'full' }, /security is full; use one of: none, sign, encrypt/],
+    ['no folder', { certificates: undefined }, /security encrypt needs certificates/],
+    ['a password in the clear', { security: 'none' }, /a username needs security sign or encrypt/],
+    ['a wrong password', { password: 'wrong' }, /BadUserAccessDenied|BadIdentityToken/],
+  ])(
+    'settings with %s are told',
+    async (_, more, message) => {
+      await world.says(world.adapter('opcua', settings(more)), message)
+    },
+    60_000,
+  )
 })

@@ -35,6 +35,7 @@ export async function freePort(): Promise<number> {
 export class AdapterWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'svc-adapter-'))
   readonly #children: ChildProcess[] = []
+  readonly #said = new Map<ChildProcess, string>()
   #node: Node | undefined
 
   async open(): Promise<void> {
@@ -68,9 +69,21 @@ export class AdapterWorld {
   }
 
   start(program: string, args: string[], cwd = this.folder): ChildProcess {
-    const child = spawn(program, args, { cwd, stdio: ['ignore', 'ignore', 'inherit'] })
+    const child = spawn(program, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      process.stderr.write(text)
+      this.#said.set(child, `${this.#said.get(child) ?? ''}${text}`)
+    })
     this.#children.push(child)
     return child
+  }
+
+  /** Waits until a program has said this on its standard error. */
+  async says(child: ChildProcess, words: RegExp): Promise<void> {
+    await this.#until(
+      `a program says ${words}`,
+      async () => words.exec(this.#said.get(child) ?? '') ?? undefined,
+    )
   }
 
   async call(capability: string, args: object = {}): Promise<Effect> {
