@@ -125,6 +125,7 @@ async function across(agent: TestAgent, from: HubProcess, to: HubProcess): Promi
 const names = {
   inserts: 'sends of one process ÷ inserts of the same rows by the same driver',
   two: 'two processes ÷ one, by the processor time of the hub',
+  four: 'four processes ÷ one, by the processor time of the hub',
   told: 'sends of a process that tells the others of mail ÷ of one whose NOTIFY does nothing',
   rate: 'two processes ÷ one, with load and database on the same two cores',
   poll: 'mail to a poll held at another process ÷ at the same one, p50',
@@ -136,15 +137,16 @@ export async function run(): Promise<Row[]> {
     process.stderr.write(`bench: ${withoutPostgres}\n`)
     return []
   }
-  await using cluster = await HubCluster.start(2)
-  const [one, other] = cluster.processes as [HubProcess, HubProcess]
+  await using cluster = await HubCluster.start(4)
+  const processes = [...cluster.processes]
+  const [one, other] = processes as [HubProcess, HubProcess]
   const measured = { url: cluster.server.url, recipients: await registerAgents(one, RECIPIENTS) }
   await hearNothing(measured.url)
   const silent = await cluster.add()
   const sqlite = await startHubProcess({ built: true, log: cluster.log })
   const alone = { url: '', recipients: await registerAgents(sqlite, RECIPIENTS) }
   const poller = (await registerAgents(one, 1))[0] as TestAgent
-  for (const hub of [one, other, silent]) await sends(measured, [hub])
+  for (const hub of [...processes, silent]) await sends(measured, [hub])
   await sends(alone, [sqlite])
   const rounds: Record<keyof typeof names | 'one' | 'both' | 'plain' | 'held', number>[] = []
   for (let round = 0; round < ROUNDS; round++) {
@@ -152,12 +154,14 @@ export async function run(): Promise<Row[]> {
     const single = await sends(measured, [one])
     const unheard = await sends(measured, [silent])
     const both = await sends(measured, [one, other])
+    const all = await sends(measured, processes)
     const embedded = await sends(alone, [sqlite])
     const [same, far] = [await across(poller, one, one), await across(poller, one, other)]
     rounds.push({
       ...{ one: single.rate, both: both.rate, plain, held: far },
       inserts: single.rate / plain,
       two: (2 * single.cpu) / both.cpu,
+      four: (4 * single.cpu) / all.cpu,
       told: single.rate / unheard.rate,
       rate: both.rate / single.rate,
       poll: far / same,
@@ -169,6 +173,7 @@ export async function run(): Promise<Row[]> {
   return [
     atLeast(names.inserts, middle('inserts'), '×', 0.5),
     atLeast(names.two, middle('two'), '×', 1.6),
+    atLeast(names.four, middle('four'), '×', Number.NEGATIVE_INFINITY),
     atLeast(names.told, middle('told'), '×', 0.95),
     atMost(names.poll, middle('poll'), '×', 1.5),
     atLeast(names.rate, middle('rate'), '×', Number.NEGATIVE_INFINITY),
