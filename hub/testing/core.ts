@@ -10,7 +10,7 @@ import { memoryInProcess } from '../core/in-process/memory.ts'
 import { defaultLimits, type Limits } from '../core/limits.ts'
 import { Verifier } from '../core/verifier.ts'
 import { openDataDirectory } from '../data-dir.ts'
-import { random, TestAgent } from './hub.ts'
+import { random, TestAgent, threads } from './hub.ts'
 
 export type TestCore = {
   context: HubContext
@@ -36,6 +36,7 @@ async function openCoreIn(
     now,
     timers: systemTimers,
     random,
+    threads,
     onBroken: () => undefined,
   })
   const verifier = new Verifier(100)

@@ -24,10 +24,14 @@ import type { About } from '../core/about.ts'
 import { DAY_MS, defaultLimits, HOUR_MS, type Limits } from '../core/limits.ts'
 import { UNNAMED_CODE } from '../http/pipeline.ts'
 import { type RunningHub, startHub } from '../serve.ts'
+import { KeptThreads } from './kept-threads.ts'
 
 /** After a start every signing time must lie above start + 2 s. */
 const PAST_START_FLOOR_MS = 3000
 const KIB = 1024
+
+/** Of the stores of all hubs in this process. */
+export const threads = new KeptThreads()
 
 export const random = (count: number): Uint8Array => new Uint8Array(randomBytes(count))
 
@@ -119,6 +123,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       log: { info: note, warn: note, error: note },
       now: clock.now,
       onBroken: () => undefined,
+      threads,
       ...present({
         groupMax: options.groupMax,
         guestScript: options.guestScript,

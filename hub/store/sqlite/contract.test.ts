@@ -6,13 +6,15 @@ import { expect, test } from 'vitest'
 import { systemTimers } from '../../../protocol/timers.ts'
 import { systemRandom } from '../../core/random.ts'
 import type { Opened } from '../../testing/contract/world.ts'
+import { KeptThreads } from '../../testing/kept-threads.ts'
 import { brokenBy, contract, storeContract } from '../../testing/store-contract.ts'
 import { type Watched, watchedContract } from '../../testing/watched-contract.ts'
 import { withChanges, wrongEngines } from '../../testing/wrong-engines.ts'
 import { openStore } from './open.ts'
 import { ChainsFile } from './watched-chains.ts'
 
-const outside = { timers: systemTimers, random: systemRandom }
+// a thread that another store has left has read its code already
+const outside = { timers: systemTimers, random: systemRandom, threads: new KeptThreads() }
 
 const TIMEOUT_MS = 120_000
 
