@@ -25,6 +25,7 @@ describe.skipIf(withoutPostgres !== undefined)(
       await history.during(() => pause(WORK_MS))
       expect(await history.compare()).toEqual([])
       expect(history.answered).toBeGreaterThan(20)
+      expect(history.paid).toBeGreaterThan(0)
     })
 
     test('loses nothing where a process is killed and another one started', async () => {

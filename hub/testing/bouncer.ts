@@ -20,11 +20,10 @@ export const withoutBouncer =
 
 export class Bouncer {
   readonly #folder: string
-  readonly #child: ChildProcess
+  #child: ChildProcess | undefined
 
-  private constructor(folder: string, child: ChildProcess) {
+  private constructor(folder: string) {
     this.#folder = folder
-    this.#child = child
   }
 
   static async start(server: PostgresServer): Promise<Bouncer> {
@@ -51,11 +50,27 @@ export class Bouncer {
     writeFileSync(settings, `${lines.join('\n')}\n`)
     // a command that ran in this process may have kept new files private
     for (const path of [users, settings]) chmodSync(path, 0o644)
-    const child = spawn(PROGRAM, ['-q', settings], { ...as, cwd: folder, stdio: 'ignore' })
-    const bouncer = new Bouncer(folder, child)
-    while (!existsSync(join(folder, `.s.PGSQL.${PORT}`)) && child.exitCode === null) await pause(LOOK_MS)
-    if (child.exitCode !== null) throw new Error('PgBouncer did not start')
+    const bouncer = new Bouncer(folder)
+    await bouncer.resume()
     return bouncer
+  }
+
+  /** Starts it, also after it was killed. */
+  async resume(): Promise<void> {
+    const socket = join(this.#folder, `.s.PGSQL.${PORT}`)
+    rmSync(socket, { force: true })
+    const given = { ...runsAs(), cwd: this.#folder, stdio: 'ignore' } as const
+    const child = spawn(PROGRAM, ['-q', join(this.#folder, 'settings')], given)
+    this.#child = child
+    while (!existsSync(socket) && child.exitCode === null) await pause(LOOK_MS)
+    if (child.exitCode !== null) throw new Error('PgBouncer did not start')
+  }
+
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    if (child.kill(signal)) await ended
   }
 
   get url(): string {
@@ -63,8 +78,7 @@ export class Bouncer {
   }
 
   async stop(): Promise<void> {
-    const ended = once(this.#child, 'exit')
-    if (this.#child.exitCode === null && this.#child.kill('SIGTERM')) await ended
+    await this.kill('SIGTERM')
     rmSync(this.#folder, { recursive: true, force: true })
   }
 }

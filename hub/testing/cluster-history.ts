@@ -1,25 +1,29 @@
 /** For tests: clients at work on several processes of one hub, and all that their histories hold. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ClusterProcess, TestCluster } from './cluster.ts'
+import { PaymentsHistory } from './cluster-payments.ts'
 import { isGone } from './crash-history.ts'
 import { MailboxHistory } from './crash-mailbox.ts'
 
 const MAILBOXES = 3
 const SENDERS_EACH = 2
 const STATUS_EVERY = 5
+const PAYERS = 2
 const AGAIN_MS = 20
 
 export class ClusterHistory {
   readonly #cluster: TestCluster
   readonly #mailboxes: MailboxHistory[] = []
+  readonly #payments: PaymentsHistory
   #turn = 0
 
-  private constructor(cluster: TestCluster) {
+  private constructor(cluster: TestCluster, payments: PaymentsHistory) {
     this.#cluster = cluster
+    this.#payments = payments
   }
 
   static async on(cluster: TestCluster): Promise<ClusterHistory> {
-    const history = new ClusterHistory(cluster)
+    const history = new ClusterHistory(cluster, await PaymentsHistory.on(cluster))
     for (let n = 0; n < MAILBOXES; n++)
       history.#mailboxes.push(new MailboxHistory(await cluster.agent(history.#next())))
     return history
@@ -29,13 +33,18 @@ export class ClusterHistory {
     return this.#mailboxes.reduce((sum, box) => sum + box.answered, 0)
   }
 
+  /** Payments that were made. */
+  get paid(): number {
+    return this.#payments.answered
+  }
+
   /** Each in turn, so that what one process did is asked of another. */
   #next(): ClusterProcess {
     const { processes } = this.#cluster
     return processes[this.#turn++ % processes.length] as ClusterProcess
   }
 
-  /** All clients send, collect and ask, while `meanwhile` goes on; who meets nobody goes to another process. */
+  /** All clients send, collect, ask and pay, while `meanwhile` goes on; who meets nobody goes to another process. */
   async during(meanwhile: () => Promise<void>): Promise<void> {
     const over = new AbortController()
     const working = this.#mailboxes.flatMap(box => [
@@ -45,9 +54,13 @@ export class ClusterHistory {
         await (n % STATUS_EVERY === STATUS_EVERY - 1 ? box.status(at) : box.collect())
       }),
     ])
-    await meanwhile()
-    over.abort()
-    await Promise.all(working)
+    for (let n = 0; n < PAYERS; n++) working.push(this.#keepOn(over.signal, at => this.#payments.pay(at)))
+    try {
+      await meanwhile()
+    } finally {
+      over.abort()
+      await Promise.all(working)
+    }
   }
 
   async #keepOn(over: AbortSignal, operate: (at: ClusterProcess, n: number) => Promise<void>): Promise<void> {
@@ -67,6 +80,7 @@ export class ClusterHistory {
       box.agent.target = at
       await box.compare(at)
     }
-    return this.#mailboxes.flatMap(({ faults }) => faults)
+    const ofPayments = await this.#payments.compare(this.#next())
+    return [...this.#mailboxes.flatMap(({ faults }) => faults), ...ofPayments]
   }
 }

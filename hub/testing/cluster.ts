@@ -2,17 +2,25 @@
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { present } from '../../protocol/encoding/present.ts'
 import { orderRunningHub } from '../operator/socket.ts'
 import { TestAgent } from './hub.ts'
-import { PostgresServer } from './postgres-server.ts'
+import { PostgresServer, type ServerOptions } from './postgres-server.ts'
 import { type HubChild, startHubChild } from './process.ts'
 
 /** What each machine of a hub has a copy of. */
 const COPIED = ['identity.kel', 'identity.next', 'secret']
 
-/** Where long mail lies, what processes find in their environment, and where else they listen. */
-type ClusterOptions = { files?: string; env?: Record<string, string>; listens?: string[] }
+type ClusterOptions = {
+  /** Where long mail lies. */
+  files?: string
+  /** What each process finds in its environment. */
+  env?: Record<string, string>
+  /** Where else they listen. */
+  listens?: string[]
+  /** Flags with the way to the database, where that is not the server itself. */
+  store?: (server: PostgresServer) => Promise<string[]>
+  server?: ServerOptions
+}
 
 export type ClusterProcess = HubChild & { directory: string }
 
@@ -23,14 +31,17 @@ export class TestCluster {
   #made = 0
 
   readonly #given: ClusterOptions
+  readonly #store: string[]
 
-  private constructor(server: PostgresServer, given: ClusterOptions) {
+  private constructor(server: PostgresServer, given: ClusterOptions, store: string[]) {
     this.server = server
     this.#given = given
+    this.#store = store
   }
 
   static async start(processes: number, given: ClusterOptions = {}): Promise<TestCluster> {
-    const cluster = new TestCluster(await PostgresServer.start(), given)
+    const server = await PostgresServer.start(given.server)
+    const cluster = new TestCluster(server, given, (await given.store?.(server)) ?? ['--store', server.url])
     for (let n = 0; n < processes; n++) await cluster.add()
     return cluster
   }
@@ -41,11 +52,14 @@ export class TestCluster {
   }
 
   get args(): string[] {
-    return ['--store', this.server.url, '--files', this.#given.files ?? join(this.folder, 'files')]
+    return [...this.#store, '--files', this.#given.files ?? join(this.folder, 'files')]
   }
 
-  /** Starts one more, or one again on its directory. */
-  async add(directory = join(this.folder, `process-${this.#made++}`)): Promise<ClusterProcess> {
+  /** Starts one more, or one again on its directory; `env`: what it alone finds there. */
+  async add(
+    directory = join(this.folder, `process-${this.#made++}`),
+    env: Record<string, string> = {},
+  ): Promise<ClusterProcess> {
     const [first] = this.#all
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     if (first !== undefined && first.directory !== directory)
@@ -53,7 +67,7 @@ export class TestCluster {
     const child = {
       ...(await startHubChild(directory, {
         args: [...this.args, ...(this.#given.listens ?? [])],
-        ...present({ env: this.#given.env }),
+        env: { ...this.#given.env, ...env },
       })),
       directory,
     }
