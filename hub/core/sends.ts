@@ -19,6 +19,9 @@ const ROOM_FOR_FILES_BYTES = 16 * 1024 * 1024
 /** Rows of a large inline envelope, with what indexes and tombstones add. */
 const ROOM_FOR_ROWS_BYTES = 4 * INLINE_BYTES_MAX
 
+const MEND_ELSEWHERE =
+  'free some room on the disk of the database, or where long mail lies; the hub takes mail again at once'
+
 /** What a sender shows, and where the envelope itself comes from. */
 export type Submission = Pick<Offer, 'access' | 'accessBytes' | 'session' | 'from'> & {
   /** Among whom its recipient is looked for. */
@@ -128,7 +131,7 @@ export class Sends {
 
   async #shortage(): Promise<Record<string, string | number>> {
     const { local } = this.#context.store
-    if (local === undefined) return {}
+    if (local === undefined) return { mend: MEND_ELSEWHERE }
     const { disk, rows } = await local.room()
     const path = dirname(local.path)
     const isOfDisk = rows >= disk || disk < ROOM_FOR_FILES_BYTES

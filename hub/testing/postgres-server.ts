@@ -40,6 +40,9 @@ export type ServerOptions = {
   tls?: { cert: string; key: string }
   /** Roles give this password. */
   password?: string
+  /** Where its data lie, and where its log does, unless in its own folder. */
+  data?: string
+  log?: string
 }
 
 export class PostgresServer {
@@ -58,15 +61,18 @@ export class PostgresServer {
     this.#as = runsAs()
   }
 
-  static async start({ settings = {}, tls, password }: ServerOptions = {}): Promise<PostgresServer> {
+  static async start(options: ServerOptions = {}): Promise<PostgresServer> {
+    const { settings = {}, tls, password, log } = options
     const folder = mkdtempSync(join(tmpdir(), 'pg-'))
     const as = runsAs()
     const own = (path: string) => as.uid !== undefined && chownSync(path, as.uid, as.gid ?? as.uid)
     own(folder)
     if (as.uid !== undefined) letThrough(tmpdir())
-    const data = join(folder, 'data')
+    const data = join(options.data ?? folder, 'data')
+    for (const path of [options.data, log]) if (path !== undefined) own(path)
     const access = password === undefined ? ['-A', 'trust'] : passwordAccess(folder, password, own)
     const given = ['-D', data, '-U', 'postgres', ...access, '-E', 'UTF8', '--locale=C.UTF-8']
+    if (log !== undefined) given.push('--waldir', join(log, 'wal'))
     execFileSync(join(PROGRAMS, 'initdb'), given, { ...as, cwd: folder, stdio: 'ignore' })
     const port = tls === undefined ? PORT : await freePort()
     const all = {
