@@ -75,9 +75,10 @@ export type DataDirectory = {
   close(): Promise<void>
 }
 
-/** `trouble`: why this process should get no requests now. `database`: where the rows lie in one. */
+/** `now`: the clock by which it judges. `trouble`: why this process should get no requests now. `database`: where the rows lie in one. */
 export type Remembered = {
   memory: Memory
+  now: () => number
   trouble(): string | undefined
   database?: () => Promise<DatabaseFigures>
 }
@@ -91,6 +92,8 @@ export type DataDirectoryOptions = {
   onLocked?: (isLocked: boolean) => void
   /** The database is away, and why; or it is back. */
   onAway?: ((why: string | undefined) => void) | undefined
+  /** How far this machine's clock is ahead of the database's, where it is wrong; or it is right again. */
+  onClockOff?: ((aheadMs: number | undefined) => void) | undefined
   /** Changes in one transaction at most; 1 commits each alone. */
   groupMax?: number
   /** The database file grows no further. */
@@ -171,7 +174,7 @@ async function rememberAlone(
   { now, random }: Pick<DataDirectoryOptions, 'now' | 'random'>,
 ): Promise<Remembered> {
   const memory = memoryInProcess({ store, random, nowMs: now(), lastMs: await lastStoredMs(store) })
-  return { memory, trouble: () => undefined }
+  return { memory, now, trouble: () => undefined }
 }
 
 /** Refuses a directory without a whole hub, such as the empty one where a disk was to be mounted. */

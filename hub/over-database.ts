@@ -18,6 +18,7 @@ import { sha256 } from '../protocol/crypto/engine.node.ts'
 import { concat, fromHex, toHex, utf8 } from '../protocol/encoding/bytes.ts'
 import { systemCode } from '../protocol/encoding/errors.ts'
 import type { BucketPlace } from './bucket-config.ts'
+import { CLOCK_OFF_MS } from './cluster/clock.ts'
 import { type Cluster, joinCluster } from './cluster/memory.ts'
 import { ensureIdentity, IDENTITY_FILE, NEXT_FILE, settleRotation } from './core/identity.ts'
 import { MODE_SETTING } from './core/membership/admission.ts'
@@ -38,6 +39,7 @@ import { standbysOf } from './store/postgres/state.ts'
 import { WatchedConnections } from './store/postgres/watched.ts'
 import { connectionsTo, linkTo } from './store/postgres/way.ts'
 
+export { CLOCK_OFF_MS } from './cluster/clock.ts'
 export { grantServing } from './store/postgres/grants.ts'
 
 export const SECRET_FILE = 'secret'
@@ -50,8 +52,6 @@ export const FILES_SETTING = 'files'
 /** Tells a folder for long mail from others. */
 const FOLDER_MARK = 'folder-id'
 const FOLDER_MARK_BYTES = 16
-/** Further off than this a machine's clock may not be from the database's. */
-export const CLOCK_OFF_MS = 500
 /** What each machine of a hub has a copy of. */
 export const NEEDED = [IDENTITY_FILE, NEXT_FILE, SECRET_FILE]
 
@@ -59,6 +59,8 @@ type Options = DataDirectoryOptions & { database: DatabasePlace }
 
 export async function openOverDatabase(options: Options): Promise<DataDirectory> {
   const { directory, database, now, random } = options
+  /** Signs calls of a bucket by the clock of the database as soon as that is known. */
+  let agreedNow = now
   makeWritable(directory)
   refuseRoot(directory)
   const lock = lockDirectory(directory)
@@ -84,7 +86,7 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
     const blobsAt = (place: BlobPlace) =>
       typeof files === 'string'
         ? new BlobFolder(files, place, error => void store.fail(error), { isShared: true })
-        : bucketAt(files, place, options)
+        : bucketAt(files, place, { timers: options.timers, now: () => agreedNow() })
     return {
       ...{ identity, created, store, secret },
       blobs: blobsAt(blobPlaces.envelopes),
@@ -97,6 +99,8 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
           release: RELEASE,
           serves: options.keepsOlder !== true,
         })
+        const { clock } = cluster
+        agreedNow = () => clock.now()
         return rememberOver(cluster, connections)
       },
       async close() {
@@ -214,10 +218,15 @@ export function readSecret(directory: string): Uint8Array {
 function rememberOver(cluster: Cluster, db: Queries): Remembered {
   return {
     memory: cluster.memory,
-    database: async () => ({ processes: cluster.processes.live, standbys: (await standbysOf(db)).all }),
+    now: () => cluster.clock.now(),
+    database: async () => ({
+      processes: cluster.processes.live,
+      clockAheadMs: cluster.clock.aheadMs,
+      standbys: (await standbysOf(db)).all,
+    }),
     trouble() {
       if (!cluster.isLinked) return 'the database does not answer'
-      const { aheadMs } = cluster.processes
+      const { aheadMs } = cluster.clock
       return Math.abs(aheadMs) > CLOCK_OFF_MS
         ? `the clock of this machine is ${Math.abs(aheadMs)} ms ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the database; set it`
         : undefined

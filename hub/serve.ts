@@ -137,7 +137,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
       existing: options.existing,
       admission: options.admission,
     })
-    running = await serve(data, options, { now, timers, random, watched, site })
+    running = await serve(data, options, { timers, random, watched, site })
   } catch (error) {
     await data?.close()
     await watched?.close()
@@ -149,7 +149,9 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
 }
 
 /** What becomes of the store, as lines of the log. */
-const wordOf = (log: Log): Pick<DataDirectoryOptions, 'onLocked' | 'onAway' | 'onMigrated'> => ({
+const wordOf = (
+  log: Log,
+): Pick<DataDirectoryOptions, 'onLocked' | 'onAway' | 'onClockOff' | 'onMigrated'> => ({
   onLocked: isLocked =>
     isLocked
       ? log.error('another program has locked the store; sends are refused until it lets go', {})
@@ -158,6 +160,13 @@ const wordOf = (log: Log): Pick<DataDirectoryOptions, 'onLocked' | 'onAway' | 'o
     why === undefined
       ? log.info('the database is back', {})
       : log.error('the database is away; requests are refused until it is back', { why }),
+  onClockOff: aheadMs =>
+    aheadMs === undefined
+      ? log.info('the clock of this machine is right again', {})
+      : log.warn('the clock of this machine is not that of the database, by which the hub goes', {
+          ahead_ms: aheadMs,
+          mend: 'set the clock of this machine, or of the database: timedatectl set-ntp true',
+        }),
   onMigrated: ({ from, to, copy }) =>
     log.info('the store was migrated', { from_schema: from, to_schema: to, copy }),
 })
@@ -180,13 +189,13 @@ async function openWatch(config: Config): Promise<OperatorListener | undefined> 
 async function serve(
   data: DataDirectory,
   { config, log, standardEngine, unit, admin: given, guestScript = builtGuestScript() }: ServeOptions,
-  { now, timers, random, watched, site }: Surroundings,
+  { timers, random, watched, site }: Omit<Surroundings, 'now'>,
 ): Promise<RunningHub> {
   const { identity, store, blobs, openBlobs } = data
   const verifier = verifierOf(config, log, standardEngine)
   const lastMs = await lastStoredMs(store)
   const remembered = await data.remember()
-  const { memory } = remembered
+  const { memory, now } = remembered
   const outside = { now, timers, random, alert: log.warn }
   const { peers, peerList } = readPeerList(config.dataDir)
   const kept = { identity, store, blobs, openBlobs, secret: data.secret }

@@ -152,14 +152,14 @@ const repeated = (given: Order): string =>
 /** What orders work with while no hub runs; their lines go where a hub's log goes. */
 function stoppedContext(
   data: DataDirectory,
-  { memory, database }: Remembered,
+  { memory, now, database }: Remembered,
   { limits, dataDir }: Config,
 ): OperatorContext {
   const { store, identity, blobs } = data
   const log = makeLog(toStderr, systemNow)
   const peers = new Peers()
   const agents = new Agents({
-    ...{ store, identity, blobs, now: systemNow, random: systemRandom },
+    ...{ store, identity, blobs, now, random: systemRandom },
     memory,
   })
   // where no hub runs here, one may run elsewhere
@@ -167,20 +167,20 @@ function stoppedContext(
     await memory.sessions.endAll(row.aid)
     memory.wakeUps.tell(row.number, 'ended')
   }
-  const supply = () => SupplyChain.open({ store, identity, now: systemNow, memory })
+  const supply = () => SupplyChain.open({ store, identity, now, memory })
   return {
     aid: identity.aid,
     store,
     agents,
-    moderation: new Moderation({ store, now: systemNow, aid: identity.aid, agents, endSigner }),
-    invites: new Invites({ store, now: systemNow, random: systemRandom }),
-    now: systemNow,
+    moderation: new Moderation({ store, now, aid: identity.aid, agents, endSigner }),
+    invites: new Invites({ store, now, random: systemRandom }),
+    now,
     limits,
     peers,
     peerList: new PeerList(dataDir, peers),
-    rotate: () => rotateIdentity(dataDir, identity, systemNow, systemRandom),
-    issuance: async () => new Issuance({ store, now: systemNow, limits }, await supply()),
-    paidDebts: async () => new PaidDebts({ store, identity, now: systemNow }, await supply()),
+    rotate: () => rotateIdentity(dataDir, identity, now, systemRandom),
+    issuance: async () => new Issuance({ store, now, limits }, await supply()),
+    paidDebts: async () => new PaidDebts({ store, identity, now }, await supply()),
     audit: given => log.info('order', given),
     changed: aid => agents.forgetAccount(aid),
     endSigner,

@@ -8,6 +8,7 @@ import type { Connections } from '../store/postgres/connections.ts'
 import { GroupWriter } from '../store/postgres/groups.ts'
 import type { Link } from '../store/postgres/link.ts'
 import { cachesOver } from './caches.ts'
+import { AgreedClock, type OnClockOff } from './clock.ts'
 import { guestsOver } from './guests.ts'
 import { KeptLink } from './kept-link.ts'
 import { LeaderByLock } from './leader.ts'
@@ -40,11 +41,13 @@ export type ClusterNeeds = {
   release: string
   /** False for a command, which is none of the processes that live. */
   serves?: boolean
+  onClockOff?: OnClockOff | undefined
 }
 
 export type Cluster = {
   memory: Memory
   processes: Processes
+  clock: AgreedClock
   /** Whether word of other processes comes. */
   readonly isLinked: boolean
   close(): Promise<void>
@@ -52,13 +55,15 @@ export type Cluster = {
 
 /** Rejects where the database is away. */
 export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
-  const { connections: db, secret, random, now, timers, store, release } = needs
+  const { connections: db, secret, random, timers, store, release } = needs
   const id = toHex(random(ID_BYTES))
   const link = new KeptLink(needs.openLink, timers)
   link.on({ up: serve })
   const word = new Word(link, timers, id)
   const writer = new GroupWriter(db, clusterWrites, () => timers.monotonic())
-  const processes = new Processes({ db, timers, now, id, release, serves: needs.serves ?? true })
+  const clock = new AgreedClock({ now: needs.now, timers, onOff: needs.onClockOff })
+  const now = () => clock.now()
+  const processes = new Processes({ db, timers, clock, id, release, serves: needs.serves ?? true })
   const keyed = { db, writer, secret, random }
   const atEnd: (() => void)[] = []
   const memory: Memory = {
@@ -83,6 +88,7 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
   return {
     memory,
     processes,
+    clock,
     get isLinked() {
       return link.now !== undefined
     },

@@ -2,22 +2,29 @@
 import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Queries } from '../store/postgres/connections.ts'
 import { NOW, SILENT_MS } from '../store/postgres/state.ts'
+import type { AgreedClock } from './clock.ts'
 
 const BEAT_EVERY_MS = 2000
 
 const BEAT = `
 INSERT INTO process (id, release, beat_ms) VALUES ($1, $2, ${NOW})
 ON CONFLICT (id) DO UPDATE SET beat_ms = excluded.beat_ms`
-const LIVE = `SELECT count(*) AS live, ${NOW} AS now_ms FROM process WHERE beat_ms > ${NOW} - ${SILENT_MS}`
+const LIVE = `SELECT count(*) AS live, ${NOW} AS "nowMs" FROM process WHERE beat_ms > ${NOW} - ${SILENT_MS}`
 
 /** `serves`: a command looks who lives, and is none of them. */
-type Parts = { db: Queries; timers: Timers; now: () => number; id: string; release: string; serves: boolean }
+type Parts = {
+  db: Queries
+  timers: Timers
+  clock: AgreedClock
+  id: string
+  release: string
+  serves: boolean
+}
 
 export class Processes {
   readonly #parts: Parts
   #timer: Timer | undefined
   #live: number
-  #aheadMs = 0
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -27,11 +34,6 @@ export class Processes {
   /** How many live, this one among them where it serves. */
   get live(): number {
     return this.#live
-  }
-
-  /** How far this machine's clock is ahead of the database's; negative where it is behind. */
-  get aheadMs(): number {
-    return this.#aheadMs
   }
 
   async start(): Promise<void> {
@@ -48,12 +50,10 @@ export class Processes {
 
   /** Says that this one lives, and looks who else does. */
   async look(): Promise<void> {
-    const { db, now, id, release, serves } = this.#parts
+    const { db, clock, id, release, serves } = this.#parts
     if (serves) await db.run(BEAT, id, release)
-    const askedMs = now()
-    const row = await db.one<{ live: number; now_ms: number }>(LIVE)
+    const row = await clock.look(() => db.one<{ live: number; nowMs: number }>(LIVE))
     if (row === undefined) return
-    this.#aheadMs = Math.round((askedMs + now()) / 2) - row.now_ms
     this.#live = serves ? Math.max(1, row.live) : row.live
   }
 }

@@ -212,6 +212,11 @@ export class Metrics {
     const furthest = async (of: (standby: Standby) => number | undefined): Promise<number> =>
       Math.max(0, ...(await database()).standbys.map(standby => of(standby) ?? 0))
     gauge('processes', 'Processes that serve this hub', async () => (await database()).processes)
+    gauge(
+      'clock_ahead_seconds',
+      "How far this machine's clock is ahead of the database's; negative where it is behind",
+      async () => (await database()).clockAheadMs / MS_PER_SECOND,
+    )
     gauge('standbys', 'Standbys of the database', async () => (await database()).standbys.length)
     gauge(
       'synchronous_standbys',

@@ -2,7 +2,6 @@
 
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { callBody, callPath } from '../../protocol/contract/client.ts'
@@ -81,15 +80,6 @@ export type TestHubOptions = {
   admin?: Partial<AdminGiven> & { tokens: AdminGiven['tokens']; base?: string }
 }
 
-/** Every answer tells the time of the clock that was set, as that of a hub on its own machine does. */
-function tellTime(response: ServerResponse, clock: TestClock): void {
-  const { writeHead } = response
-  response.writeHead = ((...head: Parameters<typeof writeHead>) => {
-    response.setHeader('Date', new Date(clock.now()).toUTCString())
-    return writeHead.apply(response, head)
-  }) as typeof writeHead
-}
-
 /** Starts a hub in this process, in a folder that goes away with it. */
 export async function startTestHub(options: TestHubOptions = {}): Promise<TestHub> {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'svc-hub-'))
@@ -131,7 +121,6 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       }),
     })
     clock.advance(PAST_START_FLOOR_MS)
-    running.listener.server.prependListener('request', (_request, response) => tellTime(response, clock))
     return running
   }
   const hub: TestHub = {
