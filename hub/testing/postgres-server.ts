@@ -52,6 +52,8 @@ export class PostgresServer {
   readonly #as: ReturnType<typeof runsAs>
   readonly port: number
   #child: ChildProcess | undefined
+  /** Of a standby that is told to wait. */
+  #receiver: number | undefined
 
   private constructor(folder: string, port: number, given: readonly string[], password: string | undefined) {
     this.#password = password
@@ -126,9 +128,50 @@ export class PostgresServer {
 
   /** Runs one statement as its owner, outside any transaction. */
   order(sql: string): void {
+    this.ask(sql)
+  }
+
+  /** What it answers, without frills. */
+  ask(sql: string): string {
     const at = ['-h', this.#folder, '-p', String(this.port), '-U', 'postgres']
     const env = this.#password === undefined ? {} : { PGPASSWORD: this.#password }
-    execFileSync(join(PROGRAMS, 'psql'), [...at, '-qc', sql], { env, stdio: 'ignore' })
+    return execFileSync(join(PROGRAMS, 'psql'), [...at, '-qtAc', sql], {
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      encoding: 'utf8',
+    }).trim()
+  }
+
+  /** Another server that copies this one; a commit is answered once both have it. */
+  async standby(): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'pg-'))
+    const as = runsAs()
+    if (as.uid !== undefined) chownSync(folder, as.uid, as.gid ?? as.uid)
+    const data = join(folder, 'data')
+    const from = ['-h', this.#folder, '-p', String(this.port), '-U', 'postgres']
+    const copy = [...from, '-D', data, '-R', '-X', 'stream', '-c', 'fast']
+    execFileSync(join(PROGRAMS, 'pg_basebackup'), copy, { ...as, cwd: folder, stdio: 'ignore' })
+    const set = ['-c', `unix_socket_directories=${folder}`, '-c', 'listen_addresses=']
+    const given = ['-D', data, '-c', `port=${PORT}`, ...set]
+    const standby = new PostgresServer(folder, PORT, given, this.#password)
+    await standby.resume()
+    this.order("ALTER SYSTEM SET synchronous_standby_names = '*'")
+    this.order('SELECT pg_reload_conf()')
+    while (this.ask('SELECT sync_state FROM pg_stat_replication') !== 'sync') await pause(LOOK_MS)
+    return standby
+  }
+
+  /** A standby takes nothing more from its primary, as one whose disk or network hangs, until it is told to go on. */
+  receive(isOn: boolean): void {
+    if (!isOn) this.#receiver = Number(this.ask('SELECT pid FROM pg_stat_wal_receiver'))
+    if (this.#receiver !== undefined) process.kill(this.#receiver, isOn ? 'SIGCONT' : 'SIGSTOP')
+  }
+
+  /** A standby takes changes from here on, and waits for nobody. */
+  promote(): void {
+    this.order('SELECT pg_promote()')
+    this.order("ALTER SYSTEM SET synchronous_standby_names = ''")
+    this.order('SELECT pg_reload_conf()')
   }
 
   /** A folder may be written by the server alone. */

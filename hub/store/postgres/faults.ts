@@ -64,9 +64,13 @@ export const isSilence = (thrown: unknown): boolean =>
   thrown instanceof Error && thrown.message === 'Query read timeout'
 
 /** Of a commit nobody knows whether it came to pass; whoever asked for it asks again. */
+export class OutcomeUnknown extends StoreAway {
+  override name = 'OutcomeUnknown'
+}
+
 export const unknownOutcome = (fault: Error): Error =>
   fault instanceof ConnectionCut
-    ? new StoreAway(`${fault.message}; what was being written may be kept`)
+    ? new OutcomeUnknown(`${fault.message}; what was being written may be kept`)
     : fault
 
 /** Nothing was asked yet where no connection came about; asking again at once changes nothing. */

@@ -69,7 +69,7 @@ const LOCK_AGENTS =
   'SELECT number FROM agent WHERE number = ANY($1::bigint[]) OR aid = ANY($2::text[]) ORDER BY number FOR UPDATE'
 
 export class GroupWriter<W extends Writes> {
-  readonly #connections: Connections
+  readonly #connections: Pick<Connections, 'transaction'>
   readonly #writes: W
   readonly #events: GroupEvents
   readonly #monotonic: () => number
@@ -79,7 +79,12 @@ export class GroupWriter<W extends Writes> {
   #isBeginning = false
   #broken: StoreBroken | undefined
 
-  constructor(connections: Connections, writes: W, monotonic: () => number, events: GroupEvents = {}) {
+  constructor(
+    connections: Pick<Connections, 'transaction'>,
+    writes: W,
+    monotonic: () => number,
+    events: GroupEvents = {},
+  ) {
     this.#connections = connections
     this.#writes = writes
     this.#monotonic = monotonic

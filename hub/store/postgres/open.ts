@@ -8,6 +8,7 @@ import { accountsOver, madeOnce } from './accounts.ts'
 import { agentsOver } from './agents.ts'
 import { boardOver } from './board.ts'
 import { clearingOver } from './clearing.ts'
+import { ConfirmedChanges } from './confirmed.ts'
 import { refuseUnfit } from './fitness.ts'
 import { GroupWriter } from './groups.ts'
 import { invitesOver } from './invites.ts'
@@ -52,7 +53,8 @@ export async function openPostgres({
   await migrate(connections, { release, keepsOlder })
   const key = await madeOnce(connections, RID_KEY_SETTING, toHex(random(RID_KEY_BYTES)))
   const rids = new Rids(fromHex(key, RID_KEY_SETTING))
-  const writer = new GroupWriter(connections, writesWith(rids), () => timers.monotonic(), {
+  const confirmed = new ConfirmedChanges(connections, timers)
+  const writer = new GroupWriter(confirmed, writesWith(rids), () => timers.monotonic(), {
     onGroup,
     onFault: error => connections.note(error),
   })
@@ -85,6 +87,7 @@ export async function openPostgres({
     health: async (): Promise<StoreHealth> => ({ ...connections.health(), broken: writer.isBroken }),
     async close() {
       await writer.idle()
+      await confirmed.close()
       await connections.close()
     },
   }

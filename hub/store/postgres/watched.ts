@@ -10,6 +10,7 @@ export class WatchedConnections implements Connections {
   readonly #onAway: OnAway | undefined
   #health = { full: false, locked: false, away: false }
   #looking = false
+  #isHeld = false
   /** How often it came back: whoever asked before the last time tells nothing of what is now. */
   #returns = 0
 
@@ -31,6 +32,7 @@ export class WatchedConnections implements Connections {
 
   async transaction<T>(work: (db: Queries) => Promise<T>, options?: TransactionOptions): Promise<T> {
     const done = await this.#noting(this.#connections.transaction(work, options))
+    if (this.#isHeld) return done
     if (this.#health.away) {
       this.#returns += 1
       this.#onAway?.(undefined)
@@ -72,6 +74,12 @@ export class WatchedConnections implements Connections {
   #noteAway(error: StoreAway): void {
     if (!this.#health.away) this.#onAway?.(error.message)
     this.#health = { ...this.#health, away: true }
+  }
+
+  /** It stays away, although it answers, until nothing holds it. */
+  holdAway(why: StoreAway | undefined): void {
+    this.#isHeld = why !== undefined
+    if (why !== undefined) this.#noteAway(why)
   }
 
   /** Takes notice of a change that failed alone. */
