@@ -2,16 +2,20 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, connect as reach, type Server, type Socket } from 'node:net'
 
-type Way = { client: Socket; server: Socket; losesAnswer: boolean }
+type Way = { client: Socket; server: Socket; losesAnswer: boolean; hangs: boolean }
+/** What becomes of a connection over which something is said: it is cut before or after that, or hangs from then on. */
+type Fault = { text: string; way: 'cut before' | 'cut after' | 'hang before' | 'hang after' }
 
 export class CuttingProxy {
   readonly #listener: Server
   readonly #ways = new Set<Way>()
   #isSilent = false
-  #word: { text: string; passes: boolean } | undefined
+  #fault: Fault | undefined
+  #path: string
 
   private constructor(socketPath: string) {
-    this.#listener = createServer(client => this.#open(client, reach(socketPath)))
+    this.#path = socketPath
+    this.#listener = createServer(client => this.#open(client, reach(this.#path)))
   }
 
   /** Leads to a server at a socket. */
@@ -27,26 +31,28 @@ export class CuttingProxy {
   }
 
   #open(client: Socket, server: Socket): void {
-    const way: Way = { client, server, losesAnswer: false }
+    const way: Way = { client, server, losesAnswer: false, hangs: false }
     this.#ways.add(way)
     client.on('data', (chunk: Buffer) => this.#asked(way, chunk))
     server.on('data', (chunk: Buffer) => {
       if (way.losesAnswer) this.#end(way)
-      else if (!this.#isSilent) client.write(chunk)
+      else if (!this.#isSilent && !way.hangs) client.write(chunk)
     })
     for (const each of [client, server]) {
       each.on('error', () => undefined)
-      each.on('close', () => !this.#isSilent && this.#end(way))
+      each.on('close', () => !this.#isSilent && !way.hangs && this.#end(way))
     }
   }
 
   #asked(way: Way, chunk: Buffer): void {
-    if (this.#isSilent) return
-    if (this.#word !== undefined && chunk.includes(this.#word.text)) {
-      const { passes } = this.#word
-      this.#word = undefined
-      way.losesAnswer = passes
-      if (!passes) this.#end(way)
+    if (this.#isSilent || way.hangs) return
+    if (this.#fault !== undefined && chunk.includes(this.#fault.text)) {
+      const [what, when] = this.#fault.way.split(' ')
+      this.#fault = undefined
+      way.hangs = what === 'hang'
+      way.losesAnswer = what === 'cut' && when === 'after'
+      if (what === 'cut' && when === 'before') this.#end(way)
+      if (when === 'before') return
     }
     if (!way.server.destroyed) way.server.write(chunk)
   }
@@ -63,12 +69,28 @@ export class CuttingProxy {
 
   /** The next time that somebody says this, the connection is cut before it gets through. */
   cutBefore(text: string): void {
-    this.#word = { text, passes: false }
+    this.#fault = { text, way: 'cut before' }
   }
 
   /** The next time that somebody says this, it gets through, and the connection is cut before the answer. */
   loseAnswerTo(text: string): void {
-    this.#word = { text, passes: true }
+    this.#fault = { text, way: 'cut after' }
+  }
+
+  /** The next time that somebody says this, its connection stays, and nothing more is heard on it by either side. */
+  hangAt(text: string, passes: boolean): void {
+    this.#fault = { text, way: passes ? 'hang after' : 'hang before' }
+  }
+
+  /** All connections that are there hang from now on; new ones are heard. */
+  hang(): void {
+    for (const way of this.#ways) way.hangs = true
+  }
+
+  /** New connections lead to another server; those that are there are cut. */
+  leadTo(socketPath: string): void {
+    this.#path = socketPath
+    this.cut()
   }
 
   /** Connections stay, new ones come about, and nothing is heard on any. */

@@ -138,6 +138,21 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'a server that
     expect(await waiting()).toEqual([1, 2])
   })
 
+  test.each([
+    ['after it got through', true, 'duplicate'],
+    ['before it got through', false, 'queued'],
+  ] as const)(
+    'a connection that hangs in the middle of a commit, %s, is given up in time, and asking again is answered',
+    async (_, passes, outcome) => {
+      proxy.hangAt('COMMIT', passes)
+      const startedMs = performance.now()
+      await expect(store.enqueue(letter(1))).rejects.toThrow('what was being written may be kept')
+      expect(performance.now() - startedMs).toBeLessThan(BOUNDS.answerMs + 500)
+      expect(await sent(1)).toMatchObject({ outcome })
+      expect(await waiting()).toHaveLength(1)
+    },
+  )
+
   test('a server that is silent is given up in time, and holds no lock for one that is gone', async () => {
     await store.enqueue(letter(1))
     proxy.silence()
