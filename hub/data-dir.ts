@@ -94,6 +94,8 @@ export type DataDirectoryOptions = {
   onAway?: ((why: string | undefined) => void) | undefined
   /** How far this machine's clock is ahead of the database's, where it is wrong; or it is right again. */
   onClockOff?: ((aheadMs: number | undefined) => void) | undefined
+  /** A newer build brought the database to this schema while this one serves. */
+  onNewerSchema?: ((schema: number) => void) | undefined
   /** Changes in one transaction at most; 1 commits each alone. */
   groupMax?: number
   /** The database file grows no further. */

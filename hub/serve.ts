@@ -148,10 +148,10 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   throw unusable(config.dataDir, failed)
 }
 
+type WordOf = 'onLocked' | 'onAway' | 'onClockOff' | 'onNewerSchema' | 'onMigrated'
+
 /** What becomes of the store, as lines of the log. */
-const wordOf = (
-  log: Log,
-): Pick<DataDirectoryOptions, 'onLocked' | 'onAway' | 'onClockOff' | 'onMigrated'> => ({
+const wordOf = (log: Log): Pick<DataDirectoryOptions, WordOf> => ({
   onLocked: isLocked =>
     isLocked
       ? log.error('another program has locked the store; sends are refused until it lets go', {})
@@ -167,6 +167,11 @@ const wordOf = (
           ahead_ms: aheadMs,
           mend: 'set the clock of this machine, or of the database: timedatectl set-ntp true',
         }),
+  onNewerSchema: schema =>
+    log.warn('a newer release brought the database to its schema; this process goes on meanwhile', {
+      schema,
+      mend: 'start this process again with the newer release',
+    }),
   onMigrated: ({ from, to, copy }) =>
     log.info('the store was migrated', { from_schema: from, to_schema: to, copy }),
 })

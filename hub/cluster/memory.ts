@@ -7,6 +7,7 @@ import { type Store, StoreRefused } from '../store/port.ts'
 import type { Connections } from '../store/postgres/connections.ts'
 import { GroupWriter } from '../store/postgres/groups.ts'
 import type { Link } from '../store/postgres/link.ts'
+import { readMigrations, SERVED_LOCK } from '../store/postgres/migrate.ts'
 import { cachesOver } from './caches.ts'
 import { AgreedClock, type OnClockOff } from './clock.ts'
 import { guestsOver } from './guests.ts'
@@ -21,9 +22,6 @@ import { supplyHeadsOver } from './supply-heads.ts'
 import { wakeUpsOver } from './wake-ups.ts'
 import { Word } from './word.ts'
 import { clusterWrites } from './writes.ts'
-
-/** The lock that every process shares while it serves, and that nobody else has meanwhile. */
-export const SERVED_LOCK = 7_305_442_018_337
 
 const ID_BYTES = 8
 const FORGET_EVERY_MS = 60_000
@@ -42,6 +40,8 @@ export type ClusterNeeds = {
   /** False for a command, which is none of the processes that live. */
   serves?: boolean
   onClockOff?: OnClockOff | undefined
+  /** A newer build brought the database to this schema. */
+  onNewerSchema?: ((schema: number) => void) | undefined
 }
 
 export type Cluster = {
@@ -63,7 +63,8 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
   const writer = new GroupWriter(db, clusterWrites, () => timers.monotonic())
   const clock = new AgreedClock({ now: needs.now, timers, onOff: needs.onClockOff })
   const now = () => clock.now()
-  const processes = new Processes({ db, timers, clock, id, release, serves: needs.serves ?? true })
+  const known = { schema: readMigrations().length, onNewer: needs.onNewerSchema }
+  const processes = new Processes({ db, timers, clock, id, release, known, serves: needs.serves ?? true })
   const keyed = { db, writer, secret, random }
   const atEnd: (() => void)[] = []
   const memory: Memory = {

@@ -9,15 +9,18 @@ const BEAT_EVERY_MS = 2000
 const BEAT = `
 INSERT INTO process (id, release, beat_ms) VALUES ($1, $2, ${NOW})
 ON CONFLICT (id) DO UPDATE SET beat_ms = excluded.beat_ms`
-const LIVE = `SELECT count(*) AS live, ${NOW} AS "nowMs" FROM process WHERE beat_ms > ${NOW} - ${SILENT_MS}`
+const LIVE = `SELECT count(*) AS live, ${NOW} AS "nowMs", (SELECT max(number) FROM schema_held) AS schema FROM process WHERE beat_ms > ${NOW} - ${SILENT_MS}`
 
 /** `serves`: a command looks who lives, and is none of them. */
+type Seen = { live: number; nowMs: number; schema: number }
 type Parts = {
   db: Queries
   timers: Timers
   clock: AgreedClock
   id: string
   release: string
+  /** The newest schema that this build knows, and who hears of a newer one. */
+  known: { schema: number; onNewer: ((schema: number) => void) | undefined }
   serves: boolean
 }
 
@@ -25,9 +28,11 @@ export class Processes {
   readonly #parts: Parts
   #timer: Timer | undefined
   #live: number
+  #schema: number
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#schema = parts.known.schema
     this.#live = parts.serves ? 1 : 0
   }
 
@@ -50,11 +55,13 @@ export class Processes {
 
   /** Says that this one lives, and looks who else does. */
   async look(): Promise<void> {
-    const { db, clock, id, release, serves } = this.#parts
+    const { db, clock, id, release, serves, known } = this.#parts
     if (serves) await db.run(BEAT, id, release)
-    const row = await clock.look(() => db.one<{ live: number; nowMs: number }>(LIVE))
+    const row = await clock.look(() => db.one<Seen>(LIVE))
     if (row === undefined) return
     this.#live = serves ? Math.max(1, row.live) : row.live
+    if (row.schema > this.#schema) known.onNewer?.(row.schema)
+    this.#schema = Math.max(this.#schema, row.schema)
   }
 }
 

@@ -51,7 +51,7 @@ describe.skipIf(missing !== undefined)(
     })
     const addWrong = async (by: string) => {
       shift(by)
-      return await cluster.add(undefined, shifted())
+      return await cluster.add(undefined, { env: shifted() })
     }
     const polls = async (agent: TestAgent, ats: ClusterProcess[]) => {
       const seen: unknown[] = []

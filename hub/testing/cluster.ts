@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { orderRunningHub } from '../operator/socket.ts'
 import { TestAgent } from './hub.ts'
 import { PostgresServer, type ServerOptions } from './postgres-server.ts'
-import { type HubChild, startHubChild } from './process.ts'
+import { type HubChild, type HubChildOptions, startHubChild } from './process.ts'
 
 /** What each machine of a hub has a copy of. */
 const COPIED = ['identity.kel', 'identity.next', 'secret']
@@ -58,7 +58,7 @@ export class TestCluster {
   /** Starts one more, or one again on its directory; `env`: what it alone finds there. */
   async add(
     directory = join(this.folder, `process-${this.#made++}`),
-    env: Record<string, string> = {},
+    { env = {}, program }: Pick<HubChildOptions, 'env' | 'program'> = {},
   ): Promise<ClusterProcess> {
     const [first] = this.#all
     mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -68,6 +68,7 @@ export class TestCluster {
       ...(await startHubChild(directory, {
         args: [...this.args, ...(this.#given.listens ?? [])],
         env: { ...this.#given.env, ...env },
+        program,
       })),
       directory,
     }

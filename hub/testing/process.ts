@@ -26,6 +26,8 @@ export type HubChildOptions = {
   env?: Record<string, string>
   /** More arguments for `serve`. */
   args?: string[]
+  /** Another build than that of these sources. */
+  program?: string | undefined
 }
 
 /** A hub that outlives a failed test would hold the streams of the whole run. */
@@ -40,7 +42,7 @@ export async function startHubChild(directory: string, options: HubChildOptions 
   const child = spawn(
     process.execPath,
     [
-      await bundledProgram(),
+      options.program ?? (await bundledProgram()),
       'serve',
       '--listen',
       '127.0.0.1:0',
@@ -88,9 +90,10 @@ export async function startHubChild(directory: string, options: HubChildOptions 
 /** Runs one command of the program to its end. */
 export async function runHub(
   args: string[],
-  options: { cwd?: string; env?: Record<string, string> } = {},
+  options: { cwd?: string; env?: Record<string, string>; program?: string | undefined } = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [await bundledProgram(), ...args], {
+  const program = options.program ?? (await bundledProgram())
+  const child = spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
     ...present({ cwd: options.cwd }),

@@ -8,6 +8,13 @@ const FOLDER = new URL('./schema/', import.meta.url)
 const FILE_NAME = /^(\d{4})-[a-z0-9-]+\.sql$/
 /** The name under which processes wait for the one that migrates. */
 const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('svc-hub schema', 0))"
+/** Every process shares it while it serves; nobody else has it meanwhile. */
+export const SERVED_LOCK = 7_305_442_018_337
+/**
+ * How a migration begins with which the build before it does not work. All others leave what that build needs, so that
+ * its processes go on until they are started with the new one.
+ */
+const ALONE = '-- alone\n'
 const HELD = 'CREATE TABLE IF NOT EXISTS schema_held (number bigint PRIMARY KEY, release text NOT NULL)'
 
 /** The migrations that this build carries, in order and without a gap. */
@@ -56,9 +63,19 @@ async function bringTo(migrations: readonly string[], db: Queries, release: stri
   const newest = migrations.length
   if (held > newest) throw newerStore('the database', { held, newest, release, wrote })
   for (let number = held + 1; number <= newest; number++) {
+    if (migrations[number - 1]?.startsWith(ALONE) === true) await refuseServed(db, number)
     for (const statement of statementsOf(migrations[number - 1] ?? '')) await db.run(statement)
     await db.run('INSERT INTO schema_held (number, release) VALUES ($1, $2)', number, release)
   }
+}
+
+/** The lock is held until the transaction ends. */
+async function refuseServed(db: Queries, number: number): Promise<void> {
+  const row = await db.one<{ alone: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS alone', SERVED_LOCK)
+  if (row?.alone !== true)
+    throw new StoreRefused(
+      `schema ${number} works with no process of the release before, and some serve this database; stop all of them, then start this one`,
+    )
 }
 
 const FORBIDDEN = '42501'
