@@ -309,7 +309,6 @@ export const rooms: Record<string, Room> = {
       'hub/store/blobs',
       'hub/store/sqlite',
       'hub/store/postgres',
-      'hub/cluster',
       'hub/engine.ts',
       'hub/directory-lock.ts',
       'hub/core',
