@@ -23,7 +23,7 @@ test('a file is closed though the client went before its first byte was written'
     encoding: 'base64',
     before: () => '{"id":1',
     member: 'bytes',
-    after: '}',
+    after: () => '}',
   }
   const mail = { id: 1, size: 1000, file: name }
   const sources = { contents: async () => new Map(), blobs }

@@ -5,6 +5,9 @@ import { writePiece } from './rows.ts'
 /** Divisible by three, so that pieces of base64 join without padding. */
 const PIECE_BYTES = 192 * 1024
 
+/** A file that is there, and can't be read now. */
+const UNREADABLE = 'unreadable'
+
 /** Every character is a byte. */
 const ASCII = 'latin1'
 
@@ -26,8 +29,8 @@ export type Printed<M> = {
   /** The JSON of these members, without its brace at the end. */
   before: (mail: M) => string
   member: string
-  /** What comes after the list, with the brace that ends the answer. */
-  after: string
+  /** What comes after the list, with the brace that ends the answer; whether mail was left out that can't be read now. */
+  after: (isCut: boolean) => string
 }
 
 /** Answers on their way, one for each mailbox: a newer one ends the older, whose reader has gone or does not read. */
@@ -45,7 +48,10 @@ export class MailAnswers {
   }
 }
 
-/** Writes the whole JSON answer, `{"messages":[…]` and what comes after, with the back pressure of the connection. */
+/**
+ * Writes the whole JSON answer, `{"messages":[…]` and what comes after, with the back pressure of the connection. Where a
+ * file can't be read now, what lies before it is given; nothing may overtake it.
+ */
 export async function writeMail<I, M extends Waiting<I>>(
   response: ServerResponse,
   waiting: readonly M[],
@@ -54,7 +60,10 @@ export async function writeMail<I, M extends Waiting<I>>(
 ): Promise<void> {
   let text = '{"messages":['
   let separator = ''
+  let isCut = false
   for await (const { mail, bytes } of opened<I, M>(waiting, sources)) {
+    isCut = bytes === UNREADABLE
+    if (bytes === UNREADABLE) break
     text += `${separator}${before(mail)},"${member}":"`
     separator = ','
     if (bytes instanceof Uint8Array) text += textOf(bytes, encoding)
@@ -68,20 +77,28 @@ export async function writeMail<I, M extends Waiting<I>>(
       text = ''
     }
   }
-  await writePiece(response, `${text}]${after}`, ASCII)
+  await writePiece(response, `${text}]${after(isCut)}`, ASCII)
 }
 
 /** Mail that was not collected meanwhile, each with its bytes or the file that has them. */
 async function* opened<I, M extends Waiting<I>>(
   waiting: readonly M[],
   { contents, blobs }: MailSources<I>,
-): AsyncGenerator<{ mail: M; bytes: Uint8Array | FileReader }> {
+): AsyncGenerator<{ mail: M; bytes: Uint8Array | FileReader | typeof UNREADABLE }> {
+  let isFirst = true
+  const unreadable = (error: unknown): typeof UNREADABLE => {
+    if (isFirst) throw error
+    return UNREADABLE
+  }
   for (const piece of piecesOf<I, M>(waiting)) {
     const held = await contents(piece.filter(({ file }) => file === undefined).map(({ id }) => id))
     for (const mail of piece) {
       const { id, file } = mail
-      const bytes = file === undefined ? held.get(id) : await blobs.open(file)
-      if (bytes !== undefined) yield { mail, bytes }
+      const reading = file === undefined ? held.get(id) : blobs.open(file).catch(unreadable)
+      const bytes = await reading
+      if (bytes === undefined) continue
+      yield { mail, bytes }
+      isFirst = false
     }
   }
 }

@@ -40,7 +40,9 @@ export function textReply(
 /** Sends what a handler returned. */
 export async function sendReply(response: ServerResponse, reply: unknown): Promise<void> {
   if (!(reply instanceof Streamed)) return sendJson(response, 200, {}, reply)
-  response.writeHead(reply.status, reply.headers)
+  // its head goes out with the first piece, so that what fails before it has an answer of its own
+  response.statusCode = reply.status
+  for (const [name, value] of Object.entries(reply.headers)) response.setHeader(name, value)
   await reply.write(response)
   response.end()
 }

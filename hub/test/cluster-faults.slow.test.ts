@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { seed, sliced } from '../../protocol/testing/slow.ts'
 import { TestCluster } from '../testing/cluster.ts'
 import { ClusterHistory } from '../testing/cluster-history.ts'
+import { CuttingProxy } from '../testing/cutting-proxy.ts'
 import { withoutPostgres } from '../testing/postgres-server.ts'
 
 const PROCESSES = 3
@@ -13,10 +14,20 @@ const CUT = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <>
 
 describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'a hub of processes', () => {
   let cluster: TestCluster
+  let proxy: CuttingProxy
   beforeAll(async () => {
-    cluster = await TestCluster.start(PROCESSES)
+    cluster = await TestCluster.start(PROCESSES, {
+      env: {},
+      async store(server) {
+        proxy = await CuttingProxy.start(server.socket)
+        return ['--store', `postgres://postgres@127.0.0.1:${proxy.port}/postgres`]
+      },
+    })
   }, 120_000)
-  afterAll(() => cluster.close())
+  afterAll(async () => {
+    await cluster.close()
+    await proxy.stop()
+  })
 
   const kill = async (at: number, signal: NodeJS.Signals) => {
     const one = cluster.processes[at % PROCESSES]
@@ -28,6 +39,9 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'a hub of proc
     at => kill(at, 'SIGKILL'),
     at => kill(at, 'SIGTERM'),
     async () => cluster.server.order(CUT),
+    async () => proxy.cut(),
+    async () => proxy.loseAnswerTo('COMMIT'),
+    async () => proxy.cutBefore('COMMIT'),
     async at => {
       await cluster.server.halt(at % 2 === 0 ? 'SIGQUIT' : 'SIGINT')
       await cluster.server.resume()
@@ -48,5 +62,6 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'a hub of proc
         expect(await history.compare(), `SEED=${seed}, round ${round}`).toEqual([])
     }
     expect(history.answered).toBeGreaterThan(count)
+    expect(history.paid).toBeGreaterThan(count)
   })
 })

@@ -21,6 +21,7 @@ const PROGRAM = join(dirname(PACKAGE), 'bin', 's3rver.js')
 /** It signs the places in its listings with a cipher that is off by default. */
 const RUNTIME = '--openssl-legacy-provider'
 const LOOK_MS = 50
+const LATE_MS = 700
 
 export const BUCKET = 'mail'
 /** Those that it knows. */
@@ -31,8 +32,8 @@ export type S3Fault = {
   /** `PUT`, `GET /mail/…?uploadId=` and the like: the beginning of method and target. */
   calls: RegExp
   times: number
-  /** It fails, says nothing, is cut in the middle of its answer, or is done and its answer lost. */
-  way: 'fails' | 'silent' | 'half' | 'lost'
+  /** It fails, says nothing, is answered late, is cut in the middle of its answer, or is done and its answer lost. */
+  way: 'fails' | 'silent' | 'late' | 'half' | 'lost'
 }
 
 export class S3Server {
@@ -94,6 +95,7 @@ export class S3Server {
     const way = this.#due(request)
     const body = await bodyOf(request)
     if (way === 'silent') return
+    if (way === 'late') await pause(LATE_MS)
     if (way === 'fails') return refuse(response, 500, 'InternalError')
     // the server looks at no signature
     const code = refusedAs({ method, target, headers, body }, S3_CREDENTIALS)
@@ -136,6 +138,8 @@ function passOn(answer: IncomingMessage, response: ServerResponse, way: S3Fault[
     answer.pipe(response)
     return
   }
+  // one without a body has no half
+  answer.once('end', () => response.destroy())
   answer.once('data', (piece: Buffer) => {
     response.write(piece.subarray(0, piece.length / 2), () => response.destroy())
     answer.destroy()

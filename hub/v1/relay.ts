@@ -16,7 +16,7 @@ const printed: Printed<OpenMessage> = {
     const created_at = new Date(createdMs).toISOString()
     return jsonText({ id, from_aid: from, kind, interaction_id: interaction, created_at }).slice(0, -1)
   },
-  after: '}',
+  after: () => '}',
 }
 
 export function relayHandlers({

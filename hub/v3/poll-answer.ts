@@ -10,5 +10,5 @@ export const printedEnvelopes = ({ more, notice }: PollTail): Printed<WaitingEnv
   encoding: 'base64url',
   member: 'envelope',
   before: ({ id, acceptedMs }) => `{"id":${id},"accepted_at":${acceptedMs}`,
-  after: `,"more":${more},"key_state_notice":"${notice}"}`,
+  after: isCut => `,"more":${more || isCut},"key_state_notice":"${notice}"}`,
 })

@@ -42,6 +42,7 @@ export type S3Answer = { status: number; headers: Headers; text: string }
 const CALL_MS = 60_000
 const PAUSE_MS = 200
 const ATTEMPTS_MAX = 4
+const LATE_MAX = 1
 /** Much less than that is said by any answer that is read whole. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024
 const TOO_MANY = 429
@@ -55,6 +56,11 @@ const FULL = new Set(['QuotaExceeded', 'InsufficientStorage', 'XMinioStorageFull
 /** A call that failed, and may be made again. */
 class CallFailed extends Failure {
   override name = 'CallFailed'
+}
+
+/** It took all its time, so that whoever waits for it bears one more at most. */
+class CallLate extends CallFailed {
+  override name = 'CallLate'
 }
 
 export class S3Calls {
@@ -104,7 +110,7 @@ export class S3Calls {
   async inTime<T>(work: Promise<T>): Promise<T> {
     const { timers } = this.#outside
     const { promise: late, reject } = Promise.withResolvers<never>()
-    const timer = timers.after(this.#callMs, () => reject(new CallFailed('it did not answer in time')))
+    const timer = timers.after(this.#callMs, () => reject(new CallLate('it did not answer in time')))
     try {
       return await Promise.race([work, late])
     } finally {
@@ -114,12 +120,14 @@ export class S3Calls {
 
   /** Makes it again where it failed, some times. */
   async #again<T>(call: () => Promise<T>): Promise<T> {
+    let late = 0
     for (let attempt = 1; ; attempt++) {
       try {
         return await call()
       } catch (error) {
         if (!(error instanceof CallFailed)) throw error
-        if (attempt === ATTEMPTS_MAX) throw away(error.message)
+        if (error instanceof CallLate) late += 1
+        if (attempt === ATTEMPTS_MAX || late > LATE_MAX) throw away(error.message)
       }
       const { pauseMs = PAUSE_MS } = this.#options
       await sleep(this.#outside.timers, pauseMs * attempt)

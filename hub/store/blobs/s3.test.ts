@@ -66,7 +66,7 @@ test.each(ways.flatMap(way => calls.slice(0, 4).map(([what, of]) => ({ way, what
     const isDone = what === 'an upload ends' && (way === 'lost' || way === 'half')
     if (isDone) await written
     else await expect(written).rejects.toBeInstanceOf(StoreAway)
-    expect(performance.now() - startedMs).toBeLessThan(4 * CALL_MS + 5000)
+    expect(performance.now() - startedMs).toBeLessThan(2 * CALL_MS + 5000)
   },
 )
 
