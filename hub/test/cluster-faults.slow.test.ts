@@ -9,6 +9,8 @@ import { withoutPostgres } from '../testing/postgres-server.ts'
 
 const PROCESSES = 3
 const ROUND_MS = 250
+/** A server that says nothing is given up before. */
+const GIVEN_UP_MS = 30_000
 const COMPARED_EVERY = 10
 const CUT = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()'
 
@@ -47,6 +49,23 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'a hub of proc
       await cluster.server.resume()
     },
   ]
+
+  test('goes on where every connection to the database hangs, and new ones do not', {
+    timeout: 300_000,
+  }, async () => {
+    const history = await ClusterHistory.on(cluster)
+    const answered: number[] = []
+    await history.during(async () => {
+      await pause(ROUND_MS)
+      proxy.hang()
+      await pause(GIVEN_UP_MS)
+      answered.push(history.answered)
+      await pause(ROUND_MS)
+      answered.push(history.answered)
+    })
+    expect(await history.compare()).toEqual([])
+    expect(answered[1]).toBeGreaterThan(answered[0] ?? 0)
+  })
 
   test('keeps what it acknowledged', { timeout: 7_200_000 }, async () => {
     const history = await ClusterHistory.on(cluster)

@@ -55,12 +55,15 @@ export class ClusterHistory {
       }),
     ])
     for (let n = 0; n < PAYERS; n++) working.push(this.#keepOn(over.signal, at => this.#payments.pay(at)))
+    // told once all have ended
+    const ended = Promise.allSettled(working)
     try {
       await meanwhile()
     } finally {
       over.abort()
-      await Promise.all(working)
+      await ended
     }
+    await Promise.all(working)
   }
 
   async #keepOn(over: AbortSignal, operate: (at: ClusterProcess, n: number) => Promise<void>): Promise<void> {
@@ -68,7 +71,7 @@ export class ClusterHistory {
       try {
         await operate(this.#next(), n)
       } catch (error) {
-        if (!isGone(error)) throw error
+        if (!isGone(error) && !isForgotten(error)) throw error
         await pause(AGAIN_MS)
       }
   }
@@ -84,3 +87,6 @@ export class ClusterHistory {
     return [...this.#mailboxes.flatMap(({ faults }) => faults), ...ofPayments]
   }
 }
+
+/** What was signed before the database crashed is not taken after it, and is signed again. */
+const isForgotten = (error: unknown): boolean => error instanceof Error && /ts_stale/.test(error.message)

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** Where Debian puts the programs of the oldest release that the hub works with. */
-const PROGRAMS = '/usr/lib/postgresql/15/bin'
+export const PROGRAMS = '/usr/lib/postgresql/15/bin'
 const PORT = 5432
 const START_MS = 30_000
 const LOOK_MS = 100
@@ -213,7 +213,7 @@ function tlsSettings(folder: string, tls: { cert: string; key: string }, own: Ow
   return { ssl: 'on', ssl_cert_file: paths.cert, ssl_key_file: paths.key }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
