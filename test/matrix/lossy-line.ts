@@ -8,9 +8,12 @@ export class LossyLine {
   readonly #server: http.Server
   readonly #losses = new Map<string, Loss>()
   readonly #lost = new Map<string, number>()
+  #hub: string
 
-  constructor(hub: string) {
+  constructor(given: string) {
+    this.#hub = given
     this.#server = http.createServer((request, response) => {
+      const hub = this.#hub
       const route = new URL(request.url ?? '/', hub).pathname
       const loss = this.#losses.get(route)
       if (loss === 'request') return this.#lose(route, response)
@@ -28,6 +31,12 @@ export class LossyLine {
 
   async open(): Promise<void> {
     await new Promise<void>(done => this.#server.listen(0, '127.0.0.1', done))
+  }
+
+  /** Leads to another process of the hub from here on. */
+  leadTo(hub: string): void {
+    this.#hub = hub
+    this.#server.closeAllConnections()
   }
 
   get url(): string {

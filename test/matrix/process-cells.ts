@@ -22,6 +22,8 @@ export type Happening = {
   afterMs?: number
   /** Whether the hub may refuse an authorization that was made before. */
   mayVoid?: true
+  /** The hub is two processes over one database. */
+  isShared?: true
   happen(world: ProcessWorld, prepared: Prepared): Promise<void>
 }
 
@@ -139,6 +141,24 @@ export const happenings: readonly Happening[] = [
       world.signal('hub', 'SIGSTOP')
       await pause(HANG_MS)
       world.signal('hub', 'SIGCONT')
+    },
+  },
+  {
+    name: 'a process of the hub is lost',
+    isShared: true,
+    async happen(world) {
+      world.heal()
+      world.loseProcess()
+    },
+  },
+  {
+    name: 'the database of the hub is lost for a while',
+    isShared: true,
+    async happen(world) {
+      world.heal()
+      await world.database?.halt('SIGQUIT')
+      await pause(AWAY_MS)
+      await world.database?.resume()
     },
   },
   {

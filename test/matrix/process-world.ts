@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { bundledProgram } from '../../hub/testing/bundle.ts'
+import { PostgresServer } from '../../hub/testing/postgres-server.ts'
 import { bundledNode, freePort } from '../two-nodes/crash-world.ts'
 import { LossyLine } from './lossy-line.ts'
 
@@ -14,6 +15,10 @@ export const GRANTED = 1000
 export const PRICE = 5
 
 const LOOK_MS = 100
+/** Another process of the hub, where that is one of several. */
+const OTHER = 'hub-other'
+/** What each machine of a hub has a copy of. */
+const COPIED = ['identity.kel', 'identity.next', 'secret']
 const PATIENCE_MS = 180_000
 const COMMAND_MS = 120_000
 /** What a node refuses for the moment. */
@@ -34,14 +39,19 @@ export class ProcessWorld implements AsyncDisposable {
   readonly #children = new Map<string, ChildProcess>()
   readonly #ports = new Map<string, number>()
   #programs = { hub: '', node: '' }
+  /** The database of the hub, where that is one of several processes. */
+  database: PostgresServer | undefined
   kills = 0
   /** What the accounts had before anything was paid. */
   readonly had = { alice: 0, bob: 0 }
 
-  async open(): Promise<this> {
+  /** `isShared`: the hub is two processes over one database. */
+  async open({ isShared = false } = {}): Promise<this> {
     this.#programs = await bundled()
+    if (isShared) this.database = await PostgresServer.start()
     writeFileSync(join(this.folder, 'passphrase'), 'correct horse battery\n')
     await this.openHub('hub')
+    if (isShared) await this.#openOther()
     await Promise.all((['alice', 'bob'] as const).map(name => this.#openNode(name)))
     await this.join('hub')
     await this.hubCommand('hub', 'grant', this.aids.alice, String(GRANTED), '--reason', 'test')
@@ -71,6 +81,21 @@ export class ProcessWorld implements AsyncDisposable {
       this.lines.set(`${node} ${name}`, line)
     }
     await this.startHub(name)
+  }
+
+  async #openOther(): Promise<void> {
+    this.#ports.set(OTHER, await freePort())
+    mkdirSync(this.dir(OTHER), { mode: 0o700 })
+    for (const file of COPIED) cpSync(join(this.dir('hub'), file), join(this.dir(OTHER), file))
+    await this.startHub(OTHER)
+  }
+
+  /** The first process of the hub is killed and stays away; both nodes go to the other one. */
+  loseProcess(): void {
+    const child = this.#children.get('hub')
+    this.#children.delete('hub')
+    child?.kill('SIGKILL')
+    for (const line of this.lines.values()) line.leadTo(`http://127.0.0.1:${this.#ports.get(OTHER)}`)
   }
 
   async startHub(name: string): Promise<void> {
@@ -114,8 +139,9 @@ export class ProcessWorld implements AsyncDisposable {
   start(who: string, more: NodeJS.ProcessEnv = {}): void {
     const isHub = who.startsWith('hub')
     const listen = `127.0.0.1:${this.#ports.get(who)}`
+    const store = this.database && ['--store', this.database.url, '--files', this.dir('files')]
     const words = isHub
-      ? [this.#programs.hub, 'serve', '--listen', listen, '--data-dir', this.dir(who)]
+      ? [this.#programs.hub, 'serve', '--listen', listen, '--data-dir', this.dir(who), ...(store ?? [])]
       : [this.#programs.node, 'daemon']
     const env = isHub ? { PATH: process.env['PATH'] } : this.#env(who)
     const child = spawn(process.execPath, words, { stdio: 'ignore', env: { ...env, ...more } })
@@ -219,6 +245,7 @@ export class ProcessWorld implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#children.keys()].map(who => this.end(who)))
     for (const line of this.lines.values()) line.close()
+    await this.database?.stop()
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 })
   }
 }

@@ -4,6 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { hasCompiler } from '../../hub/testing/disk.ts'
+import { withoutPostgres } from '../../hub/testing/postgres-server.ts'
 import { type Happening, happenings, prepare, rows, unexplained } from './process-cells.ts'
 import { ProcessWorld } from './process-world.ts'
 
@@ -22,7 +23,7 @@ function begin(happening: Happening): Promise<Outcome> {
 }
 
 async function run(happening: Happening): Promise<Outcome> {
-  await using world = await new ProcessWorld().open()
+  await using world = await new ProcessWorld().open({ isShared: happening.isShared ?? false })
   await pause(happening.afterMs ?? 0)
   const prepared = await prepare(world)
   await happening.happen(world, prepared)
@@ -35,7 +36,10 @@ async function run(happening: Happening): Promise<Outcome> {
   return outcome
 }
 
-const chosen = happenings.filter(({ name }) => hasCompiler || name !== needsCompiler)
+const chosen = happenings.filter(
+  ({ name, isShared }) =>
+    (hasCompiler || name !== needsCompiler) && (isShared !== true || withoutPostgres === undefined),
+)
 const outcomes = new Map(chosen.map(happening => [happening.name, begin(happening)]))
 for (const outcome of outcomes.values()) outcome.catch(() => undefined)
 for (let n = 0; n < AT_ONCE; n++) void work()
