@@ -1,14 +1,21 @@
 /** When the processes of a hub began to remember: what they took before is forgotten. */
+import { CLOCK_SETTING } from '../core/clocks.ts'
 import type { Queries } from '../store/postgres/connections.ts'
+import { NOW } from '../store/postgres/state.ts'
 
+/** A server that took the place of another may have a clock that is behind what processes took by the one before. */
 const BEGIN =
-  'INSERT INTO memory_began (at_ms) VALUES (floor(extract(epoch FROM clock_timestamp()) * 1000)) ON CONFLICT DO NOTHING'
+  `INSERT INTO memory_began (at_ms) SELECT greatest(${NOW}, (SELECT value::bigint FROM setting WHERE name = $1))` +
+  ' ON CONFLICT DO NOTHING'
 
-/** 0 where nothing was ever lost; else the time, by the clock of the database, at which a process found that all was. */
+/**
+ * 0 where nothing was ever lost; else the time at which a process found that all was: by the clock of the database, and
+ * no earlier than the newest time that any process stored.
+ */
 export async function beganMs(db: Queries): Promise<number> {
   const held = await read(db)
   if (held !== undefined) return held
-  await db.run(BEGIN)
+  await db.run(BEGIN, CLOCK_SETTING)
   return (await read(db)) ?? 0
 }
 
