@@ -22,6 +22,9 @@ export class HoldClock {
   readonly #context: Needs
   #lastMs: number
   #doubtMs: number
+  /** Whether what is doubted stands in the store, where another process may take it back. */
+  #isNoted = true
+  #heeding: Promise<void> | undefined
 
   private constructor(context: Needs, lastMs: number, doubtMs: number) {
     this.#context = context
@@ -47,6 +50,10 @@ export class HoldClock {
   /** Unix ms by which a hold lapses. */
   now(): number {
     this.look()
+    if (this.#doubtMs > 0 && this.#isNoted)
+      this.#heeding ??= this.#heed().finally(() => {
+        this.#heeding = undefined
+      })
     return this.#context.now() - this.#doubtMs
   }
 
@@ -71,6 +78,13 @@ export class HoldClock {
     return this.#doubtMs === 0 ? Promise.resolve() : this.#store(0)
   }
 
+  /** The clock may have been accepted at another process of this hub. */
+  async #heed(): Promise<void> {
+    const doubted = this.#doubtMs
+    const stored = await this.#context.store.setting(DOUBT_SETTING).catch(() => undefined)
+    if (Number(stored) === 0 && this.#isNoted && this.#doubtMs === doubted) this.#doubtMs = 0
+  }
+
   #doubt(ms: number): void {
     this.#store(ms).catch(error =>
       this.#context.alert('a doubted clock was not noted', { error: String(error) }),
@@ -79,6 +93,8 @@ export class HoldClock {
 
   async #store(ms: number): Promise<void> {
     this.#doubtMs = ms
+    this.#isNoted = false
     await this.#context.store.putSetting(DOUBT_SETTING, String(ms))
+    this.#isNoted = this.#doubtMs === ms
   }
 }
