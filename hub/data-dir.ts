@@ -96,6 +96,8 @@ export type DataDirectoryOptions = {
   onClockOff?: ((aheadMs: number | undefined) => void) | undefined
   /** A newer build brought the database to this schema while this one serves. */
   onNewerSchema?: ((schema: number) => void) | undefined
+  /** The database was restored, promoted or copied; from when on it may lack something, if it may. */
+  onRestored?: ((restored: { lostSinceMs: number | undefined }) => void) | undefined
   /** Changes in one transaction at most; 1 commits each alone. */
   groupMax?: number
   /** The database file grows no further. */

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
 import { equal, fromHex, toHex } from '../protocol/encoding/bytes.ts'
 import type { Timers } from '../protocol/timers.ts'
+import { beginAnew } from './cluster/began.ts'
+import { BEAT_SETTING, LINE_SETTING } from './cluster/continuity.ts'
 import { readIdentity } from './core/identity.ts'
 import { MOVING_MARKER, SECRET_SETTING } from './data-dir.ts'
 import { lockDirectory } from './directory-lock.ts'
@@ -49,7 +51,10 @@ export type Moving = {
 }
 
 /** Settings that belong to a place of rows: they stay where they are. */
-const STAYS: ReadonlySet<string> = new Set([SECRET_SETTING, HUB_SETTING, FILES_SETTING, 'release'])
+const STAYS: ReadonlySet<string> = new Set([
+  ...[SECRET_SETTING, HUB_SETTING, FILES_SETTING, 'release'],
+  ...[LINE_SETTING, BEAT_SETTING],
+])
 type FilesPlace = DatabasePlace['files']
 /** Stands for the hub in a database whose rows went to a file. */
 const GONE = 'moved'
@@ -74,6 +79,8 @@ export async function moveToDatabase(moving: Moving): Promise<Moved> {
           await refuseRows(db, tables)
           const held = await copyCompared(tables, file, to)
           await writeSetting(db, HUB_SETTING, claim)
+          // what was signed for the process that served the file works no more
+          await beginAnew(db)
           faultPoint('hub.moving.before-commit')
           return held
         },

@@ -49,6 +49,8 @@ const MARK_DIGITS = 32
 export const HUB_SETTING = 'hub'
 /** Where long mail of all processes lies. */
 export const FILES_SETTING = 'files'
+/** What this process has seen of the database, so that it knows one that was put back. */
+const SEEN_FILE = 'database.seen'
 /** Tells a folder for long mail from others. */
 const FOLDER_MARK = 'folder-id'
 const FOLDER_MARK_BYTES = 16
@@ -97,6 +99,7 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
           ...{ ...options, connections, store, secret },
           openLink: () => linkTo(database),
           release: RELEASE,
+          seenFile: join(directory, SEEN_FILE),
           serves: options.keepsOlder !== true,
         })
         const { clock } = cluster

@@ -148,7 +148,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   throw unusable(config.dataDir, failed)
 }
 
-type WordOf = 'onLocked' | 'onAway' | 'onClockOff' | 'onNewerSchema' | 'onMigrated'
+type WordOf = 'onLocked' | 'onAway' | 'onClockOff' | 'onNewerSchema' | 'onRestored' | 'onMigrated'
 
 /** What becomes of the store, as lines of the log. */
 const wordOf = (log: Log): Pick<DataDirectoryOptions, WordOf> => ({
@@ -172,6 +172,13 @@ const wordOf = (log: Log): Pick<DataDirectoryOptions, WordOf> => ({
       schema,
       mend: 'start this process again with the newer release',
     }),
+  onRestored: ({ lostSinceMs }) =>
+    lostSinceMs === undefined
+      ? log.info('another server has the database; nothing is lost, and numbers were raised', {})
+      : log.warn('the database was put back, or may have lost its latest changes; numbers were raised', {
+          lost_since: new Date(lostSinceMs).toISOString(),
+          mend: 'repeat your orders since then, and take the supply chain back from a witness: svc-hub restore --from-witness <url>',
+        }),
   onMigrated: ({ from, to, copy }) =>
     log.info('the store was migrated', { from_schema: from, to_schema: to, copy }),
 })

@@ -8,8 +8,10 @@ import type { Connections } from '../store/postgres/connections.ts'
 import { GroupWriter } from '../store/postgres/groups.ts'
 import type { Link } from '../store/postgres/link.ts'
 import { readMigrations, SERVED_LOCK } from '../store/postgres/migrate.ts'
+import type { WatchedConnections } from '../store/postgres/watched.ts'
 import { cachesOver } from './caches.ts'
 import { AgreedClock, type OnClockOff } from './clock.ts'
+import { Continuity, type Restored } from './continuity.ts'
 import { guestsOver } from './guests.ts'
 import { KeptLink } from './kept-link.ts'
 import { LeaderByLock } from './leader.ts'
@@ -27,7 +29,7 @@ const ID_BYTES = 8
 const FORGET_EVERY_MS = 60_000
 
 export type ClusterNeeds = {
-  connections: Connections
+  connections: WatchedConnections
   /** Opens a connection that lasts. */
   openLink: () => Promise<Link>
   store: Pick<Store, 'supplyHead' | 'strangersWaiting'>
@@ -42,6 +44,9 @@ export type ClusterNeeds = {
   onClockOff?: OnClockOff | undefined
   /** A newer build brought the database to this schema. */
   onNewerSchema?: ((schema: number) => void) | undefined
+  /** Where a process keeps what it has seen of the database. */
+  seenFile?: string | undefined
+  onRestored?: ((restored: Restored) => void) | undefined
 }
 
 export type Cluster = {
@@ -60,11 +65,16 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
   const link = new KeptLink(needs.openLink, timers)
   link.on({ up: serve })
   const word = new Word(link, timers, id)
-  const writer = new GroupWriter(db, clusterWrites, () => timers.monotonic())
   const clock = new AgreedClock({ now: needs.now, timers, onOff: needs.onClockOff })
   const now = () => clock.now()
+  const serves = needs.serves ?? true
+  const continuity = new Continuity({
+    ...{ db, now, timers, onRestored: needs.onRestored },
+    file: serves ? needs.seenFile : undefined,
+  })
+  const writer = new GroupWriter(db, clusterWrites, () => timers.monotonic())
   const known = { schema: readMigrations().length, onNewer: needs.onNewerSchema }
-  const processes = new Processes({ db, timers, clock, id, release, known, serves: needs.serves ?? true })
+  const processes = new Processes({ db, timers, clock, id, release, known, serves })
   const keyed = { db, writer, secret, random }
   const atEnd: (() => void)[] = []
   const memory: Memory = {
@@ -78,10 +88,14 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
     supply: supplyHeadsOver({ connections: db, word, store, timers, atEnd: work => atEnd.push(work) }),
     wakeUps: wakeUpsOver(word),
   }
-  await link.start()
+  // another server may answer at the same address
+  link.on({ up: async () => void continuity.look().catch(() => undefined), down: () => db.suspect() })
   try {
+    await continuity.start()
+    await link.start()
     await processes.start()
   } catch (error) {
+    await continuity.close()
     await link.close()
     throw error
   }
@@ -98,6 +112,7 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
       for (const work of atEnd) work()
       await writer.idle()
       await word.idle()
+      await continuity.close()
       await processes.close()
       await link.close()
     },

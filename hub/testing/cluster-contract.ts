@@ -10,6 +10,7 @@ import { systemRandom } from '../core/random.ts'
 import type { SupplyHead } from '../store/ledger-port.ts'
 import type { Connections } from '../store/postgres/connections.ts'
 import type { Link } from '../store/postgres/link.ts'
+import { WatchedConnections } from '../store/postgres/watched.ts'
 import { cachesRules } from './ports/caches-rules.ts'
 import { type Pair, portContract, type Rule } from './ports/contract.ts'
 import { guestsRules } from './ports/guests-rules.ts'
@@ -37,7 +38,7 @@ export async function forgetAll(connections: Connections): Promise<void> {
 }
 
 export function joinForTest({ connect, openLink }: Reached): Promise<Cluster & { end(): Promise<void> }> {
-  const connections = connect()
+  const connections = new WatchedConnections(connect())
   const store = { supplyHead: async () => undefined, strangersWaiting: async () => 0 }
   const outside = { random: systemRandom, now: systemNow, timers: systemTimers, release: 'test' }
   const joined = joinCluster({ connections, openLink, store, secret: SECRET, ...outside })

@@ -19,7 +19,8 @@ type ClusterOptions = {
   listens?: string[]
   /** Flags with the way to the database, where that is not the server itself. */
   store?: (server: PostgresServer) => Promise<string[]>
-  server?: ServerOptions
+  /** Its database, or how that is started; one of its own where none is given. */
+  server?: PostgresServer | ServerOptions
 }
 
 export type ClusterProcess = HubChild & { directory: string }
@@ -40,7 +41,8 @@ export class TestCluster {
   }
 
   static async start(processes: number, given: ClusterOptions = {}): Promise<TestCluster> {
-    const server = await PostgresServer.start(given.server)
+    const { server: own } = given
+    const server = own instanceof PostgresServer ? own : await PostgresServer.start(own)
     const cluster = new TestCluster(server, given, (await given.store?.(server)) ?? ['--store', server.url])
     for (let n = 0; n < processes; n++) await cluster.add()
     return cluster

@@ -102,9 +102,10 @@ export class PostgresServer {
     return join(this.#folder, `.s.PGSQL.${this.port}`)
   }
 
-  /** Starts it, also after it was halted. */
-  async resume(): Promise<void> {
-    this.#child = spawn(join(PROGRAMS, 'postgres'), this.#arguments, {
+  /** Starts it, also after it was halted; `more` are settings of this start alone. */
+  async resume(more: Readonly<Record<string, string>> = {}): Promise<void> {
+    const set = Object.entries(more).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    this.#child = spawn(join(PROGRAMS, 'postgres'), [...this.#arguments, ...set], {
       ...this.#as,
       cwd: this.#folder,
       stdio: 'ignore',
@@ -172,6 +173,20 @@ export class PostgresServer {
     this.order('SELECT pg_promote()')
     this.order("ALTER SYSTEM SET synchronous_standby_names = ''")
     this.order('SELECT pg_reload_conf()')
+  }
+
+  /** Resolves once it takes changes, as after a recovery. */
+  async untilWritable(): Promise<void> {
+    for (let waited = 0; waited < START_MS; waited += LOOK_MS) {
+      if (this.#answer('SELECT pg_is_in_recovery()') === 'f') return
+      await pause(LOOK_MS)
+    }
+    throw new Error('the PostgreSQL server still recovers')
+  }
+
+  #answer(sql: string): string {
+    const at = ['-h', this.#folder, '-p', String(this.port), '-U', 'postgres']
+    return execFileSync(join(PROGRAMS, 'psql'), [...at, '-Atc', sql], { encoding: 'utf8' }).trim()
   }
 
   /** A folder may be written by the server alone. */

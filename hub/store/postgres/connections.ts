@@ -22,8 +22,11 @@ export interface Queries {
   run(sql: string, ...values: Value[]): Promise<number>
 }
 
-/** `patient`: may take as long as it needs, as a migration does. `holds`: has a lock for work that is done elsewhere. */
-export type TransactionOptions = { patient?: boolean; holds?: boolean }
+/**
+ * `patient`: may take as long as it needs, as a migration does. `holds`: has a lock for work that is done elsewhere. `reads`:
+ * changes nothing.
+ */
+export type TransactionOptions = { patient?: boolean; holds?: boolean; reads?: boolean }
 
 /** Outside a transaction `all` and `one` only read. */
 export interface Connections extends Queries {
@@ -155,7 +158,7 @@ class ServerPool {
       session.release()
       return done
     } catch (error) {
-      await session.giveUp(error)
+      await session.giveUp()
       throw error
     }
   }
@@ -260,9 +263,8 @@ class Session implements Queries {
     this.#client.release(this.#away !== undefined)
   }
 
-  async giveUp(cause: unknown): Promise<void> {
-    if (this.#away === undefined && !(cause instanceof StoreAway))
-      await this.ask('ROLLBACK').catch(() => undefined)
+  async giveUp(): Promise<void> {
+    if (this.#away === undefined) await this.ask('ROLLBACK').catch(() => undefined)
     this.release()
   }
 }

@@ -32,8 +32,11 @@ const LOCKED = '55P03'
 const FULL = '53100'
 /** The role or its password. */
 const ACCESS_CLASS = '28'
-/** Classes: connections, access, resources, an operator at work. Codes: takes no writes, waited too long, no such database. */
-const AWAY = /^(?:08|28|53|57)|^(?:25006|25P03|25P04|3D000)$/
+/**
+ * Classes: connections, access, resources, an operator at work. Codes: takes no writes, waited too long, no such database;
+ * what a standby says of unlogged tables and of the place of its log.
+ */
+const AWAY = /^(?:08|28|53|57)|^(?:25006|25P03|25P04|3D000|0A000|55000)$/
 /** The server ends the connection with these. */
 const ENDING = /^(?:08|57P0)|^25P0[34]$/
 

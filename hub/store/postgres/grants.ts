@@ -25,9 +25,9 @@ async function grant(db: Queries, name: string): Promise<void> {
   for (const statement of [
     `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
     `GRANT ${tables} ON ALL TABLES IN SCHEMA ${schema} TO ${role}`,
-    `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role}`,
+    `GRANT USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role}`,
     `ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT ${tables} ON TABLES TO ${role}`,
-    `ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT USAGE ON SEQUENCES TO ${role}`,
+    `ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT USAGE, UPDATE ON SEQUENCES TO ${role}`,
     `REVOKE INSERT, UPDATE, DELETE ON schema_held FROM ${role}`,
   ])
     await db.run(statement)

@@ -85,15 +85,18 @@ export const ledgerQueries = {
  * and goes on as soon as the moment stands.
  */
 const momentOf = <T>(connections: Connections, read: (db: Queries) => Promise<T>): Promise<T> =>
-  connections.transaction(async db => {
-    await db.run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
-    await db.run('SAVEPOINT moment')
-    // this takes no snapshot yet; the first question does
-    await db.run('LOCK TABLE ledger_order IN SHARE MODE')
-    await db.one('SELECT 1')
-    await db.run('ROLLBACK TO moment')
-    return await read(db)
-  })
+  connections.transaction(
+    async db => {
+      await db.run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+      await db.run('SAVEPOINT moment')
+      // this takes no snapshot yet; the first question does
+      await db.run('LOCK TABLE ledger_order IN SHARE MODE')
+      await db.one('SELECT 1')
+      await db.run('ROLLBACK TO moment')
+      return await read(db)
+    },
+    { reads: true },
+  )
 
 const readHw = async (db: Queries): Promise<number> =>
   (await db.one<{ seq: number }>(ledgerQueries.last))?.seq ?? 0

@@ -5,9 +5,26 @@ import type { Connections, Queries, TransactionOptions, Value } from './connecti
 /** Hears why the database is away; of nothing when it is back. */
 export type OnAway = (why: string | undefined) => void
 
+/** The database has forgotten what processes remember together, as after a crash: nothing is written before that is noted. */
+export class Forgotten extends StoreAway {
+  override name = 'Forgotten'
+  constructor() {
+    super('the database is away: it was restarted')
+  }
+}
+
+/**
+ * `isWhole` asks one thing, within each transaction that writes. Where the answer is no, and after each time at which the
+ * server was away, `mend` is done before anything is read or written.
+ */
+export type Guard = { isWhole: (db: Queries) => Promise<boolean>; mend: () => Promise<unknown> }
+
 export class WatchedConnections implements Connections {
   readonly #connections: Connections
   readonly #onAway: OnAway | undefined
+  #guard: Guard | undefined
+  #suspected = false
+  #mending: Promise<unknown> | undefined
   #health = { full: false, locked: false, away: false }
   #looking = false
   #isHeld = false
@@ -30,7 +47,40 @@ export class WatchedConnections implements Connections {
     return this.#health
   }
 
+  guardWith(guard: Guard): void {
+    this.#guard = guard
+  }
+
+  /** Another server may answer now, or the same one may have lost something. */
+  suspect(): void {
+    this.#suspected = true
+  }
+
+  /** Whoever reads or writes goes by what is so after the mending. */
+  async #mended(): Promise<void> {
+    const guard = this.#guard
+    if (!this.#suspected || guard === undefined) return
+    this.#mending ??= guard.mend().finally(() => {
+      this.#mending = undefined
+    })
+    await this.#mending
+    this.#suspected = false
+  }
+
   async transaction<T>(work: (db: Queries) => Promise<T>, options?: TransactionOptions): Promise<T> {
+    await this.#mended()
+    const guard = this.#guard
+    if (guard === undefined || options?.reads === true) return await this.unguarded(work, options)
+    try {
+      return await this.unguarded(db => behind(guard, db, work), options)
+    } catch (error) {
+      // what was judged by rows of before has to be judged again
+      if (error instanceof Forgotten) this.suspect()
+      throw error
+    }
+  }
+
+  async unguarded<T>(work: (db: Queries) => Promise<T>, options?: TransactionOptions): Promise<T> {
     const done = await this.#noting(this.#connections.transaction(work, options))
     if (this.#isHeld) return done
     if (this.#health.away) {
@@ -41,12 +91,14 @@ export class WatchedConnections implements Connections {
     return done
   }
 
-  all<T>(sql: string, ...values: Value[]): Promise<T[]> {
-    return this.#noting(this.#connections.all<T>(sql, ...values))
+  async all<T>(sql: string, ...values: Value[]): Promise<T[]> {
+    await this.#mended()
+    return await this.#noting(this.#connections.all<T>(sql, ...values))
   }
 
-  one<T>(sql: string, ...values: Value[]): Promise<T | undefined> {
-    return this.#noting(this.#connections.one<T>(sql, ...values))
+  async one<T>(sql: string, ...values: Value[]): Promise<T | undefined> {
+    await this.#mended()
+    return await this.#noting(this.#connections.one<T>(sql, ...values))
   }
 
   run(sql: string, ...values: Value[]): Promise<number> {
@@ -73,6 +125,7 @@ export class WatchedConnections implements Connections {
 
   #noteAway(error: StoreAway): void {
     if (!this.#health.away) this.#onAway?.(error.message)
+    this.suspect()
     this.#health = { ...this.#health, away: true }
   }
 
@@ -93,9 +146,19 @@ export class WatchedConnections implements Connections {
     try {
       return await asked
     } catch (error) {
+      if (error instanceof Forgotten) throw error
       if (error instanceof StoreAway && returns === this.#returns) this.#noteAway(error)
       this.note(error)
       throw error
     }
   }
+}
+
+/** The question goes out along with the work, and its answer is there before the commit. */
+async function behind<T>(guard: Guard, db: Queries, work: (db: Queries) => Promise<T>): Promise<T> {
+  const [whole, done] = await Promise.allSettled([guard.isWhole(db), work(db)])
+  if (whole.status === 'rejected') throw whole.reason
+  if (!whole.value) throw new Forgotten()
+  if (done.status === 'rejected') throw done.reason
+  return done.value
 }

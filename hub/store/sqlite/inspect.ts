@@ -5,6 +5,7 @@ import { booksAgree } from '../books.ts'
 import type { ClearingState } from '../clearing-port.ts'
 import type { Inspection, SupplyReads } from '../engine-port.ts'
 import { AWAITED_SETTING, LOST_SINCE_SETTING, RESTORED_SETTING } from '../ledger-port.ts'
+import { IDS_SKIPPED, lostSince, type PutBack } from '../restored.ts'
 import { putSetting, raiseFloors } from './account-writes.ts'
 import { readClearing } from './clearing-store.ts'
 import { type Database, integrityFaults, openAlone, openReader, openWriter } from './database.ts'
@@ -22,8 +23,6 @@ const WITNESS_SCHEMA = 8
 const CLEARING_SCHEMA = 15
 /** The first schema with mail that the hub can read. */
 const OPEN_MAIL_SCHEMA = 16
-/** Ids that the lost days of a hub may have given out lie below the next one by at least so much. */
-const IDS_SKIPPED = 4_294_967_296
 
 /** Reads what a database says of itself; `deep` reads every page, `alone` says that no process has it open. */
 export function inspectDatabase(path: string, options: { deep: boolean; alone: boolean }): Inspection {
@@ -103,9 +102,6 @@ function ledgerFaults(db: Database): string[] {
   return ['the accounts of the ledger do not sum up to its totals']
 }
 
-/** What was lost longer ago is healed, or nobody has it. */
-const LOST_LATELY_MS = 30 * 86_400_000
-
 /**
  * A restored store is a store of the past: signed requests and message ids of the time since then were given out already.
  * Every floor rises to `nowMs`, every mailbox goes on with ids that were never used.
@@ -122,7 +118,7 @@ export function raiseRestored(
     const held = db.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', given.clockSetting)
     const clockMs = Math.max(Number(held?.value ?? 0), given.nowMs)
     putSetting(db, { name: given.clockSetting, value: String(clockMs) })
-    putSetting(db, { name: LOST_SINCE_SETTING, value: String(lostSince(db, given)) })
+    putSetting(db, { name: LOST_SINCE_SETTING, value: String(lostSinceIn(db, given)) })
     putSetting(db, { name: RESTORED_SETTING, value: String(given.nowMs) })
     putSetting(db, { name: AWAITED_SETTING, value: JSON.stringify(namedWitnesses(db)) })
     skipIds(db, IDS_SKIPPED)
@@ -134,10 +130,8 @@ export function raiseRestored(
   }
 }
 
-/** Peers may not have shown yet what an earlier restore lost. */
-function lostSince(db: Database, { nowMs, savedMs }: { nowMs: number; savedMs: number }): number {
+function lostSinceIn(db: Database, given: PutBack): number {
   const of = (name: string) =>
     Number(db.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', name)?.value ?? Number.NaN)
-  const [restoredMs, beforeMs] = [of(RESTORED_SETTING), of(LOST_SINCE_SETTING)]
-  return restoredMs > nowMs - LOST_LATELY_MS && beforeMs < savedMs ? beforeMs : savedMs
+  return lostSince(given, { restoredMs: of(RESTORED_SETTING), lostSinceMs: of(LOST_SINCE_SETTING) })
 }

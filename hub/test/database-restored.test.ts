@@ -1,0 +1,136 @@
+// project: programs
+/** A database that is put back to an earlier time under processes that serve: nothing of the lost time works a second time. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { toHex } from '../../protocol/encoding/bytes.ts'
+import { orderRunningHub } from '../operator/socket.ts'
+import { RESTORED_SETTING } from '../store/ledger-port.ts'
+import { connectTo } from '../store/postgres/connections.ts'
+import { settingIn } from '../store/postgres/restored.ts'
+import { ArchivedServer } from '../testing/archived-server.ts'
+import { TestCluster } from '../testing/cluster.ts'
+import { ClusterHistory } from '../testing/cluster-history.ts'
+import { callRoute, random, type TestAgent } from '../testing/hub.ts'
+import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
+import { balanceOf, payment } from '../testing/payments.ts'
+import { withoutPostgres } from '../testing/postgres-server.ts'
+
+const WORK_MS = 700
+const BACK_MS = 20_000
+const SKIPPED = 2 ** 32
+/** What loses a time loses what was acknowledged in it, and what was confirmed comes back. */
+const OF_LOSS =
+  /was acknowledged and is lost|was confirmed and (?:came back|is)|its state is unknown|was done and is|came under two ids/
+
+describe.skipIf(withoutPostgres !== undefined)(
+  withoutPostgres ?? 'a database that is put back',
+  { timeout: 120_000 },
+  () => {
+    let archived: ArchivedServer
+    let cluster: TestCluster
+    beforeEach(async () => {
+      archived = await ArchivedServer.start()
+      cluster = await TestCluster.start(2, { server: archived.server })
+    }, 120_000)
+    afterEach(async () => {
+      await cluster.close()
+      await archived.stop()
+    })
+
+    const one = () => {
+      const [first] = cluster.processes
+      if (first === undefined) throw new Error('no process runs')
+      return first
+    }
+    const inSettings = async (name: string) => {
+      const connections = connectTo(archived.server.url)
+      const value = await settingIn(connections, name)
+      await connections.close()
+      return value
+    }
+    const give = async (agent: TestAgent) => {
+      const envelope = sealedUnderCapability(agent, agent.capability())
+      await expect
+        .poll(async () => (await sendEnvelope(one(), envelope)).json['status'], { timeout: BACK_MS })
+        .toMatch(/queued|duplicate/)
+    }
+    const ids = async (agent: TestAgent) => {
+      let found: number[] = []
+      await expect
+        .poll(
+          async () => {
+            found = (await agent.poll()).messages.map(({ id }) => id)
+            return found.length
+          },
+          { timeout: BACK_MS },
+        )
+        .toBeGreaterThan(0)
+      return found
+    }
+    const balances = async (...agents: TestAgent[]) => {
+      const held: unknown[] = []
+      for (const agent of agents) held.push((await balanceOf(agent)).balance)
+      return held
+    }
+    const grant = (agent: TestAgent, amount: number) =>
+      orderRunningHub(one().directory, {
+        ...{ command: 'grant', aid: agent.aid, amount, reason: 'test' },
+        id: toHex(random(16)),
+      }).then(answer => expect(answer).toMatchObject({ ok: true }))
+
+    test('gives no id and no name of mail twice, and takes no request again', async () => {
+      const history = await ClusterHistory.on(cluster)
+      const base = archived.backUp()
+      await history.during(() => pause(WORK_MS))
+      archived.mark('before')
+      await history.during(() => pause(2 * WORK_MS))
+      await history.during(async () => {
+        await archived.putBack(base, 'before')
+        await pause(5 * WORK_MS)
+      })
+      expect((await history.compare()).filter(fault => !OF_LOSS.test(fault))).toEqual([])
+    })
+
+    test('goes on above all numbers that the lost time may have given', async () => {
+      const alice = await cluster.agent(one())
+      const base = archived.backUp()
+      await give(alice)
+      archived.mark('before')
+      for (let n = 0; n < 3; n++) await give(alice)
+      expect(await ids(alice)).toEqual([1, 2, 3, 4])
+      const lost = await cluster.agent(one())
+      await give(lost)
+      await archived.putBack(base, 'before')
+      await give(alice)
+      expect(await ids(alice)).toEqual([1, SKIPPED + 2])
+      const bob = await cluster.agent(one())
+      await give(bob)
+      const connections = connectTo(archived.server.url)
+      const row = await connections.one<{ number: number }>(
+        'SELECT number FROM agent WHERE aid = $1',
+        bob.aid,
+      )
+      await connections.close()
+      expect(row?.number).toBeGreaterThan(SKIPPED)
+      expect(one().said()).toMatch(/may have lost its latest changes/)
+    })
+
+    test('settles nothing again that was signed before', async () => {
+      const [alice, bob] = [await cluster.agent(one()), await cluster.agent(one())]
+      await grant(alice, 100)
+      const had = await balances(alice, bob)
+      const base = archived.backUp()
+      archived.mark('before')
+      const { request } = payment(alice, bob, 40, { notBefore: Date.now() - 1000 })
+      expect((await callRoute(one(), 'x402Settle', request)).json['success']).toBe(true)
+      await archived.putBack(base, 'before')
+      await expect
+        .poll(async () => JSON.stringify((await callRoute(one(), 'x402Settle', request)).json), {
+          timeout: BACK_MS,
+        })
+        .toMatch(/before this hub was restored/)
+      expect(await balances(alice, bob)).toEqual(had)
+      expect(Number(await inSettings(RESTORED_SETTING))).toBeGreaterThan(0)
+    })
+  },
+)
