@@ -3,12 +3,17 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { toHex } from '../protocol/encoding/bytes.ts'
 import { sleep, type Timers } from '../protocol/timers.ts'
+import { LINE_SETTING } from './cluster/continuity.ts'
 import { readIdentity } from './core/identity.ts'
+import { type ChainHeld, chainHeld } from './core/supply/held.ts'
 import { claimOf, HUB_SETTING, readSecret, SECRET_FILE } from './over-database.ts'
 import type { DatabasePlace } from './places-config.ts'
+import type { ClearingState } from './store/clearing-port.ts'
+import { readClearing } from './store/postgres/clearing.ts'
 import type { Connections, Queries } from './store/postgres/connections.ts'
 import { settingsOf, unfitFor } from './store/postgres/fitness.ts'
 import { type SchemaHeld, schemaIn } from './store/postgres/migrate.ts'
+import { lineOf } from './store/postgres/restored.ts'
 import {
   type DeadRows,
   deadRowsIn,
@@ -20,7 +25,9 @@ import {
   serverTimeMs,
   standbysOf,
 } from './store/postgres/state.ts'
+import { readHead, readRecords } from './store/postgres/supply-rows.ts'
 import { connectionsTo, linkTo } from './store/postgres/way.ts'
+import { witnessReads } from './store/postgres/witnesses.ts'
 
 export type DatabaseState = {
   release: string
@@ -47,6 +54,10 @@ export type RowsState = {
   processes: string[]
   dead: DeadRows | undefined
   settings: ReadonlyMap<string, string>
+  /** Why the supply chain does not go on; undefined where it does. */
+  held: ChainHeld | undefined
+  /** It stands in another line than when a process served last. */
+  isPutBack: boolean
 }
 
 type Outside = { now: () => number; timers: Timers; random: (count: number) => Uint8Array }
@@ -90,6 +101,38 @@ async function rowsIn(db: Queries, directory: string): Promise<RowsState> {
     processes: await releasesIn(db),
     dead: await deadRowsIn(db),
     settings,
+    held: await heldIn(db, settings),
+    isPutBack: await isPutBack(db, settings.get(LINE_SETTING)),
+  }
+}
+
+/** At a standby nothing is known of that. */
+async function isPutBack(db: Queries, line: string | undefined): Promise<boolean> {
+  return line !== undefined && !(await isReadOnly(db)) && (await lineOf(db)) !== line
+}
+
+async function heldIn(db: Queries, settings: ReadonlyMap<string, string>): Promise<ChainHeld | undefined> {
+  const head = await readHead(db)
+  const store = {
+    ...witnessReads(db),
+    supplyRecords: (from: number, limit: number) => readRecords(db, from, limit),
+    setting: async (name: string) => settings.get(name),
+  }
+  return head && (await chainHeld(store, head))
+}
+
+/** What was cleared with each of these peers; rejects where the database is away. */
+export async function clearingIn(
+  database: DatabasePlace,
+  peers: readonly string[],
+): Promise<ClearingState[]> {
+  const db = connectionsTo(database)
+  try {
+    const states: ClearingState[] = []
+    for (const peer of peers) states.push(await readClearing(db, peer))
+    return states
+  } finally {
+    await db.close()
   }
 }
 

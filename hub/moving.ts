@@ -9,6 +9,7 @@ import { equal, fromHex, toHex } from '../protocol/encoding/bytes.ts'
 import type { Timers } from '../protocol/timers.ts'
 import { beginAnew } from './cluster/began.ts'
 import { BEAT_SETTING, LINE_SETTING } from './cluster/continuity.ts'
+import { requireAlone } from './cluster/memory.ts'
 import { readIdentity } from './core/identity.ts'
 import { MOVING_MARKER, SECRET_SETTING } from './data-dir.ts'
 import { lockDirectory } from './directory-lock.ts'
@@ -22,6 +23,7 @@ import {
   HUB_SETTING,
   keepSecret,
   readSecret,
+  requireOwn,
   SECRET_FILE,
 } from './over-database.ts'
 import type { DatabasePlace } from './places-config.ts'
@@ -112,7 +114,7 @@ export async function moveToFile(moving: Moving): Promise<Moved> {
         const tables = await movedTables(db)
         const from = movedRowsOver(db)
         if (existsSync(path)) return await heldIn(tables, from, STAYS)
-        await refuseOthers(db, claim)
+        await requireOwn(db, directory)
         for (const name of [DRAFT, `${DRAFT}-wal`, `${DRAFT}-shm`])
           rmSync(join(directory, name), { force: true })
         const file = openMovedIn(draft, RELEASE)
@@ -149,11 +151,7 @@ async function whileAlone(
   const link = await linkTo(database)
   try {
     await migrate(connections, { release: RELEASE })
-    const row = await link.one<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', SERVED_LOCK)
-    if (row?.alone !== true)
-      throw new StoreRefused(
-        'a process serves this database; stop every svc-hub that uses it, then try again',
-      )
+    await requireAlone(link)
     mark(directory, command)
     const moved = await work(connections)
     rmSync(join(directory, MOVING_MARKER), { force: true })
@@ -186,11 +184,6 @@ const readHub = async (db: Queries): Promise<string | undefined> =>
 
 /** An earlier run may have come to its commit. */
 const isDone = async (db: Queries, claim: string): Promise<boolean> => (await readHub(db)) === claim
-
-async function refuseOthers(db: Queries, claim: string): Promise<void> {
-  if ((await readHub(db)) !== claim)
-    throw new StoreRefused('the database does not hold the rows of the hub whose data directory this is')
-}
 
 /** Refuses a database that holds rows of any hub; what once went to a file is replaced. */
 async function refuseRows(db: Queries, tables: readonly MovedTable[]): Promise<void> {

@@ -20,7 +20,7 @@ import { systemCode } from '../protocol/encoding/errors.ts'
 import type { BucketPlace } from './bucket-config.ts'
 import { CLOCK_OFF_MS } from './cluster/clock.ts'
 import { type Cluster, joinCluster } from './cluster/memory.ts'
-import { ensureIdentity, IDENTITY_FILE, NEXT_FILE, settleRotation } from './core/identity.ts'
+import { ensureIdentity, IDENTITY_FILE, NEXT_FILE, readIdentity, settleRotation } from './core/identity.ts'
 import { MODE_SETTING } from './core/membership/admission.ts'
 import { type DataDirectory, type DataDirectoryOptions, type Remembered, refuseMoving } from './data-dir.ts'
 import { closeToOthers, makeWritable, refuseRoot } from './directory-access.ts'
@@ -33,11 +33,14 @@ import { BlobBucket } from './store/blobs/s3.ts'
 import { type Store, StoreRefused } from './store/port.ts'
 import { madeOnce } from './store/postgres/accounts.ts'
 import type { Connections, Queries } from './store/postgres/connections.ts'
-import { noHubThere } from './store/postgres/migrate.ts'
+import { noHubThere, schemaIn } from './store/postgres/migrate.ts'
 import { openPostgres } from './store/postgres/open.ts'
+import { settingIn } from './store/postgres/restored.ts'
 import { standbysOf } from './store/postgres/state.ts'
 import { WatchedConnections } from './store/postgres/watched.ts'
+import { watchedChainsOver } from './store/postgres/watched-chains.ts'
 import { connectionsTo, linkTo } from './store/postgres/way.ts'
+import type { WatchedChains } from './store/witness-port.ts'
 
 export { CLOCK_OFF_MS } from './cluster/clock.ts'
 export { grantServing } from './store/postgres/grants.ts'
@@ -50,7 +53,7 @@ export const HUB_SETTING = 'hub'
 /** Where long mail of all processes lies. */
 export const FILES_SETTING = 'files'
 /** What this process has seen of the database, so that it knows one that was put back. */
-const SEEN_FILE = 'database.seen'
+export const SEEN_FILE = 'database.seen'
 /** Tells a folder for long mail from others. */
 const FOLDER_MARK = 'folder-id'
 const FOLDER_MARK_BYTES = 16
@@ -196,6 +199,28 @@ function folderMark(folder: string, random: (count: number) => Uint8Array): stri
 export function claimOf(aid: string, secret: Uint8Array): string {
   const mark = toHex(sha256(concat(utf8('svc-hub secret\n'), secret)))
   return `${aid} ${mark.slice(0, MARK_DIGITS)}`
+}
+
+/** The AID of the hub of a data directory; refuses a database that holds the rows of another one. */
+export async function requireOwn(db: Queries, directory: string): Promise<string> {
+  const { aid } = readIdentity(directory)
+  if ((await settingIn(db, HUB_SETTING)) !== claimOf(aid, readSecret(directory)))
+    throw new StoreRefused('the database does not hold the rows of the hub whose data directory this is')
+  return aid
+}
+
+/** The chains of other hubs that are watched from a database, whether or not a process serves there. */
+export async function openWatched(database: DatabasePlace, directory: string): Promise<WatchedChains> {
+  const connections = connectionsTo(database)
+  try {
+    const { held, newest } = await schemaIn(connections)
+    if (held !== newest) throw noHubThere()
+    await requireOwn(connections, directory)
+    return watchedChainsOver(connections)
+  } catch (error) {
+    await connections.close()
+    throw error
+  }
 }
 
 /** Keeps a secret in a data directory that has none. */

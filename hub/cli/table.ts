@@ -252,15 +252,18 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     },
   },
   restore: {
-    usage: 'restore <backup>',
+    usage: 'restore [<backup>]',
     summary:
-      'create a data directory from a backup, or verify one with --check; --from-witness alone completes a restored one',
-    flags: [...directoryFlags, 'check', 'from-witness'],
+      'create a data directory from a backup, or verify one with --check; --from-witness alone completes a restored one; without a backup, go on over a database that was put back to an earlier time',
+    flags: [...placeFlags, 'check', 'from-witness'],
     positionals: 1,
     run: async ([backup], flags) => {
-      const { check, restore } = await import('../operator/commands.ts')
+      const { check, restore, restoreDatabase } = await import('../operator/commands.ts')
       const url = flags['from-witness'] as string | undefined
       if (url !== undefined && backup === undefined) return await returnChain(url, configOf(flags))
+      const { database } = configOf(flags)
+      if (backup === undefined && database !== undefined)
+        return await restoreDatabase(database, configOf(flags))
       const folder = needed(backup, 'a backup')
       if (flags['check'] === true) return await check(folder)
       const code = await restore(folder, configOf(flags))

@@ -25,17 +25,28 @@ export async function witness(
   if (url !== undefined) throw new UsageError(`unexpected argument: ${url}`)
   takeEndings()
   const { runWitness } = await import('../witness/run.ts')
-  return await runWitness({ url: who, directory: config.dataDir, isOnce, ended })
+  const { dataDir: directory, database } = config
+  return await runWitness({ url: who, directory, database, isOnce, ended })
 }
 
 /** Takes the supply chain of a stopped hub back from a witness. */
 export async function returnChain(url: string, config: Config): Promise<number> {
   if (!isHubUrl(url)) throw new UsageError(WITNESS_URL_EXPECTED)
+  const { dataDir, database } = config
+  if (database !== undefined) {
+    const { afterPuttingBack } = await import('../putting-back.ts')
+    const place = { database, directory: dataDir, now: systemNow, timers: systemTimers }
+    return await afterPuttingBack(place, () => takeFrom(url, config))
+  }
+  const parts = partsOf(dataDir)
+  refuseUnusable(parts)
+  if (parts.state === 'none') throw noHub(dataDir)
+  return await takeFrom(url, config)
+}
+
+async function takeFrom(url: string, config: Config): Promise<number> {
   const { OtherHub } = await import('../witness/other-hub.ts')
   const { takeBack } = await import('../witness/take-back.ts')
-  const parts = partsOf(config.dataDir)
-  refuseUnusable(parts)
-  if (parts.state === 'none') throw noHub(config.dataDir)
   const data = await whenFree(() => openOffline(config))
   try {
     const { store, identity } = data

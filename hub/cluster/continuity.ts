@@ -7,10 +7,9 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import * as z from 'zod'
 import type { Timer, Timers } from '../../protocol/timers.ts'
-import { writeSetting } from '../store/postgres/accounts.ts'
+import { keepTime, writeSetting } from '../store/postgres/accounts.ts'
 import type { Queries } from '../store/postgres/connections.ts'
-import { lineOf, noteLost, settingIn, skipNumbers } from '../store/postgres/restored.ts'
-import { NOW } from '../store/postgres/state.ts'
+import { isConfirmed, lineOf, noteLost, settingIn, skipNumbers } from '../store/postgres/restored.ts'
 import type { WatchedConnections } from '../store/postgres/watched.ts'
 import { beganAtMs, beginAnew } from './began.ts'
 
@@ -24,11 +23,6 @@ const SEEN_MS = 10_000
 const PRIVATE = 0o600
 
 const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('svc-hub memory', 0))"
-const BEAT = `
-INSERT INTO setting (name, value) VALUES ($1, ${NOW}::text)
-ON CONFLICT (name) DO UPDATE SET value = greatest(setting.value::bigint, excluded.value::bigint)::text
-RETURNING value, current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') <> 'local' AS confirmed`
-
 const seenShape = z.object({ line: z.string(), beatMs: z.number(), confirmed: z.boolean() })
 /** What a process knows to be kept: its last beat, and whether a standby had to confirm it. */
 type Seen = z.infer<typeof seenShape>
@@ -40,8 +34,10 @@ export type ContinuityParts = {
   db: WatchedConnections
   now: () => number
   timers: Timers
-  /** Keeps over a restart of this process what it has seen; a command keeps nothing. */
+  /** Has over a restart of a process what it has seen. */
   file: string | undefined
+  /** A process that serves keeps there what it sees; a command reads it. */
+  serves: boolean
   onRestored?: ((restored: Restored) => void) | undefined
 }
 
@@ -60,10 +56,10 @@ export class Continuity {
 
   /** From here on no change is made in a database that has forgotten what processes remember. */
   async start(): Promise<void> {
-    const { db, timers, file } = this.#parts
+    const { db, timers, serves } = this.#parts
     await this.look()
     db.guardWith({ isWhole: async of => (await beganAtMs(of)) === this.#beganMs, mend: () => this.look() })
-    if (file === undefined) return
+    if (!serves) return
     await this.#beat()
     this.#timer = timers.every(BEAT_EVERY_MS, () => void this.#beatAlone())
     this.#timer.unref()
@@ -96,10 +92,11 @@ export class Continuity {
 
   async #beat(): Promise<void> {
     const { db, file } = this.#parts
-    const seen = await db.transaction(async of => {
-      const row = await of.one<{ value: string; confirmed: boolean }>(BEAT, BEAT_SETTING)
-      return { line: await lineOf(of), beatMs: Number(row?.value), confirmed: row?.confirmed === true }
-    })
+    const seen = await db.transaction(async of => ({
+      line: await lineOf(of),
+      beatMs: await keepTime(of, BEAT_SETTING),
+      confirmed: await isConfirmed(of),
+    }))
     this.#seen = seen
     if (file === undefined) return
     writeFileSync(`${file}.new`, `${JSON.stringify(seen)}\n`, { mode: PRIVATE })

@@ -69,8 +69,7 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
   const now = () => clock.now()
   const serves = needs.serves ?? true
   const continuity = new Continuity({
-    ...{ db, now, timers, onRestored: needs.onRestored },
-    file: serves ? needs.seenFile : undefined,
+    ...{ db, now, timers, serves, file: needs.seenFile, onRestored: needs.onRestored },
   })
   const writer = new GroupWriter(db, clusterWrites, () => timers.monotonic())
   const known = { schema: readMigrations().length, onNewer: needs.onNewerSchema }
@@ -127,6 +126,13 @@ async function serve(link: Link): Promise<void> {
   )
   if (row?.serves !== true)
     throw new StoreRefused('the rows of this hub are being moved; start it once that has ended')
+}
+
+/** From here on no process serves, as long as the link lasts. */
+export async function requireAlone(link: Link): Promise<void> {
+  const row = await link.one<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', SERVED_LOCK)
+  if (row?.alone !== true)
+    throw new StoreRefused('a process serves this database; stop every svc-hub that uses it, then try again')
 }
 
 /** Each process does it: twice costs nothing. */

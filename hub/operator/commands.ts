@@ -11,6 +11,7 @@ import { refuseUnwritable } from '../directory-access.ts'
 import { lockDirectory, whenFree } from '../directory-lock.ts'
 import { engine } from '../engine.ts'
 import { makeFolder } from '../files.ts'
+import type { DatabasePlace } from '../places-config.ts'
 import { StoreRefused } from '../store/port.ts'
 import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
 import { writeBackup } from './backup.ts'
@@ -134,10 +135,28 @@ export async function restore(folder: string, { dataDir }: Config): Promise<numb
     notes: [
       ...(notesOn(manifest) ?? []),
       floorNote(manifest, nowMs),
-      ordersNote(manifest),
+      ordersNote(manifest.made_ms),
       chainNote(await hasWitness(dataDir)),
     ],
     next: `svc-hub serve --data-dir ${dataDir}`,
+  })
+}
+
+/** The operator has put a database back with the means of its server. */
+export async function restoreDatabase(database: DatabasePlace, { dataDir }: Config): Promise<number> {
+  keepPrivate()
+  const { putBack } = await import('../putting-back.ts')
+  const nowMs = systemNow()
+  const given = { database, directory: dataDir, now: () => nowMs, timers: systemTimers }
+  const { hub, lostSinceMs, isWitnessed } = await putBack(given)
+  return print({
+    ...{ data_dir: dataDir, hub, lost_since: shownTime(lostSinceMs) },
+    notes: [
+      `nothing signed before ${shownTime(nowMs)} is accepted`,
+      ordersNote(lostSinceMs),
+      chainNote(isWitnessed),
+    ],
+    next: `svc-hub serve --data-dir ${dataDir} --store <URL>`,
   })
 }
 
@@ -153,8 +172,8 @@ function floorNote(manifest: Manifest, nowMs: number): string {
 }
 
 /** The operator's own word is older now, too. */
-const ordersNote = ({ made_ms }: Manifest): string =>
-  `orders given since ${shownTime(made_ms)} are undone (admit, block, remove, quota, ranges, admission, witness, peers): the lines "event":"order" of the log have them, repeat them; whoever was admitted since can't register before that, and grants are repeated with --id`
+const ordersNote = (sinceMs: number): string =>
+  `orders given since ${shownTime(sinceMs)} are undone (admit, block, remove, quota, ranges, admission, witness, peers): the lines "event":"order" of the log have them, repeat them; whoever was admitted since can't register before that, and grants are repeated with --id`
 
 /** Whoever followed the chain further than the backup sees another history in what is signed from here on. */
 const chainNote = (isWitnessed: boolean): string =>

@@ -7,6 +7,7 @@ import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.t
 import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { systemRandom } from '../core/random.ts'
+import { heldFinding } from '../core/supply/held.ts'
 import { type DatabaseState, lookAtDatabase, type RowsState } from '../database-state.ts'
 import { CLOCK_OFF_MS, NEEDED } from '../over-database.ts'
 import type { DatabasePlace } from '../places-config.ts'
@@ -97,7 +98,14 @@ function checkSchema({ schema: { held, newest, wrote } }: DatabaseState): Findin
 }
 
 function checkRows(rows: RowsState, directory: string): Finding[] {
-  return [checkOwner(rows, directory), checkRights(rows), checkProcesses(rows), ...checkDead(rows)]
+  return [
+    checkOwner(rows, directory),
+    checkRights(rows),
+    checkProcesses(rows),
+    ...checkDead(rows),
+    ...checkPutBack(rows),
+    ...checkSupply(rows),
+  ]
 }
 
 function checkOwner({ owner }: RowsState, directory: string): Finding {
@@ -119,6 +127,23 @@ function checkOwner({ owner }: RowsState, directory: string): Finding {
         `copy ${NEEDED.join(', ')} there from a machine that serves it`,
       )
   }
+}
+
+function checkPutBack({ isPutBack }: RowsState): Finding[] {
+  if (!isPutBack) return []
+  return [
+    note(
+      'line',
+      'the database was restored, promoted or copied since a process served last',
+      'the next start raises its numbers; if it was put back to an earlier time, start with: svc-hub restore --store <URL>',
+    ),
+  ]
+}
+
+function checkSupply({ held }: RowsState): Finding[] {
+  if (held === undefined) return []
+  const { found, next } = heldFinding(held)
+  return [wrong('supply chain', found, next)]
 }
 
 function checkRights({ lackingRights }: RowsState): Finding {

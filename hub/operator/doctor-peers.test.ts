@@ -9,11 +9,11 @@ import { encodeKel } from '../../protocol/identity/kel.ts'
 import { IDENTITY_FILE, NEXT_FILE, rotateIdentity } from '../core/identity.ts'
 import { random, startTestHub, type TestHub, type TestHubOptions } from '../testing/hub.ts'
 import { checkPeers } from './doctor-peers.ts'
+import { clearingInFile } from './doctor-store.ts'
 
 const HOUR_MS = 3_600_000
 
 /** What this hub does itself is looked at where that is said. */
-const NONE_RUNS = { alone: false, own: [] }
 
 let here: TestHub
 let there: TestHub
@@ -28,7 +28,9 @@ const kelOf = (hub: TestHub): string => toBase64url(encodeKel(hub.running.hub.co
 const list = async (at: TestHub, peer: TestHub, url = peer.url): Promise<unknown> =>
   await at.running.order({ command: 'peers', add: { url, kel: kelOf(peer) } })
 const found = async (): Promise<string[]> =>
-  (await checkPeers(here.directory, here.aid, NONE_RUNS)).map(({ state, found }) => `${state}: ${found}`)
+  (
+    await checkPeers(here.directory, here.aid, { clearingOf: clearingInFile(here.directory, true), own: [] })
+  ).map(({ state, found }) => `${state}: ${found}`)
 
 test('a hub without peers has nothing to say of them', async () => {
   expect(await found()).toEqual([])
@@ -73,7 +75,10 @@ test('a peer for open mail alone is asked where it takes that', async () => {
 test('a peer that exchanges no open mail is named, with the switch that its operator sets', async () => {
   const old = await startTestHub({ wires: [1] })
   await here.running.order({ command: 'peers', add: { open_url: old.url, kel: kelOf(old) } })
-  const [finding] = await checkPeers(here.directory, here.aid, NONE_RUNS)
+  const [finding] = await checkPeers(here.directory, here.aid, {
+    clearingOf: clearingInFile(here.directory, true),
+    own: [],
+  })
   expect(finding).toMatchObject({
     state: 'wrong',
     found: `${old.url} exchanges no open mail with other hubs`,
@@ -104,7 +109,10 @@ test.each([
     const own = await startTestHub(options)
     const peer = await startTestHub({ wires: [1], wire1Federation: { tells: false } })
     await own.running.order({ command: 'peers', add: { open_url: peer.url, kel: kelOf(peer) } })
-    const findings = await checkPeers(own.directory, own.aid, { alone: false, own: [own.url] })
+    const findings = await checkPeers(own.directory, own.aid, {
+      clearingOf: clearingInFile(own.directory, false),
+      own: [own.url],
+    })
     expect(findings.slice(1).map(({ found }) => found)).toEqual(expected)
     await Promise.all([own.close(), peer.close()])
   },

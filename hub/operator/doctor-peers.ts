@@ -1,11 +1,9 @@
 /** The doctor on the hubs that this one lists: whether each answers, is who it was, has the time, and lists this hub. */
-import { join } from 'node:path'
 import { connectionFault, tlsFault } from '../../protocol/encoding/errors.ts'
 import { type Finding, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import type { Peer } from '../core/federation/peers.ts'
 import { CLOCK_WINDOW_MS } from '../core/limits.ts'
-import { engine } from '../engine.ts'
 import { openPeers, PeersRefused } from '../peers/list.ts'
 import {
   EXCHANGE_SWITCH,
@@ -19,6 +17,9 @@ import type { ClearingState } from '../store/clearing-port.ts'
 const CHECK = 'peers'
 const MS_PER_SECOND = 1000
 
+/** What was cleared with each of these peers, wherever the rows lie. */
+type ClearingOf = (peers: readonly string[]) => Promise<ClearingState[]>
+
 /**
  * One finding a peer, and those of what both say that one owes the other; none where none is listed. `own`: addresses at which
  * this hub serves now.
@@ -26,16 +27,12 @@ const MS_PER_SECOND = 1000
 export async function checkPeers(
   directory: string,
   aid: string | undefined,
-  { alone, own }: { alone: boolean; own: readonly string[] },
+  { clearingOf, own }: { clearingOf: ClearingOf; own: readonly string[] },
 ): Promise<Finding[]> {
   try {
     const listed = openPeers(directory).peers.all
     const answers = await Promise.all(listed.flatMap(placesOf).map(peer => checkPeer(peer, aid)))
-    return [
-      ...answers,
-      ...(await checkExchange(listed, own)),
-      ...(await checkClearing(directory, listed, alone)),
-    ]
+    return [...answers, ...(await checkExchange(listed, own)), ...(await checkClearing(listed, clearingOf))]
   } catch (error) {
     if (!(error instanceof PeersRefused)) throw error
     return [wrong(CHECK, error.found, error.next)]
@@ -66,15 +63,10 @@ const placesOf = (peer: Peer): Peer[] =>
     : [peer, { ...peer, url: peer.openUrl, isOpenOnly: true }]
 
 /** What keeps payments from crossing, and what a peer published too little of. */
-async function checkClearing(directory: string, peers: readonly Peer[], alone: boolean): Promise<Finding[]> {
+async function checkClearing(peers: readonly Peer[], clearingOf: ClearingOf): Promise<Finding[]> {
   if (peers.length === 0) return []
   try {
-    const path = join(directory, engine.files.rows)
-    const states = await engine.inspectClearing(
-      path,
-      { alone },
-      peers.map(({ aid }) => aid),
-    )
+    const states = await clearingOf(peers.map(({ aid }) => aid))
     return states.flatMap((state, at) => clearingFindings(peers[at] as Peer, state))
   } catch {
     // what is wrong with the store is told of as such

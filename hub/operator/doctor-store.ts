@@ -59,6 +59,10 @@ export async function checkSupply(directory: string, alone: boolean): Promise<Fi
   }
 }
 
+/** What was cleared with peers; `alone` says that no hub has the store open. */
+export const clearingInFile = (directory: string, alone: boolean) => (peers: readonly string[]) =>
+  engine.inspectClearing(join(directory, engine.files.rows), { alone }, peers)
+
 function checkSchema({ schema, newestSchema, release }: Inspection): Finding {
   if (schema === newestSchema) return ok('schema', `${schema}`)
   if (schema < newestSchema)

@@ -26,7 +26,7 @@ import {
   type GivenAddresses,
 } from './doctor-machine.ts'
 import { checkPeers } from './doctor-peers.ts'
-import { checkStore, checkSupply } from './doctor-store.ts'
+import { checkStore, checkSupply, clearingInFile } from './doctor-store.ts'
 import { type LastStart, startAgain } from './last-start.ts'
 import type { RunningState } from './order-shapes.ts'
 import { hasSocket, orderRunningHub } from './socket.ts'
@@ -127,7 +127,10 @@ async function examineHub(config: Config, given: GivenAddresses, isKnown: boolea
         ? await checkNetwork(config, running, { aid, clockBehind, last })
         : []),
       ...(running === undefined ? [] : checkGiven(given, running)),
-      ...(await checkPeers(dataDir, aid, { alone, own: servedAt(running) })),
+      ...(await checkPeers(dataDir, aid, {
+        clearingOf: clearingFrom(config, alone),
+        own: servedAt(running),
+      })),
     ]
   } finally {
     lock?.release()
@@ -141,6 +144,11 @@ async function checkRows({ dataDir, database }: Config, alone: boolean): ReturnT
   const { findings, ...known } = await checkStore(dataDir, alone)
   return { findings: [...findings, ...(await checkSupply(dataDir, alone))], ...known }
 }
+
+const clearingFrom = ({ dataDir, database }: Config, alone: boolean) =>
+  database === undefined
+    ? clearingInFile(dataDir, alone)
+    : async (peers: readonly string[]) => (await import('../database-state.ts')).clearingIn(database, peers)
 
 /** Addresses at which a hub serves now. */
 const servedAt = (running: RunningState | undefined): string[] =>

@@ -1,5 +1,6 @@
 // project: programs
 /** A database that is put back to an earlier time under processes that serve: nothing of the lost time works a second time. */
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { toHex } from '../../protocol/encoding/bytes.ts'
@@ -13,9 +14,11 @@ import { ClusterHistory } from '../testing/cluster-history.ts'
 import { callRoute, random, type TestAgent } from '../testing/hub.ts'
 import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
 import { balanceOf, payment } from '../testing/payments.ts'
-import { withoutPostgres } from '../testing/postgres-server.ts'
+import { PostgresServer, withoutPostgres } from '../testing/postgres-server.ts'
+import { runHub, startHubChild } from '../testing/process.ts'
 
 const WORK_MS = 700
+const BEAT_MS = 2500
 const BACK_MS = 20_000
 const SKIPPED = 2 ** 32
 /** What loses a time loses what was acknowledged in it, and what was confirmed comes back. */
@@ -42,6 +45,7 @@ describe.skipIf(withoutPostgres !== undefined)(
       if (first === undefined) throw new Error('no process runs')
       return first
     }
+    const said = () => cluster.processes.map(process => process.said()).join('')
     const inSettings = async (name: string) => {
       const connections = connectTo(archived.server.url)
       const value = await settingIn(connections, name)
@@ -112,7 +116,7 @@ describe.skipIf(withoutPostgres !== undefined)(
       )
       await connections.close()
       expect(row?.number).toBeGreaterThan(SKIPPED)
-      expect(one().said()).toMatch(/may have lost its latest changes/)
+      expect(said()).toMatch(/may have lost its latest changes/)
     })
 
     test('settles nothing again that was signed before', async () => {
@@ -131,6 +135,86 @@ describe.skipIf(withoutPostgres !== undefined)(
         .toMatch(/before this hub was restored/)
       expect(await balances(alice, bob)).toEqual(had)
       expect(Number(await inSettings(RESTORED_SETTING))).toBeGreaterThan(0)
+    })
+
+    test('where a standby had confirmed all of it and all is there, the hub goes on as it was', async () => {
+      const receiver = await archived.follow()
+      const alice = await cluster.agent(one())
+      const base = archived.backUp()
+      await give(alice)
+      // a beat by which the process knows how far it came
+      await pause(BEAT_MS)
+      await archived.putBack(base)
+      receiver.stop()
+      await give(alice)
+      expect(await ids(alice)).toEqual([1, SKIPPED + 2])
+      expect(await inSettings(RESTORED_SETTING)).toBeUndefined()
+      expect(said()).toMatch(/nothing is lost/)
+    })
+
+    test('the operator says that it was put back where nothing shows that, while no process serves', async () => {
+      const alice = await cluster.agent(one())
+      await give(alice)
+      const { directory } = one()
+      const at = ['--data-dir', directory, ...cluster.args]
+      const other = cluster.processes[1]
+      if (other !== undefined) await cluster.end(other)
+      expect((await runHub(['restore', ...at])).stderr).toMatch(/another svc-hub|a process serves/)
+      await cluster.end(one())
+      const restored = await runHub(['restore', ...at])
+      expect([restored.code, restored.stderr]).toEqual([0, ''])
+      const { hub, lost_since, notes } = JSON.parse(restored.stdout)
+      expect([hub, Date.parse(lost_since)]).toEqual([alice.target.aid, expect.any(Number)])
+      expect(notes.join(' ')).toMatch(/repeat them.*--from-witness/)
+      alice.target = await cluster.add(directory)
+      await give(alice)
+      expect(await ids(alice)).toEqual([1, SKIPPED + 2])
+      expect(Number(await inSettings(RESTORED_SETTING))).toBeGreaterThan(0)
+    })
+
+    test('its supply chain stands still, the doctor says so, and a witness over a database gives it back', async () => {
+      const elsewhere = await PostgresServer.start()
+      const watching = ['--data-dir', join(cluster.folder, 'watching'), '--store', elsewhere.url]
+      const witness = JSON.parse((await runHub(['init', ...watching])).stdout)['aid'] as string
+      const [first, second] = cluster.processes
+      if (first === undefined || second === undefined) throw new Error('no process runs')
+      const { directory } = first
+      const at = ['--data-dir', directory, ...cluster.args]
+      const watch = () => runHub(['witness', 'run', first.url, '--once', ...watching])
+      const alice = await cluster.agent(first)
+      await runHub(['witness', 'add', witness, ...at])
+      await grant(alice, 1)
+      expect((await watch()).code).toBe(0)
+      const base = archived.backUp()
+      archived.mark('before')
+      await grant(alice, 30)
+      expect((await watch()).code).toBe(0)
+      const seen = await balances(alice)
+      await archived.putBack(base, 'before')
+      await expect.poll(said, { timeout: BACK_MS }).toMatch(/may have lost its latest changes/)
+      const refused = await runHub(['grant', alice.aid, '1', '--reason', 'x', ...at])
+      expect(refused.stderr).toMatch(/stands still since the restore/)
+      expect((await watch()).stderr).toMatch(/sign nothing more|nothing is signed/)
+      const { findings } = JSON.parse((await runHub(['doctor', '--json', ...at])).stdout)
+      expect(findings).toContainEqual(
+        expect.objectContaining({
+          check: 'supply chain',
+          state: 'wrong',
+          mend: expect.stringContaining('svc-hub restore --from-witness'),
+        }),
+      )
+      const keeper = await startHubChild(join(cluster.folder, 'watching'), { args: watching.slice(2) })
+      const takeBack = () => runHub(['restore', '--from-witness', keeper.url, ...at])
+      expect((await takeBack()).stderr).toMatch(/another svc-hub|a process serves/)
+      for (const process of [second, first]) await cluster.end(process)
+      const taken = await takeBack()
+      expect([taken.code, taken.stderr]).toEqual([0, ''])
+      expect(JSON.parse(taken.stdout)).toMatchObject({ records: 1 })
+      keeper.kill('SIGTERM')
+      await keeper.exited
+      await elsewhere.stop()
+      alice.target = await cluster.add(directory)
+      expect(await balances(alice)).toEqual(seen)
     })
   },
 )

@@ -1,9 +1,20 @@
 /** For tests: a server of the database whose log is archived, so that it can be put back to an earlier time. */
-import { execFileSync } from 'node:child_process'
-import { chownSync, cpSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import {
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { letThrough, PostgresServer, PROGRAMS, runsAs } from './postgres-server.ts'
+
+const FOLLOWER = 'follower'
 
 export class ArchivedServer {
   readonly server: PostgresServer
@@ -43,6 +54,27 @@ export class ArchivedServer {
     return target
   }
 
+  /** Lets somebody confirm all that is written, as a standby does, for as long as the server runs. */
+  async follow(): Promise<{ stop: () => void }> {
+    const at = ['-h', this.server.folder, '-p', String(this.server.port), '-U', 'postgres']
+    const target = join(this.#folder, 'followed')
+    mkdirSync(target)
+    this.#give(target)
+    const child = spawn(
+      join(PROGRAMS, 'pg_receivewal'),
+      [...at, '-D', target, '--synchronous', '--no-loop'],
+      {
+        ...runsAs(),
+        cwd: this.#folder,
+        env: { PGAPPNAME: FOLLOWER },
+        stdio: 'ignore',
+      },
+    )
+    this.server.order(`ALTER SYSTEM SET synchronous_standby_names = '${FOLLOWER}'`)
+    this.server.order('SELECT pg_reload_conf()')
+    return { stop: () => void child.kill() }
+  }
+
   /** Names this moment, so that the server can be put back to it. */
   mark(name: string): void {
     this.server.order(`SELECT pg_create_restore_point('${name}')`)
@@ -59,6 +91,8 @@ export class ArchivedServer {
     writeFileSync(join(data, 'recovery.signal'), '')
     this.#give(data)
     await this.server.resume({
+      // who followed is gone
+      synchronous_standby_names: '',
       restore_command: `cp ${this.#folder}/%f %p`,
       ...(name !== undefined && { recovery_target_name: name, recovery_target_action: 'promote' }),
     })

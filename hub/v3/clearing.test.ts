@@ -13,6 +13,7 @@ import { DAY_MS } from '../core/limits.ts'
 import { Refusal } from '../core/refusal.ts'
 import { epochOfNothing } from '../core/supply/epochs.ts'
 import { checkPeers } from '../operator/doctor-peers.ts'
+import { clearingInFile } from '../operator/doctor-store.ts'
 import { SignedPeerCalls } from '../peers/calls.ts'
 import { type Reply, random, registeredAgent, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
 import { ask, balanceOf, grant, order, type Paid, type Paying, pass, payment } from '../testing/payments.ts'
@@ -477,9 +478,12 @@ describe('an operator sees', () => {
     return peers[0] as Record<string, unknown>
   }
   const doctor = async () =>
-    (await checkPeers(payees.directory, payees.aid, { alone: false, own: [] })).map(
-      ({ state, found }) => `${state}: ${found}`,
-    )
+    (
+      await checkPeers(payees.directory, payees.aid, {
+        clearingOf: clearingInFile(payees.directory, false),
+        own: [],
+      })
+    ).map(({ state, found }) => `${state}: ${found}`)
 
   test('that both agree, and since when', async () => {
     await settle(pay(10))

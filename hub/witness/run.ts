@@ -5,18 +5,25 @@ import { readIdentity } from '../core/identity.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import { partsOf, refuseForeign, refuseUnusable } from '../data-dir.ts'
 import { engine } from '../engine.ts'
+import type { DatabasePlace } from '../places-config.ts'
 import { StoreRefused } from '../store/port.ts'
 import type { WatchedChains } from '../store/witness-port.ts'
 import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
 import { OtherHub } from './other-hub.ts'
 import { lookAt } from './watch.ts'
 
-type Given = { url: string; directory: string; isOnce: boolean; ended: Promise<unknown> }
+type Given = {
+  url: string
+  directory: string
+  /** Where the rows of the hub lie in one: all of its processes show there what is watched. */
+  database: DatabasePlace | undefined
+  isOnce: boolean
+  ended: Promise<unknown>
+}
 
-export async function runWitness({ url, directory, isOnce, ended }: Given): Promise<number> {
+export async function runWitness({ url, directory, database, isOnce, ended }: Given): Promise<number> {
   keepPrivate()
-  requireIdentity(directory)
-  const chains = await engine.watchedChains(directory)
+  const chains = await chainsOf(directory, database)
   const other = new OtherHub(url, systemTimers)
   try {
     if (isOnce) return await lookOnce(other, directory, chains)
@@ -30,6 +37,13 @@ export async function runWitness({ url, directory, isOnce, ended }: Given): Prom
   } finally {
     await chains.close()
   }
+}
+
+async function chainsOf(directory: string, database: DatabasePlace | undefined): Promise<WatchedChains> {
+  if (database !== undefined)
+    return await (await import('../over-database.ts')).openWatched(database, directory)
+  requireIdentity(directory)
+  return await engine.watchedChains(directory)
 }
 
 /** The identity is read anew each time: its hub may have rotated the key. */

@@ -3,6 +3,7 @@ import type { Overview, Quota, Store } from '../port.ts'
 import { accountOf, type StoredAccount } from '../rows.ts'
 import type { Queries } from './connections.ts'
 import type { Write } from './groups.ts'
+import { NOW } from './state.ts'
 import { Together } from './together.ts'
 import type { Writer } from './writes.ts'
 
@@ -77,6 +78,16 @@ export async function writeSetting(db: Queries, name: string, value: string): Pr
     name,
     value,
   )
+}
+
+/** Keeps the time of the server under a name, and gives the newest that stands there. */
+export async function keepTime(db: Queries, name: string): Promise<number> {
+  const row = await db.one<{ value: string }>(
+    `INSERT INTO setting (name, value) VALUES ($1, (${NOW})::text) ON CONFLICT (name)` +
+      ' DO UPDATE SET value = greatest(setting.value::bigint, excluded.value::bigint)::text RETURNING value',
+    name,
+  )
+  return Number(row?.value)
 }
 
 /** Rows that hold nothing but a floor or the key history of one that left say nothing to the operator. */

@@ -57,8 +57,11 @@ export const putClearing: Write<ClearingState, void> = {
 const receiptsOf = (rows: readonly { receipt: Uint8Array }[]): Uint8Array[] =>
   rows.map(({ receipt }) => receipt)
 
+export const readClearing = async (reader: Queries, peer: string): Promise<ClearingState> =>
+  clearingOf(peer, await reader.one<StoredClearing>(clearingQueries.state, peer))
+
 export const clearingOver = (reader: Queries, writer: Writer): ClearingStore => ({
-  clearing: async peer => clearingOf(peer, await reader.one<StoredClearing>(clearingQueries.state, peer)),
+  clearing: peer => readClearing(reader, peer),
   putClearing: state => writer.write('putClearing', state),
   async peerFigures(peer) {
     const figures = await reader.one<PeerFigures>(clearingQueries.figures, peer)

@@ -23,7 +23,7 @@ import {
 import type { Connections, Queries } from './connections.ts'
 import { type Write, withSubjects } from './groups.ts'
 import { PostingGroup, postingLocks, readTotals, readTransfer } from './posting.ts'
-import { readHead, returnRecords, SUPPLY_CHAIN, supplyQueries } from './supply-rows.ts'
+import { readHead, readRecords, returnRecords, SUPPLY_CHAIN, supplyQueries } from './supply-rows.ts'
 import type { Writer } from './writes.ts'
 
 const ACCOUNT = "(SELECT number FROM ledger_account WHERE kind = 'agent' AND name = $1)"
@@ -184,7 +184,7 @@ type Supply = Pick<
 
 const supplyOver = (reader: Queries, writer: Writer): Supply => ({
   supplyHead: () => readHead(reader),
-  supplyRecords: (from, limit) => reader.all(supplyQueries.records, from, limit),
+  supplyRecords: (from, limit) => readRecords(reader, from, limit),
   addProofPiece: piece => writer.write('addProofPiece', piece),
   appendEpoch: (record, epoch, keptSinceDay) => writer.write('appendEpoch', { record, epoch, keptSinceDay }),
   returnSupply: given => writer.write('returnSupply', given),

@@ -44,6 +44,11 @@ export async function addMailbox(db: Queries, number: number): Promise<void> {
   await db.run('INSERT INTO mailbox (number) VALUES ($1)', number)
 }
 
+/** No id of the next `count` is given. */
+export async function skipIds(db: Queries, count: number): Promise<void> {
+  await db.run('UPDATE mailbox SET next_id = next_id + $1', count)
+}
+
 /** Writes what a group has queued, by one statement a table. */
 export async function storeQueued(db: Queries, { queued, noted, uses }: QueuedGroup): Promise<void> {
   const each = <T>(read: (item: Enqueue, id: number) => T): T[] =>

@@ -6,6 +6,7 @@ import { AWAITED_SETTING, LOST_SINCE_SETTING, RESTORED_SETTING } from '../ledger
 import { IDS_SKIPPED, lostSince, type PutBack } from '../restored.ts'
 import { accountQueries, writeSetting } from './accounts.ts'
 import type { Queries } from './connections.ts'
+import { skipIds } from './mail-rows.ts'
 import { toldTables } from './told-numbers.ts'
 
 /** The server, the database in it, and its timeline; rejects at a standby, which stands in none. */
@@ -18,9 +19,17 @@ export async function lineOf(db: Queries): Promise<string> {
   return (await db.one<{ line: string }>(LINE))?.line ?? ''
 }
 
+/** Whether what is acknowledged lies at a standby as well. */
+export async function isConfirmed(db: Queries): Promise<boolean> {
+  const row = await db.one<{ confirmed: boolean }>(
+    "SELECT current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') <> 'local' AS confirmed",
+  )
+  return row?.confirmed === true
+}
+
 /** Whatever is numbered from here on has a number that was never given. */
 export async function skipNumbers(db: Queries): Promise<void> {
-  await db.run('UPDATE mailbox SET next_id = next_id + $1', IDS_SKIPPED)
+  await skipIds(db, IDS_SKIPPED)
   for (const sequence of [
     ...toldTables.map(table => `'${table}_seq'`),
     "pg_get_serial_sequence('open_review', 'fed_seq')",

@@ -19,6 +19,9 @@ export const SUPPLY_CHAIN = 'supply chain'
 
 export const readHead = (db: Queries): Promise<SupplyHead | undefined> => db.one(supplyQueries.head)
 
+export const readRecords = (db: Queries, from: number, limit: number): Promise<NewSupplyRecord[]> =>
+  db.all(supplyQueries.records, from, limit)
+
 /** Adds records that go on from the head. */
 export async function addRecords(db: Queries, records: readonly NewSupplyRecord[]): Promise<void> {
   await db.run(

@@ -71,17 +71,23 @@ export const keepAhead: Write<Parameters<WitnessStore['keepAhead']>[0], void> = 
   },
 }
 
-export const witnessesOver = (reader: Queries, writer: Writer): WitnessStore => ({
+export const witnessReads = (
+  reader: Queries,
+): Pick<WitnessStore, 'witness' | 'witnesses' | 'witnessStatements'> => ({
   async witness(aid) {
     const row = await reader.one<StoredWitness>(witnessQueries.witness, aid)
     return row && witnessOf(row)
   },
   witnesses: async () => (await reader.all<StoredWitness>(witnessQueries.witnesses)).map(witnessOf),
+  witnessStatements: async () =>
+    (await reader.all<StoredStatement>(witnessQueries.statements)).map(statementOf),
+})
+
+export const witnessesOver = (reader: Queries, writer: Writer): WitnessStore => ({
+  ...witnessReads(reader),
   putWitness: given => writer.write('putWitness', given),
   removeWitness: aid => writer.write('removeWitness', aid),
   keepStatement: given => writer.write('keepStatement', given),
   keepAhead: given => writer.write('keepAhead', given),
-  witnessStatements: async () =>
-    (await reader.all<StoredStatement>(witnessQueries.statements)).map(statementOf),
   watchedRecords: of => readWatched(reader, of),
 })
