@@ -5,10 +5,8 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openDataDirectory } from '../hub/data-dir.ts'
-import { random, type TestAgent } from '../hub/testing/hub.ts'
+import type { TestAgent } from '../hub/testing/hub.ts'
 import { directoryBitsMax } from '../protocol/identity/directory.ts'
-import { systemTimers } from '../protocol/timers.ts'
 import {
   atMost,
   Connection,
@@ -21,12 +19,11 @@ import {
   registerAgents,
   startHubProcess,
 } from './lib/hub-load.ts'
-import { addAgent, waiting } from './lib/hub-store-items.ts'
+import { fillHub } from './lib/hub-store-items.ts'
 
 const FULL = process.env['SVC_BENCH_FULL'] === '1'
 const AGENTS = FULL ? 100_000 : 10_000
 const ENVELOPES = FULL ? 1_000_000 : 100_000
-const BATCH = 500
 const CONTENT_BYTES = 1024
 /** As many as the large hub's narrowest bucket holds on average, so that both hubs answer with as much. */
 const REGISTERED = Math.round(AGENTS / 2 ** directoryBitsMax(AGENTS))
@@ -36,26 +33,6 @@ const SENDS = 2000
 const POLLS = 200
 const POLLED = 32
 const BUCKETS = 100
-
-async function fill(directory: string): Promise<void> {
-  const data = await openDataDirectory({
-    directory,
-    now: Date.now,
-    timers: systemTimers,
-    random,
-    onBroken: () => undefined,
-  })
-  const mailboxes: number[] = []
-  for (let done = 0; done < AGENTS; done += BATCH)
-    mailboxes.push(...(await Promise.all(Array.from({ length: BATCH }, () => addAgent(data.store)))))
-  for (let done = 0; done < ENVELOPES; done += BATCH) {
-    const items = Array.from({ length: BATCH }, (_, i) =>
-      waiting(mailboxes[(done + i) % mailboxes.length] as number),
-    )
-    await Promise.all(items.map(item => data.store.enqueue(item)))
-  }
-  await data.close()
-}
 
 type Subject = { hub: HubProcess; agents: TestAgent[]; polled: TestAgent; bits: number }
 
@@ -104,7 +81,7 @@ async function each(hub: HubProcess, count: number, make: (i: number) => Uint8Ar
 
 export async function run(): Promise<Row[]> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-hub-scale-'))
-  await fill(directory)
+  await fillHub(directory, { agents: AGENTS, envelopes: ENVELOPES })
   const empty = await start()
   const large = await start(directory)
   const ratios: Round[] = []

@@ -48,6 +48,8 @@ export type HubProcessOptions = {
   /** More flags for `serve`; of a built program only. */
   flags?: readonly string[]
   directory?: string
+  /** Its directory stays when it is stopped. */
+  keeps?: boolean
   /** Check signatures with node:crypto, also where the optional engine is installed. */
   standard?: boolean
   /** File for what the hub logs. */
@@ -84,7 +86,7 @@ export async function startHubProcess(options: HubProcessOptions = {}): Promise<
     async stop() {
       child.kill('SIGTERM')
       await once(child, 'exit')
-      rmSync(directory, { recursive: true, force: true })
+      if (options.keeps !== true) rmSync(directory, { recursive: true, force: true })
     },
   }
 }

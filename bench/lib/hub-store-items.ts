@@ -1,7 +1,9 @@
 /** Agents and waiting envelopes as the hub's store takes them, for measurements that fill a store directly. */
 import { defaultLimits } from '../../hub/core/limits.ts'
+import { openDataDirectory } from '../../hub/data-dir.ts'
 import type { Enqueue, Store } from '../../hub/store/port.ts'
 import { random } from '../../hub/testing/hub.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 
 const CONTENT_BYTES = 1024
 const KEL_BYTES = 512
@@ -63,4 +65,23 @@ export function waiting(mailbox: number, contentBytes = CONTENT_BYTES): Enqueue 
       timesPerDayMax: 1,
     },
   }
+}
+
+/** Makes a hub whose agents have so many envelopes waiting, an even share each. */
+export async function fillHub(
+  directory: string,
+  { agents, envelopes }: { agents: number; envelopes: number },
+): Promise<void> {
+  const outside = { now: Date.now, timers: systemTimers, random, onBroken: () => undefined }
+  const data = await openDataDirectory({ directory, ...outside })
+  const mailboxes: number[] = []
+  for (let done = 0; done < agents; done += BATCH)
+    mailboxes.push(...(await Promise.all(Array.from({ length: BATCH }, () => addAgent(data.store)))))
+  for (let done = 0; done < envelopes; done += BATCH) {
+    const items = Array.from({ length: BATCH }, (_, i) =>
+      waiting(mailboxes[(done + i) % mailboxes.length] as number),
+    )
+    await Promise.all(items.map(item => data.store.enqueue(item)))
+  }
+  await data.close()
 }

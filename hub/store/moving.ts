@@ -56,12 +56,17 @@ async function look(
   const hash = createHash('sha256')
   let count = 0
   const name = table.columns.findIndex(column => column.name === 'name')
+  // one engine writes while the other one reads on
+  let written: Promise<void> = Promise.resolve()
   for await (const all of of.read(table)) {
     const rows = table.name === 'setting' ? all.filter(row => !stays.has(String(row[name]))) : all
     for (const row of rows) for (const cell of row) add(hash, cell)
     count += rows.length
-    if (rows.length > 0) await each(rows)
+    await written
+    if (rows.length > 0) written = each(rows)
+    written.catch(() => undefined)
   }
+  await written
   const last = table.counts === undefined ? 0 : await of.counter(table)
   return { table: table.name, rows: count, hash: hash.digest('hex'), last }
 }

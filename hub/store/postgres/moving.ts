@@ -1,9 +1,10 @@
 /** All rows of a hub in PostgreSQL, to be moved out or in within one transaction. */
+import { concat } from '../../../protocol/encoding/bytes.ts'
 import type { Cell, CellKind, MovedColumn, MovedRows, MovedTable } from '../moving-port.ts'
 import type { Queries, Value } from './connections.ts'
 import { numberSome, toldTables } from './told-numbers.ts'
 
-const ROWS_AT_ONCE = 200
+const ROWS_AT_ONCE = 500
 
 /** What stays is logged; `schema_held` says which schema this is. */
 const COLUMNS = `
@@ -88,6 +89,36 @@ const quoted = (name: string): string => `"${name}"`
 const listed = (names: readonly string[]): string => names.map(quoted).join(', ')
 const namesOf = ({ columns }: MovedTable): string => listed(columns.map(({ name }) => name))
 
+/** How a column goes along: arrays with a cell of each row, what is sent beside them, and what a cell is made of. */
+type Given = { types: string[]; values: Value[]; cell: (name: string, last: number) => string }
+
+function givenOf(kind: CellKind, rows: readonly Cell[][], n: number): Given {
+  if (kind !== 'bytes')
+    return {
+      types: [typeOf[kind]],
+      values: [rows.map(row => row[n] ?? null) as Value],
+      cell: name => `${name}_0`,
+    }
+  // many in an array would go as text: they go as one piece, with where each begins in it, from 1 on, and its length
+  const pieces = rows.map(row => row[n] as Uint8Array | null)
+  let end = 1
+  const starts = pieces.map(piece => {
+    const start = end
+    end += piece?.length ?? 0
+    return piece === null ? null : start
+  })
+  return {
+    types: ['integer', 'integer'],
+    values: [
+      starts,
+      pieces.map(piece => piece?.length ?? 0),
+      concat(...pieces.filter(piece => piece !== null)),
+    ],
+    cell: (name, last) =>
+      `CASE WHEN ${name}_0 IS NULL THEN NULL ELSE substring($${last}::bytea FROM ${name}_0 FOR ${name}_1) END`,
+  }
+}
+
 /** Works within the transaction of `db`. */
 export function movedRowsOver(db: Queries): MovedRows {
   let cursors = 0
@@ -108,11 +139,24 @@ export function movedRowsOver(db: Queries): MovedRows {
       await db.run(`CLOSE ${cursor}`)
     },
     async write(table, rows) {
-      const { name, columns } = table
-      const arrays = columns.map(({ kind }, n) => `$${n + 1}::${typeOf[kind]}[]`).join(', ')
+      const given = table.columns.map(({ kind }, n) => givenOf(kind, rows, n))
+      const values = given.flatMap(one => one.values)
+      const arrays: string[] = []
+      const names: string[] = []
+      const cells: string[] = []
+      let first = 1
+      for (const [n, { types, cell, values: of }] of given.entries()) {
+        for (const [at, type] of types.entries()) {
+          arrays.push(`$${first + at}::${type}[]`)
+          names.push(`c${n}_${at}`)
+        }
+        cells.push(cell(`c${n}`, first + of.length - 1))
+        first += of.length
+      }
       await db.run(
-        `INSERT INTO ${quoted(name)} (${namesOf(table)}) OVERRIDING SYSTEM VALUE SELECT * FROM unnest(${arrays})`,
-        ...columns.map((_, n) => rows.map(row => row[n] ?? null) as Value),
+        `INSERT INTO ${quoted(table.name)} (${namesOf(table)}) OVERRIDING SYSTEM VALUE` +
+          ` SELECT ${cells.join(', ')} FROM unnest(${arrays.join(', ')}) AS of (${names.join(', ')})`,
+        ...values,
       )
     },
     async counter({ name, counts = '' }) {

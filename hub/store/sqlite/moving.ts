@@ -7,7 +7,7 @@ import { digestsOf } from './digests.ts'
 import { migrate } from './migrate.ts'
 import { lastGiven, setLastGiven } from './sequences.ts'
 
-const ROWS_AT_ONCE = 200
+const ROWS_AT_ONCE = 500
 /** What a table has here alone, and what stands there in a row that came from elsewhere. */
 const HERE_ALONE: Readonly<Record<string, Readonly<Record<string, Value>>>> = {
   envelope: { rid: new Uint8Array(0) },
