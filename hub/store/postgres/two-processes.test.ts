@@ -97,12 +97,21 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'two processes
       }),
     )
     const read = new Set<string>()
-    for (let after = 0; read.size < LETTERS; ) {
+    let after = 0
+    const readOn = async () => {
       const { told } = await b.toldCards({ after, limit: 100, bytesMax: 1e6 })
       for (const one of told) if ('kel' in one) read.add(String(one.kel))
       after = told.at(-1)?.fedSeq ?? after
+      return told.length
     }
-    await putting
+    let isOver = false
+    const put = putting.finally(() => {
+      isOver = true
+    })
+    while (!isOver) await readOn()
+    await put
+    while ((await readOn()) > 0);
+    expect(read.size).toBe(LETTERS)
   })
 
   test('a new account is made once', async () => {
