@@ -56,6 +56,7 @@ test.skipIf(withoutPostgres !== undefined)(
       expect(await history.compare()).toEqual([])
       expect((await agent.poll()).messages).toHaveLength(1)
     } finally {
+      standby.receive(true)
       await cluster.close()
       await standby.stop()
       await proxy?.stop()

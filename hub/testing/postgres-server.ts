@@ -165,7 +165,9 @@ export class PostgresServer {
   /** A standby takes nothing more from its primary, as one whose disk or network hangs, until it is told to go on. */
   receive(isOn: boolean): void {
     if (!isOn) this.#receiver = Number(this.ask('SELECT pid FROM pg_stat_wal_receiver'))
-    if (this.#receiver !== undefined) process.kill(this.#receiver, isOn ? 'SIGCONT' : 'SIGSTOP')
+    if (this.#receiver === undefined) return
+    process.kill(this.#receiver, isOn ? 'SIGCONT' : 'SIGSTOP')
+    if (isOn) this.#receiver = undefined
   }
 
   /** A standby takes changes from here on, and waits for nobody. */
@@ -198,6 +200,8 @@ export class PostgresServer {
   async halt(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
     const child = this.#child
     if (child === undefined || child.exitCode !== null) return
+    // one that is stopped hears nothing of the end
+    this.receive(true)
     const ended = once(child, 'exit')
     if (child.kill(signal)) await ended
   }

@@ -9,9 +9,10 @@ import { OutcomeUnknown } from './faults.ts'
 import type { WatchedConnections } from './watched.ts'
 
 const LOOK_EVERY_MS = 1000
-/** Those of this role, whichever process began them. */
+/** Those of this hub, whichever process began them. */
 const WAITING =
-  "SELECT count(*) AS waiting FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = current_user"
+  "SELECT count(*) AS waiting FROM pg_stat_activity WHERE wait_event = 'SyncRep'" +
+  ' AND usename = current_user AND datname = current_database()'
 
 export class ConfirmedChanges implements Pick<Connections, 'transaction'> {
   readonly #connections: WatchedConnections

@@ -40,6 +40,7 @@ const PATIENT_MS = 24 * 3_600_000
 const PATIENT_IDLE_MS = 600_000
 /** The epoch of a day with a million accounts is made in less. */
 const HOLDS_MS = 60_000
+const COMMIT = 'COMMIT'
 const KEEP_ALIVE_MS = 10_000
 
 /**
@@ -169,7 +170,7 @@ class ServerPool {
     const [began, read, ended] = await Promise.allSettled([
       session.ask(beginReading(this.#bounds)),
       session.ask(sql, values),
-      session.ask('COMMIT'),
+      session.ask(COMMIT),
     ])
     session.release()
     for (const each of [began, ended]) if (each.status === 'rejected') throw each.reason
@@ -232,7 +233,8 @@ class Session implements Queries {
     } catch (error) {
       const fault = faultOf(error)
       if (fault instanceof StoreAway) this.#away = fault
-      if (isSilence(error)) this.#onSilence()
+      // a commit may wait for a standby while its server answers everybody else
+      if (isSilence(error) && text !== COMMIT) this.#onSilence()
       throw fault
     }
   }
@@ -251,8 +253,8 @@ class Session implements Queries {
 
   async commit(): Promise<void> {
     try {
-      const { command } = await this.#asked('COMMIT')
-      if (command !== 'COMMIT') throw new EngineFault('a transaction was rolled back that was to be kept')
+      const { command } = await this.#asked(COMMIT)
+      if (command !== COMMIT) throw new EngineFault('a transaction was rolled back that was to be kept')
     } catch (error) {
       throw error instanceof Error ? unknownOutcome(error) : error
     }

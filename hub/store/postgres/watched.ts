@@ -131,8 +131,10 @@ export class WatchedConnections implements Connections {
 
   /** It stays away, although it answers, until nothing holds it. */
   holdAway(why: StoreAway | undefined): void {
+    // told although it is away already: a commit without an answer did not say why
+    if (why !== undefined && !this.#isHeld) this.#onAway?.(why.message)
     this.#isHeld = why !== undefined
-    if (why !== undefined) this.#noteAway(why)
+    if (this.#isHeld) this.#health = { ...this.#health, away: true }
   }
 
   /** Takes notice of a change that failed alone. */
