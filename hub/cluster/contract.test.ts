@@ -4,7 +4,7 @@ import { CLOCK_SETTING } from '../core/clocks.ts'
 import { clusterContract, forgetAll } from '../testing/cluster-contract.ts'
 import { EmbeddedPostgres } from '../testing/pglite.ts'
 import { openForTest } from '../testing/postgres-contract.ts'
-import { beganMs } from './began.ts'
+import { beganMs, beginAnew } from './began.ts'
 
 /** It compiles the server. */
 const START_MS = 60_000
@@ -22,7 +22,11 @@ clusterContract('PGlite', () => ({ connect: () => server.connect(), openLink: ()
 
 test('memory that was lost began no earlier than the newest time that a process stored, whatever the clock of the server that is there now', async () => {
   const db = server.connect()
-  const lose = () => db.run('TRUNCATE memory_began')
+  const lose = async () => {
+    await db.run('TRUNCATE memory_began')
+    await expect(beganMs(db)).rejects.toThrow('the database is away')
+    await db.transaction(beginAnew)
+  }
   await lose()
   const began = await beganMs(db)
   expect(Math.abs(began - Date.now())).toBeLessThan(5000)

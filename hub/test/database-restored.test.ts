@@ -10,7 +10,8 @@ import { connectTo } from '../store/postgres/connections.ts'
 import { settingIn } from '../store/postgres/restored.ts'
 import { ArchivedServer } from '../testing/archived-server.ts'
 import { TestCluster } from '../testing/cluster.ts'
-import { ClusterHistory } from '../testing/cluster-history.ts'
+import { isGone } from '../testing/crash-history.ts'
+import { MailboxHistory } from '../testing/crash-mailbox.ts'
 import { callRoute, random, type TestAgent } from '../testing/hub.ts'
 import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
 import { balanceOf, payment } from '../testing/payments.ts'
@@ -58,6 +59,28 @@ describe.skipIf(withoutPostgres !== undefined)(
         .poll(async () => (await sendEnvelope(one(), envelope)).json['status'], { timeout: BACK_MS })
         .toMatch(/queued|duplicate/)
     }
+    /** Somebody sends, and the owner collects, in turn at both processes, whoever is away for a moment. */
+    const during = async (box: MailboxHistory, meanwhile: () => Promise<unknown>) => {
+      let isOver = false
+      const keepOn = async (work: (n: number) => Promise<void>) => {
+        for (let n = 0; !isOver; n++)
+          await work(n).catch(async error => {
+            if (!isGone(error)) throw error
+            await pause(20)
+          })
+      }
+      const at = (n: number) => cluster.processes[n % cluster.processes.length] ?? one()
+      const working = Promise.all([
+        keepOn(n => box.send(at(n))),
+        keepOn(n => {
+          box.agent.target = at(n)
+          return box.collect()
+        }),
+      ])
+      await meanwhile()
+      isOver = true
+      await working
+    }
     const ids = async (agent: TestAgent) => {
       let found: number[] = []
       await expect
@@ -83,16 +106,19 @@ describe.skipIf(withoutPostgres !== undefined)(
       }).then(answer => expect(answer).toMatchObject({ ok: true }))
 
     test('gives no id and no name of mail twice, and takes no request again', async () => {
-      const history = await ClusterHistory.on(cluster)
+      const box = new MailboxHistory(await cluster.agent(one()))
       const base = archived.backUp()
-      await history.during(() => pause(WORK_MS))
+      await during(box, () => pause(WORK_MS))
       archived.mark('before')
-      await history.during(() => pause(2 * WORK_MS))
-      await history.during(async () => {
+      await during(box, () => pause(2 * WORK_MS))
+      const { answered } = box
+      await during(box, async () => {
         await archived.putBack(base, 'before')
         await pause(5 * WORK_MS)
       })
-      expect((await history.compare()).filter(fault => !OF_LOSS.test(fault))).toEqual([])
+      await box.compare(one())
+      expect(box.answered).toBeGreaterThan(answered)
+      expect(box.faults.filter(fault => !OF_LOSS.test(fault))).toEqual([])
     })
 
     test('goes on above all numbers that the lost time may have given', async () => {

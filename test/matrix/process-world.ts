@@ -41,8 +41,6 @@ export class ProcessWorld implements AsyncDisposable {
   #programs = { hub: '', node: '' }
   /** The database of the hub, where that is one of several processes. */
   database: PostgresServer | undefined
-  /** More arguments of each hub, such as where its rows lie. */
-  hubArgs: readonly string[] = []
   kills = 0
   /** What the accounts had before anything was paid. */
   readonly had = { alice: 0, bob: 0 }
@@ -143,10 +141,7 @@ export class ProcessWorld implements AsyncDisposable {
     const listen = `127.0.0.1:${this.#ports.get(who)}`
     const store = this.database && ['--store', this.database.url, '--files', this.dir('files')]
     const words = isHub
-      ? [
-          ...[this.#programs.hub, 'serve', '--listen', listen, '--data-dir', this.dir(who)],
-          ...[...(store ?? []), ...this.hubArgs],
-        ]
+      ? [this.#programs.hub, 'serve', '--listen', listen, '--data-dir', this.dir(who), ...(store ?? [])]
       : [this.#programs.node, 'daemon']
     const env = isHub ? { PATH: process.env['PATH'] } : this.#env(who)
     const child = spawn(process.execPath, words, { stdio: 'ignore', env: { ...env, ...more } })

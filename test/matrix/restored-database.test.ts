@@ -87,7 +87,7 @@ async function inDatabase(): Promise<unknown> {
   const archived = await ArchivedServer.start()
   try {
     await using world = new ProcessWorld()
-    world.hubArgs = ['--store', archived.server.url]
+    world.database = archived.server
     await world.open()
     return await story(world, async () => {
       const base = archived.backUp()
