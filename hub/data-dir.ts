@@ -70,10 +70,14 @@ export type DataDirectory = {
   blobs: Blobs
   openBlobs: Blobs
   secret: Uint8Array
+  /** Settings of this directory alone. */
+  own: OwnSettings
   /** What the processes of this hub remember; asked for once, and closed with the rest. */
   remember(): Promise<Remembered>
   close(): Promise<void>
 }
+
+export type OwnSettings = Pick<Store, 'setting' | 'putSetting'>
 
 /** `now`: the clock by which it judges. `trouble`: why this process should get no requests now. `database`: where the rows lie in one. */
 export type Remembered = {
@@ -92,12 +96,12 @@ export type DataDirectoryOptions = {
   onLocked?: (isLocked: boolean) => void
   /** The database is away, and why; or it is back. */
   onAway?: ((why: string | undefined) => void) | undefined
+  /** The database was restored, promoted or copied; from when on it may lack something, if it may. */
+  onRestored?: ((restored: { lostSinceMs: number | undefined }) => void) | undefined
   /** How far this machine's clock is ahead of the database's, where it is wrong; or it is right again. */
   onClockOff?: ((aheadMs: number | undefined) => void) | undefined
   /** A newer build brought the database to this schema while this one serves. */
   onNewerSchema?: ((schema: number) => void) | undefined
-  /** The database was restored, promoted or copied; from when on it may lack something, if it may. */
-  onRestored?: ((restored: { lostSinceMs: number | undefined }) => void) | undefined
   /** Changes in one transaction at most; 1 commits each alone. */
   groupMax?: number
   /** The database file grows no further. */
@@ -155,7 +159,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       lock.release()
     }
     const remember = () => rememberAlone(opened, options)
-    return { identity, created, store: opened, blobs, openBlobs, secret, remember, close }
+    return { identity, created, store: opened, own: opened, blobs, openBlobs, secret, remember, close }
   } catch (error) {
     await store?.close()
     lock.release()

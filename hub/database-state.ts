@@ -18,9 +18,10 @@ import {
   type DeadRows,
   deadRowsIn,
   isReadOnly,
+  type LiveProcess,
   lackingRights,
   oldestTransactionIn,
-  releasesIn,
+  processesIn,
   type Standbys,
   serverTimeMs,
   standbysOf,
@@ -50,8 +51,8 @@ export type RowsState = {
   /** `none`: of no hub yet; `moved`: the rows went to a file. */
   owner: 'own' | 'none' | 'moved' | 'other'
   lackingRights: number
-  /** The release of each process that serves. */
-  processes: string[]
+  /** Each that serves. */
+  processes: LiveProcess[]
   dead: DeadRows | undefined
   settings: ReadonlyMap<string, string>
   /** Why the supply chain does not go on; undefined where it does. */
@@ -98,7 +99,7 @@ async function rowsIn(db: Queries, directory: string): Promise<RowsState> {
   return {
     owner: ownerOf(settings.get(HUB_SETTING), directory),
     lackingRights: await lackingRights(db),
-    processes: await releasesIn(db),
+    processes: await processesIn(db),
     dead: await deadRowsIn(db),
     settings,
     held: await heldIn(db, settings),

@@ -20,12 +20,14 @@ import { systemCode } from '../protocol/encoding/errors.ts'
 import type { BucketPlace } from './bucket-config.ts'
 import { CLOCK_OFF_MS } from './cluster/clock.ts'
 import { type Cluster, joinCluster } from './cluster/memory.ts'
+import { copiesIn } from './copies.ts'
 import { ensureIdentity, IDENTITY_FILE, NEXT_FILE, readIdentity, settleRotation } from './core/identity.ts'
 import { MODE_SETTING } from './core/membership/admission.ts'
 import { type DataDirectory, type DataDirectoryOptions, type Remembered, refuseMoving } from './data-dir.ts'
 import { closeToOthers, makeWritable, refuseRoot } from './directory-access.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
+import { keepOwnSetting, ownSettings } from './own-settings.ts'
 import type { DatabasePlace } from './places-config.ts'
 import { type BlobPlace, type Blobs, blobPlaces } from './store/blob-port.ts'
 import { BlobFolder } from './store/blobs/folder.ts'
@@ -96,12 +98,17 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
       ...{ identity, created, store, secret },
       blobs: blobsAt(blobPlaces.envelopes),
       openBlobs: blobsAt(blobPlaces.letters),
+      own: {
+        setting: async name => ownSettings(directory).get(name),
+        putSetting: async (name, value) => keepOwnSetting(directory, name, value),
+      },
       async remember() {
         if (options.keepsOlder !== true) await claimFiles(connections, files, random)
         cluster = await joinCluster({
           ...{ ...options, connections, store, secret },
           openLink: () => linkTo(database),
           release: RELEASE,
+          copies: copiesIn(directory),
           seenFile: join(directory, SEEN_FILE),
           serves: options.keepsOlder !== true,
         })
@@ -255,6 +262,8 @@ function rememberOver(cluster: Cluster, db: Queries): Remembered {
     trouble() {
       if (!cluster.isLinked) return 'the database does not answer'
       const { aheadMs } = cluster.clock
+      if (cluster.processes.isBehind)
+        return `the key of this hub was rotated at another machine; copy ${IDENTITY_FILE} and ${NEXT_FILE} from there, and start this process again`
       return Math.abs(aheadMs) > CLOCK_OFF_MS
         ? `the clock of this machine is ${Math.abs(aheadMs)} ms ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the database; set it`
         : undefined

@@ -148,7 +148,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   throw unusable(config.dataDir, failed)
 }
 
-type WordOf = 'onLocked' | 'onAway' | 'onClockOff' | 'onNewerSchema' | 'onRestored' | 'onMigrated'
+type WordOf = 'onLocked' | 'onAway' | 'onRestored' | 'onClockOff' | 'onNewerSchema' | 'onMigrated'
 
 /** What becomes of the store, as lines of the log. */
 const wordOf = (log: Log): Pick<DataDirectoryOptions, WordOf> => ({
@@ -160,6 +160,13 @@ const wordOf = (log: Log): Pick<DataDirectoryOptions, WordOf> => ({
     why === undefined
       ? log.info('the database is back', {})
       : log.error('the database is away; requests are refused until it is back', { why }),
+  onRestored: ({ lostSinceMs }) =>
+    lostSinceMs === undefined
+      ? log.info('another server has the database; nothing is lost, and numbers were raised', {})
+      : log.warn('the database was put back, or may have lost its latest changes; numbers were raised', {
+          lost_since: new Date(lostSinceMs).toISOString(),
+          mend: 'repeat your orders since then, and take the supply chain back from a witness: svc-hub restore --from-witness <url>',
+        }),
   onClockOff: aheadMs =>
     aheadMs === undefined
       ? log.info('the clock of this machine is right again', {})
@@ -172,13 +179,6 @@ const wordOf = (log: Log): Pick<DataDirectoryOptions, WordOf> => ({
       schema,
       mend: 'start this process again with the newer release',
     }),
-  onRestored: ({ lostSinceMs }) =>
-    lostSinceMs === undefined
-      ? log.info('another server has the database; nothing is lost, and numbers were raised', {})
-      : log.warn('the database was put back, or may have lost its latest changes; numbers were raised', {
-          lost_since: new Date(lostSinceMs).toISOString(),
-          mend: 'repeat your orders since then, and take the supply chain back from a witness: svc-hub restore --from-witness <url>',
-        }),
   onMigrated: ({ from, to, copy }) =>
     log.info('the store was migrated', { from_schema: from, to_schema: to, copy }),
 })
@@ -233,7 +233,7 @@ async function serve(
   const here = { leases, addresses, clock, remembered }
   const operatorContext = contextOfOrders({ config, log, now, hub, peerList, ...here })
   const operator = await listenForOperator(config.dataDir, operatorContext)
-  await noteStart(store, {
+  await noteStart(data.own, {
     ...present({ unit, base_url: config.baseUrl }),
     outside: config.outside ?? [],
   })

@@ -274,9 +274,16 @@ export const rooms: Record<string, Room> = {
       'hub/core',
     ],
   },
+  'hub/own-settings.ts': { purpose: 'settings that belong to one data directory alone', uses: [] },
+  'hub/copies.ts': {
+    purpose: 'what each machine of a hub over a database has in files of its own',
+    uses: ['protocol/encoding', 'protocol/crypto', 'hub/core', 'hub/cluster'],
+  },
   'hub/over-database.ts': {
     purpose: 'a hub whose rows lie in a database that several processes share',
     uses: [
+      'hub/own-settings.ts',
+      'hub/copies.ts',
       'protocol/encoding',
       'protocol/build-info.ts',
       'protocol/crypto',
@@ -309,6 +316,7 @@ export const rooms: Record<string, Room> = {
       'hub/store/blobs',
       'hub/store/sqlite',
       'hub/store/postgres',
+      'hub/cluster',
       'hub/engine.ts',
       'hub/directory-lock.ts',
       'hub/core',
@@ -380,6 +388,7 @@ export const rooms: Record<string, Room> = {
       'hub/places-config.ts',
       'hub/bind.ts',
       'hub/data-dir.ts',
+      'hub/own-settings.ts',
       'hub/over-database.ts',
       'hub/database-state.ts',
       'hub/putting-back.ts',

@@ -15,7 +15,7 @@ import { Continuity, type Restored } from './continuity.ts'
 import { guestsOver } from './guests.ts'
 import { KeptLink } from './kept-link.ts'
 import { LeaderByLock } from './leader.ts'
-import { forgetProcesses, Processes } from './processes.ts'
+import { type Copies, forgetProcesses, Processes } from './processes.ts'
 import { ratesOver } from './rates.ts'
 import { forgetTimes, replayOver } from './replay.ts'
 import { forgetSessions, sessionsOver } from './sessions.ts'
@@ -41,12 +41,14 @@ export type ClusterNeeds = {
   release: string
   /** False for a command, which is none of the processes that live. */
   serves?: boolean
-  onClockOff?: OnClockOff | undefined
-  /** A newer build brought the database to this schema. */
-  onNewerSchema?: ((schema: number) => void) | undefined
+  /** What this machine has a copy of, as it is now. */
+  copies: () => Copies
   /** Where a process keeps what it has seen of the database. */
   seenFile?: string | undefined
   onRestored?: ((restored: Restored) => void) | undefined
+  onClockOff?: OnClockOff | undefined
+  /** A newer build brought the database to this schema. */
+  onNewerSchema?: ((schema: number) => void) | undefined
 }
 
 export type Cluster = {
@@ -73,7 +75,7 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
   })
   const writer = new GroupWriter(db, clusterWrites, () => timers.monotonic())
   const known = { schema: readMigrations().length, onNewer: needs.onNewerSchema }
-  const processes = new Processes({ db, timers, clock, id, release, known, serves })
+  const processes = new Processes({ db, timers, clock, id, release, known, serves, copies: needs.copies })
   const keyed = { db, writer, secret, random }
   const atEnd: (() => void)[] = []
   const memory: Memory = {

@@ -7,12 +7,16 @@ import type { AgreedClock } from './clock.ts'
 const BEAT_EVERY_MS = 2000
 
 const BEAT = `
-INSERT INTO process (id, release, beat_ms) VALUES ($1, $2, ${NOW})
-ON CONFLICT (id) DO UPDATE SET beat_ms = excluded.beat_ms`
-const LIVE = `SELECT count(*) AS live, ${NOW} AS "nowMs", (SELECT max(number) FROM schema_held) AS schema FROM process WHERE beat_ms > ${NOW} - ${SILENT_MS}`
+INSERT INTO process (id, release, beat_ms, key_events, peers) VALUES ($1, $2, ${NOW}, $3, $4)
+ON CONFLICT (id) DO UPDATE SET beat_ms = excluded.beat_ms, key_events = excluded.key_events, peers = excluded.peers`
+const LIVE = `
+SELECT count(*) AS live, coalesce(max(key_events), 0) AS "keyEvents", ${NOW} AS "nowMs",
+  (SELECT max(number) FROM schema_held) AS schema
+FROM process WHERE beat_ms > ${NOW} - ${SILENT_MS}`
 
-/** `serves`: a command looks who lives, and is none of them. */
-type Seen = { live: number; nowMs: number; schema: number }
+/** What each machine of a hub has a copy of: how many events its key history has, and a hash of its list of peers. */
+export type Copies = { keyEvents: number; peers: string }
+type Seen = { live: number; keyEvents: number; nowMs: number; schema: number }
 type Parts = {
   db: Queries
   timers: Timers
@@ -21,13 +25,16 @@ type Parts = {
   release: string
   /** The newest schema that this build knows, and who hears of a newer one. */
   known: { schema: number; onNewer: ((schema: number) => void) | undefined }
+  /** A command looks who lives, and is none of them. */
   serves: boolean
+  copies: () => Copies
 }
 
 export class Processes {
   readonly #parts: Parts
   #timer: Timer | undefined
   #live: number
+  #isBehind = false
   #schema: number
 
   constructor(parts: Parts) {
@@ -39,6 +46,11 @@ export class Processes {
   /** How many live, this one among them where it serves. */
   get live(): number {
     return this.#live
+  }
+
+  /** Whether another one has a longer key history: the key was rotated over there. */
+  get isBehind(): boolean {
+    return this.#isBehind
   }
 
   async start(): Promise<void> {
@@ -55,10 +67,12 @@ export class Processes {
 
   /** Says that this one lives, and looks who else does. */
   async look(): Promise<void> {
-    const { db, clock, id, release, serves, known } = this.#parts
-    if (serves) await db.run(BEAT, id, release)
+    const { db, clock, id, release, serves, known, copies } = this.#parts
+    const { keyEvents, peers } = copies()
+    if (serves) await db.run(BEAT, id, release, keyEvents, peers)
     const row = await clock.look(() => db.one<Seen>(LIVE))
     if (row === undefined) return
+    this.#isBehind = row.keyEvents > keyEvents
     this.#live = serves ? Math.max(1, row.live) : row.live
     if (row.schema > this.#schema) known.onNewer?.(row.schema)
     this.#schema = Math.max(this.#schema, row.schema)

@@ -1,6 +1,6 @@
 // project: programs
 /** What an operator sees of a hub over a database: the doctor, figures and readiness, on real servers. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -8,6 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Bouncer, withoutBouncer } from '../testing/bouncer.ts'
 import { type ClusterProcess, TestCluster } from '../testing/cluster.ts'
 import { runHub } from '../testing/process.ts'
+
+const BEAT_MS = 2500
 
 type Shown = { check: string; state: string; found: string; mend?: string }
 
@@ -30,6 +32,7 @@ describe.skipIf(withoutBouncer !== undefined)(
       const { findings } = JSON.parse(stdout) as { findings: Shown[] }
       return new Map(findings.map(finding => [finding.check, finding]))
     }
+    const ready = async (url: string) => (await (await fetch(url)).text()).trim()
     const operatorUrl = async ({ directory }: ClusterProcess) => {
       const operator = (await look(['--data-dir', directory, ...cluster.args])).get('operator listener')
       return String(/http:\S+/.exec(operator?.found ?? '')?.[0])
@@ -77,6 +80,48 @@ describe.skipIf(withoutBouncer !== undefined)(
       const text = await (await fetch(`${await operatorUrl(both()[0])}/metrics`)).text()
       expect(text).toMatch(/^svc_hub_processes 2$/m)
       expect(text).toMatch(/^svc_hub_standbys 0$/m)
+    })
+
+    test('what is a file of each machine is compared: the list of peers, and the key of the hub', async () => {
+      const [one, other] = both()
+      const at = ['--data-dir', one.directory, ...cluster.args]
+      writeFileSync(join(one.directory, 'federation.json'), '{"peers":[]}')
+      const asked = [`${await operatorUrl(one)}/readyz`, `${await operatorUrl(other)}/readyz`] as const
+      await pause(BEAT_MS)
+      expect((await look(at)).get('list of peers')).toBeUndefined()
+      const peer = { aid: other.aid, url: 'https://hub.example', kel: 'x' }
+      writeFileSync(join(one.directory, 'federation.json'), JSON.stringify({ peers: [peer] }))
+      expect((await runHub(['rotate', '--data-dir', one.directory])).code).toBe(0)
+      await pause(BEAT_MS)
+      const seen = await look(at)
+      expect(seen.get('identity')).toMatchObject({
+        state: 'wrong',
+        found: '1 of 2 processes sign with a key from before a rotation',
+      })
+      expect(seen.get('list of peers')?.state).toBe('wrong')
+      expect([await ready(asked[0]), await ready(asked[1])]).toEqual([
+        'ready',
+        expect.stringContaining('was rotated at another machine; copy identity.kel and identity.next'),
+      ])
+      for (const name of ['identity.kel', 'identity.next'])
+        copyFileSync(join(one.directory, name), join(other.directory, name))
+      rmSync(join(one.directory, 'federation.json'))
+      await cluster.end(other)
+      await cluster.add(other.directory)
+      await pause(BEAT_MS)
+      const mended = await look(at)
+      expect([mended.get('identity')?.state, mended.get('list of peers')]).toEqual(['ok', undefined])
+    })
+
+    test('a machine whose process stopped knows how that one was started, and not another one', async () => {
+      const [, other] = both()
+      await cluster.end(other)
+      const { mend } = (await look(['--data-dir', other.directory, ...cluster.args])).get('process') ?? {}
+      expect(mend).toContain(`svc-hub serve --data-dir ${other.directory} – with --listen, --operator-listen`)
+      writeFileSync(join(other.directory, 'process.json'), '{}')
+      const unknown = (await look(['--data-dir', other.directory, ...cluster.args])).get('process')
+      expect(unknown?.mend).toBe(`svc-hub serve --data-dir ${other.directory}`)
+      await cluster.add(other.directory)
     })
 
     test('while the database is away, readiness says so and the figures that are left are shown', async () => {

@@ -6,10 +6,13 @@ import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
+import { FEDERATION_FILE } from '../core/federation/peers.ts'
+import { IDENTITY_FILE, NEXT_FILE } from '../core/identity.ts'
 import { systemRandom } from '../core/random.ts'
 import { heldFinding } from '../core/supply/held.ts'
 import { type DatabaseState, lookAtDatabase, type RowsState } from '../database-state.ts'
 import { CLOCK_OFF_MS, NEEDED } from '../over-database.ts'
+import { ownSettings } from '../own-settings.ts'
 import type { DatabasePlace } from '../places-config.ts'
 import { newerBuild } from '../store/engine-port.ts'
 import { type LastStart, lastStartOf } from './last-start.ts'
@@ -49,7 +52,7 @@ export async function checkDatabase(database: DatabasePlace, directory: string):
       ...checkOldest(state),
     ],
     clockMs: rows && Number(rows.settings.get(CLOCK_SETTING) ?? 0),
-    last: rows && lastStartOf(rows.settings),
+    last: lastStartOf(ownSettings(directory)),
   }
 }
 
@@ -101,7 +104,7 @@ function checkRows(rows: RowsState, directory: string): Finding[] {
   return [
     checkOwner(rows, directory),
     checkRights(rows),
-    checkProcesses(rows),
+    ...checkProcesses(rows),
     ...checkDead(rows),
     ...checkPutBack(rows),
     ...checkSupply(rows),
@@ -155,17 +158,44 @@ function checkRights({ lackingRights }: RowsState): Finding {
   )
 }
 
-function checkProcesses({ processes }: RowsState): Finding {
-  const releases = [...new Set(processes)].sort()
+function checkProcesses({ processes }: RowsState): Finding[] {
+  const releases = [...new Set(processes.map(({ release }) => release))].sort()
   if (processes.length === 0)
-    return note('processes', 'none serves this database', 'start one: svc-hub serve')
+    return [note('processes', 'none serves this database', 'start one: svc-hub serve')]
   const found = `${processes.length} ${processes.length === 1 ? 'serves' : 'serve'} this database`
-  if (releases.length === 1) return ok('processes', `${found}, of release ${releases[0]}`)
-  return note(
-    'processes',
-    `${found}, of releases ${releases.join(' and ')}`,
-    'start those of the older release again with the newer one',
-  )
+  const ofReleases =
+    releases.length === 1
+      ? ok('processes', `${found}, of release ${releases[0]}`)
+      : note(
+          'processes',
+          `${found}, of releases ${releases.join(' and ')}`,
+          'start those of the older release again with the newer one',
+        )
+  return [ofReleases, ...checkCopies(processes)]
+}
+
+/** Two things are files of each machine, and have to be the same everywhere. */
+function checkCopies(processes: RowsState['processes']): Finding[] {
+  const findings: Finding[] = []
+  const newest = Math.max(...processes.map(({ keyEvents }) => keyEvents))
+  const behind = processes.filter(({ keyEvents }) => keyEvents < newest).length
+  if (behind > 0)
+    findings.push(
+      wrong(
+        'identity',
+        `${behind} of ${processes.length} processes sign with a key from before a rotation`,
+        `copy ${IDENTITY_FILE} and ${NEXT_FILE} there from the machine where it was rotated, and start them again`,
+      ),
+    )
+  if (new Set(processes.map(({ peers }) => peers)).size > 1)
+    findings.push(
+      wrong(
+        'list of peers',
+        'the processes of this hub list different peers',
+        `copy ${FEDERATION_FILE} from the machine where it was changed last to the other data directories`,
+      ),
+    )
+  return findings
 }
 
 function checkDead({ dead }: RowsState): Finding[] {

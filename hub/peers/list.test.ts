@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { incept, rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { TestTimers } from '../../protocol/testing/timers.ts'
-import { type Peer, Peers } from '../core/federation/peers.ts'
+import { FEDERATION_FILE, type Peer, Peers } from '../core/federation/peers.ts'
 import { random } from '../testing/hub.ts'
-import { FEDERATION_FILE, openPeers, PEERS_MAX, PeerList, PeersRefused } from './list.ts'
+import { openPeers, PEERS_MAX, PeerList, PeersRefused } from './list.ts'
 
 let folder: string
 beforeEach(() => {

@@ -13,10 +13,9 @@ import { present } from '../../protocol/encoding/present.ts'
 import { decodeKel, encodeKel, verifyKel } from '../../protocol/identity/kel.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import type { Alert } from '../core/context.ts'
-import { type Peer, Peers } from '../core/federation/peers.ts'
+import { FEDERATION_FILE, type Peer, Peers } from '../core/federation/peers.ts'
 import { isHubUrl } from '../core/hub-url.ts'
 
-export const FEDERATION_FILE = 'federation.json'
 export const PEERS_MAX = 64
 const URL_CHARS_MAX = 256
 const LOOKED_EVERY_MS = 2000

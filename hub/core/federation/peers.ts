@@ -1,6 +1,9 @@
 /** The hubs that this one is federated with, as its operator listed them. */
 import type { VerifiedKel } from '../../../protocol/identity/kel.ts'
 
+/** Lists them, in the data directory. */
+export const FEDERATION_FILE = 'federation.json'
+
 /**
  * `log`: its key history, pinned when the operator listed it and followed since · `creditLimit`: whole credits that it may
  * owe this hub, none where it is undefined · `openUrl`: where it takes open mail and tells of agents with it, if it does ·

@@ -10,16 +10,17 @@ export const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 /** `names` is the setting of the server; empty where none has to confirm. */
 export type Standbys = { names: string; all: Standby[] }
 
-const PROCESSES = `SELECT release FROM process WHERE beat_ms > ${NOW} - ${SILENT_MS}`
+const PROCESSES = `SELECT release, key_events AS "keyEvents", peers FROM process WHERE beat_ms > ${NOW} - ${SILENT_MS}`
 const STANDBYS = `
 SELECT application_name AS name, sync_state AS sync,
   pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::bigint AS bytes,
   floor(extract(epoch FROM replay_lag) * 1000)::bigint AS ms
 FROM pg_stat_replication ORDER BY application_name`
 
-/** The release of each process that serves. */
-export const releasesIn = async (db: Queries): Promise<string[]> =>
-  (await db.all<{ release: string }>(PROCESSES)).map(({ release }) => release)
+/** What a process that serves says of itself: its release, and its copies of what is a file of each machine. */
+export type LiveProcess = { release: string; keyEvents: number; peers: string }
+
+export const processesIn = (db: Queries): Promise<LiveProcess[]> => db.all<LiveProcess>(PROCESSES)
 
 export async function standbysOf(db: Queries): Promise<Standbys> {
   const set = await db.one<{ names: string }>("SELECT current_setting('synchronous_standby_names') AS names")

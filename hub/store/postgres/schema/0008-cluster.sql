@@ -6,11 +6,14 @@ CREATE UNLOGGED TABLE memory_began (
 );
 INSERT INTO memory_began (at_ms) VALUES (0);
 
--- Processes that live: each says so every two seconds, by the clock of the database.
+-- Processes that live: each says so every two seconds, by the clock of the database. Two things are files of each machine:
+-- the number of events in the key history of the hub, and a hash of the list of peers.
 CREATE UNLOGGED TABLE process (
-  id      text COLLATE "C" PRIMARY KEY,
-  release text NOT NULL,
-  beat_ms bigint NOT NULL
+  id         text COLLATE "C" PRIMARY KEY,
+  release    text NOT NULL,
+  beat_ms    bigint NOT NULL,
+  key_events bigint NOT NULL,
+  peers      text NOT NULL
 );
 
 -- The newest time of each signer's requests, and as much of the latest ones as tells them apart.
