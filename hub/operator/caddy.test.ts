@@ -58,3 +58,17 @@ test.runIf(hasCaddy)(
     expect((await logOf(shipped.replace(/^\s*exclude .*$/m, ''))).log).toContain(ACCESS)
   },
 )
+
+test.runIf(hasCaddy)('Caddy takes the block over several processes as the page shows it', () => {
+  const page = readFileSync(new URL('../../docs/host/many-processes.md', import.meta.url), 'utf8')
+  const block = /^reverse_proxy [^`]*/m.exec(page)?.[0] ?? ''
+  const folder = mkdtempSync(join(tmpdir(), 'svc-caddy-'))
+  const file = join(folder, 'Caddyfile')
+  writeFileSync(file, `${shipped.slice(0, shipped.indexOf('\treverse_proxy'))}${block}}\n`)
+  const { status, stderr } = spawnSync('caddy', ['validate', '--adapter', 'caddyfile', '--config', file], {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], HOME: folder },
+  })
+  expect([status, status === 0 ? '' : stderr]).toEqual([0, ''])
+  rmSync(folder, { recursive: true, force: true })
+})
