@@ -5,17 +5,11 @@
  */
 
 import { sha256 } from '../../protocol/crypto/engine.node.ts'
-import { concat, equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { concat } from '../../protocol/encoding/bytes.ts'
 import type { KeySet } from '../../protocol/identity/keyset.ts'
 import type { CapabilityAccess } from '../../protocol/mail/access.ts'
-import {
-  type Capability,
-  type CapabilityBody,
-  CapabilityBody as CapabilityRecord,
-  capabilityMessage,
-  isWithinLife,
-  useMessage,
-} from '../../protocol/mail/capability.ts'
+import { admittedBy } from '../../protocol/mail/admission.ts'
+import { type Capability, type CapabilityBody, capabilityMessage } from '../../protocol/mail/capability.ts'
 import { keyOf } from './bounded.ts'
 import type { HubContext } from './context.ts'
 import { INLINE_BYTES_MAX } from './limits.ts'
@@ -41,20 +35,22 @@ export class CapabilityChecks {
     recipient: { mailbox: number; aid: string; keys: KeySet },
     envelope: { digest: Uint8Array; size: number },
   ): Promise<CapabilityBody> {
-    const capability = decodeCapability(access)
-    const { body } = capability
-    const { keys } = recipient
-    if (body.recipient !== recipient.aid || envelope.size > body.bytesMax) throw new Refusal('accessInvalid')
-    if (!isWithinLife(body, this.#context.now())) throw new Refusal('accessInvalid')
-    if (!equal(body.epoch, keys.body.mailboxEpoch)) throw new Refusal('accessInvalid')
+    const { identity, verifier, store, now } = this.#context
+    const { mailboxEpoch: epoch, mailboxKey } = recipient.keys.body
     // What is read at once is judged again where it is queued; a body that takes longer is judged here as well.
-    const large = envelope.size >= INLINE_BYTES_MAX
-    if (large && (await this.#context.store.isRevoked(recipient.mailbox, body.id)))
-      throw new Refusal('accessInvalid')
-    if (!(await this.#isSigned(capability, keys.body.mailboxKey))) throw new Refusal('accessInvalid')
-    const message = useMessage(this.#context.identity.aid, envelope.digest)
-    if (!(await this.#context.verifier.verify(body.holderKey, message, access.proof)))
-      throw new Refusal('accessInvalid')
+    const isLarge = envelope.size >= INLINE_BYTES_MAX
+    const body = await admittedBy(
+      access,
+      { aid: recipient.aid, epoch, home: identity.aid },
+      envelope,
+      now(),
+      {
+        isRevoked: async id => isLarge && (await store.isRevoked(recipient.mailbox, id)),
+        isSigned: capability => this.#isSigned(capability, mailboxKey),
+        verify: (key, message, proof) => verifier.verify(key, message, proof),
+      },
+    )
+    if (body === undefined) throw new Refusal('accessInvalid')
     return body
   }
 
@@ -66,15 +62,5 @@ export class CapabilityChecks {
       return holds ? true : undefined
     })
     return isSigned === true
-  }
-}
-
-function decodeCapability({ capabilityBody, capabilitySignature }: CapabilityAccess): Capability {
-  try {
-    const body = CapabilityRecord.decode(capabilityBody)
-    return { body, bodyBytes: capabilityBody, signature: capabilitySignature }
-  } catch (error) {
-    if (error instanceof Malformed) throw new Refusal('accessInvalid')
-    throw error
   }
 }

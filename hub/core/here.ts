@@ -1,7 +1,7 @@
 /** Agents of this hub as destinations: whom they let in, and their mailboxes. */
-import { equal } from '../../protocol/encoding/bytes.ts'
 import type { KeySet } from '../../protocol/identity/keyset.ts'
 import type { Access } from '../../protocol/mail/access.ts'
+import { isKidAccepted } from '../../protocol/mail/admission.ts'
 import type { EnvelopeHead } from '../../protocol/mail/envelope.ts'
 import type { EnqueueResult, Quota } from '../store/port.ts'
 import type { Agent, Agents } from './agents.ts'
@@ -88,7 +88,8 @@ export class AgentsHere implements DestinationKind, Destinations {
   async #recipient(agent: Agent, { to, kid }: EnvelopeHead): Promise<Recipient> {
     const { keys } = agent
     if (keys === undefined) throw new Refusal('recipientUnknown')
-    if (!kidAccepted(agent, kid, this.#context.now())) throw new Refusal('kidStale')
+    const accepted = { keys, before: agent.keysBefore, beforeUntilMs: agent.row.keysBeforeUntilMs }
+    if (!isKidAccepted(accepted, kid, this.#context.now())) throw new Refusal('kidStale')
     const { quota } = await this.#parts.agents.account(to)
     return { keys, quota }
   }
@@ -227,13 +228,6 @@ function sharesOfPeer(limits: Limits, quota: Quota): ShareLimits {
     senderPerDay: Number.MAX_SAFE_INTEGER,
     senderWaiting: Math.max(1, Math.floor(waiting / 2)),
   }
-}
-
-/** The kids of the present key set, and for a day those of the one before it. */
-function kidAccepted(agent: Agent, kid: Uint8Array, nowMs: number): boolean {
-  const holds = (set: KeySet | undefined): boolean => set?.body.keys.some(key => equal(key.kid, kid)) === true
-  if (holds(agent.keys) && nowMs <= (agent.keys?.body.exp ?? 0)) return true
-  return nowMs < agent.row.keysBeforeUntilMs && holds(agent.keysBefore)
 }
 
 function outcomeOf(result: EnqueueResult): { rid: Uint8Array; id: number | undefined } {

@@ -3,9 +3,8 @@
  * read and kept, then it is queued. Nothing of a refused one stays.
  */
 import { dirname } from 'node:path'
-import { equal } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { EXP_AHEAD_MS, EXP_SKEW_MS } from '../../protocol/mail/envelope.ts'
+import { type HeadFault, headFault } from '../../protocol/mail/admission.ts'
 import { StoreAway, StoreFull } from '../store/port.ts'
 import type { HubContext } from './context.ts'
 import type { DestinationKind, Destinations, Offer, Sent, Taking } from './destination.ts'
@@ -21,6 +20,13 @@ const ROOM_FOR_ROWS_BYTES = 4 * INLINE_BYTES_MAX
 
 const MEND_ELSEWHERE =
   'free some room on the disk of the database, or where long mail lies; the hub takes mail again at once'
+
+const refusalOf: Record<HeadFault, () => Refusal> = {
+  other_access: () =>
+    new Refusal('envelopeMalformed', { why: 'its key 7 differs from the credential sent with it' }),
+  expired: () => new Refusal('expired'),
+  expiry_too_far: () => new Refusal('expiryTooFar'),
+}
 
 /** What a sender shows, and where the envelope itself comes from. */
 export type Submission = Pick<Offer, 'access' | 'accessBytes' | 'session' | 'from'> & {
@@ -90,11 +96,8 @@ export class Sends {
 
   /** What the head alone decides, wherever it goes. */
   #checkHead({ head, accessBytes }: Offer): void {
-    const nowMs = this.#context.now()
-    if (!equal(head.access, accessBytes))
-      throw new Refusal('envelopeMalformed', { why: 'its key 7 differs from the credential sent with it' })
-    if (head.expMs <= nowMs) throw new Refusal('expired')
-    if (head.expMs > nowMs + EXP_AHEAD_MS + EXP_SKEW_MS) throw new Refusal('expiryTooFar')
+    const fault = headFault(head, accessBytes, this.#context.now())
+    if (fault !== undefined) throw refusalOf[fault]()
   }
 
   /** Reads the content of an accepted envelope to where it goes, and has it taken there. */

@@ -19,8 +19,8 @@ import {
   capabilityMessage,
   isWithinLife,
   latestEnd,
+  proofMessage,
   proveUse,
-  useMessage,
   verifyUse,
 } from './capability.ts'
 
@@ -76,7 +76,7 @@ describe('capabilities', () => {
     const { capability, holderSeed } = grant(issuer)
     const digest = issuer.random(32)
     const proof = proveUse(holderSeed, issuer.aid, digest)
-    expect(verify(capability.body.holderKey, useMessage(issuer.aid, digest), proof)).toBe(true)
+    expect(verify(capability.body.holderKey, proofMessage(issuer.aid, digest), proof)).toBe(true)
     const mailboxKey = issuer.keySet.body.mailboxKey
     expect(verify(mailboxKey, capabilityMessage(capability), capability.signature)).toBe(true)
   })

@@ -76,7 +76,7 @@ export function proveUse(holderSeed: Uint8Array, homeHub: string, envelopeDigest
 }
 
 /** The bytes a proof signs, for callers that verify on the thread pool. */
-export function useMessage(homeHub: string, envelopeDigest: Uint8Array): Uint8Array {
+export function proofMessage(homeHub: string, envelopeDigest: Uint8Array): Uint8Array {
   return labelled(USE_LABEL, aidBytes(homeHub), envelopeDigest)
 }
 
