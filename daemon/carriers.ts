@@ -11,7 +11,7 @@ import { sealedCarriers } from './sealed/open.ts'
 type CarrierKinds = ReadonlyMap<number, (ground: Ground) => Carriers>
 
 export const carrierKinds: CarrierKinds = new Map([
-  [wire3.number, sealedCarriers],
+  [wire3.number, ground => sealedCarriers(ground, p2p?.sealedShortcutOf(ground))],
   [wire1.number, ground => openCarriers(ground, p2p?.shortcutsOf(ground))],
 ])
 

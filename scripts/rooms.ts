@@ -764,14 +764,13 @@ export const rooms: Record<string, Room> = {
     ],
   },
   'daemon/p2p': {
-    purpose: 'direct delivery: letters from node to node without their hub',
+    purpose: 'direct delivery: mail from node to node without its hub',
     uses: [
       'protocol/encoding',
       'protocol/timers.ts',
       'protocol/identity',
       'protocol/contract',
       'protocol/mail',
-      'protocol/control',
       'daemon/platform',
       'daemon/home',
       'daemon/store',
@@ -780,11 +779,12 @@ export const rooms: Record<string, Room> = {
       'daemon/peers',
       'daemon/carrier',
       'daemon/context.ts',
+      'daemon/sealed',
       'daemon/open',
     ],
   },
   'daemon/p2p/serve': {
-    purpose: 'a process of its own, which takes letters at an address for a running node',
+    purpose: 'a process of its own, which takes mail at an address for a running node',
     uses: ['protocol/encoding', 'protocol/timers.ts', 'protocol/contract'],
   },
   'daemon/carriers.ts': {

@@ -22,4 +22,9 @@ export const off: Run = async (io, input) => {
   return 0
 }
 
+export const status: Run = async (io, input) => {
+  printReply(io, await connect(io, input).call('p2pStatus'))
+  return 0
+}
+
 export const serve: Run = async (io, input) => (await import('../run/p2p.ts')).servePeers(io, input)

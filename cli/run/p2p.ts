@@ -1,8 +1,10 @@
-/** `svc p2p serve`: takes letters at an address and hands them to the running node; ends with it. */
+/** `svc p2p serve`: takes mail at an address and hands it to the running node; ends with it. */
 import { module as serving } from '#p2p-server'
 import { addressOf } from '../../daemon/home/config.ts'
 import { faultPoint } from '../../daemon/platform/faults.ts'
+import type { DirectRefusal } from '../../protocol/contract/direct.ts'
 import { a2aAddress } from '../../protocol/control/a2a.ts'
+import { toBase64 } from '../../protocol/encoding/bytes.ts'
 import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
 import { systemTimers } from '../../protocol/timers.ts'
 import { streamEvents } from '../client/events.ts'
@@ -13,42 +15,57 @@ import { Session } from './session.ts'
 const LISTEN_DEFAULT = '127.0.0.1:4001'
 const HELP = 'svc help p2p serve'
 
+type Serving = NonNullable<typeof serving>
+type Hands = ConstructorParameters<Serving['DirectServer']>[0]
+
 export async function servePeers(io: Io, input: Input): Promise<number> {
   if (serving === undefined)
     throw new CommandFailed('this build has no direct-connection support', 'svc version')
   const [host, port] = listenAddress(input)
   const session = new Session(io, input)
-  const { target } = await connected(io, session)
+  const { target } = await session.connect(io)
   const quiet = Object.create(io, { err: { value: () => {} } }) as Io
-  const { LetterRefused, DirectServer } = serving
-  const server = new DirectServer(async (letter, signal) => {
-    const control = await session.connect(quiet)
-    faultPoint('serve.direct.before-take')
-    const { confirmation, refused } = await control.call('p2pTake', letter, {}, { signal })
-    faultPoint('serve.direct.before-answer')
-    if (confirmation === undefined) throw new LetterRefused(refused ?? 'not_now')
-    return confirmation
-  }, systemTimers)
+  const server = new serving.DirectServer(
+    handsOf(serving, () => session.connect(quiet)),
+    systemTimers,
+  )
   const address = await server.listen(host, port).catch(error => cannotListen(error, `${host}:${port}`))
   try {
     printReply(io, { state: 'listening', address })
-    sayOnTerminal(io, 'letters are taken until Ctrl-C or the end of the node')
+    sayOnTerminal(io, 'mail is taken until Ctrl-C or the end of the node')
     return await untilEnd(io, target)
   } finally {
     await server.close()
   }
 }
 
-/** The node of this session, which has to run, and whose hub has to be one that lists addresses. */
-async function connected(io: Io, session: Session) {
-  const control = await session.connect(io)
-  const { hub } = await control.call('status')
-  if (hub?.sealed === true)
-    throw new CommandFailed(
-      'the hub of this node seals mail, so nobody sends to an address; hubs of wire 1 list addresses',
-      'svc status',
-    )
-  return control
+/** What came is handed to the node that runs now. */
+function handsOf({ LetterRefused }: Serving, connect: () => ReturnType<Session['connect']>): Hands {
+  type Answer = { confirmation?: string | undefined; refused?: DirectRefusal | undefined }
+  const confirmed = ({ confirmation, refused }: Answer): string => {
+    faultPoint('serve.direct.before-answer')
+    if (confirmation === undefined) throw new LetterRefused(refused ?? 'not_now')
+    return confirmation
+  }
+  return {
+    async letter(letter, signal) {
+      const control = await connect()
+      faultPoint('serve.direct.before-take')
+      return confirmed(await control.call('p2pTake', letter, {}, { signal }))
+    },
+    async admit(head, size, signal) {
+      const control = await connect()
+      const { refused } = await control.call('p2pAdmit', { head: toBase64(head), size }, {}, { signal })
+      if (refused !== undefined) throw new LetterRefused(refused)
+    },
+    async envelope(envelope, signal) {
+      const control = await connect()
+      faultPoint('serve.direct.before-take')
+      return confirmed(
+        await control.call('p2pTakeEnvelope', { envelope: toBase64(envelope) }, {}, { signal }),
+      )
+    },
+  }
 }
 
 /** Until a signal, or until the node ends. */
@@ -56,7 +73,7 @@ async function untilEnd(io: Io, target: Parameters<typeof streamEvents>[1]): Pro
   const stopped = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort())
   await streamEvents(io, target, { signal: stopped.signal }, () => undefined)
-  if (!stopped.signal.aborted) notice(io, 'the node has ended, so letters are taken here no more')
+  if (!stopped.signal.aborted) notice(io, 'the node has ended, so mail is taken here no more')
   return 0
 }
 

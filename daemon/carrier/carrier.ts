@@ -31,6 +31,8 @@ export type Delivered = { reached: boolean | undefined } & (
   | { outcome: 'at_hub'; at: Omit<AtHub, 'nextAt' | 'lastError'>; isQuiet: boolean }
   /** Its recipient has it. `isDirect`: it went past the hub, and the recipient signed that. */
   | { outcome: 'taken'; isDirect: boolean }
+  /** Its recipient has judged it already. */
+  | { outcome: 'judged'; fate: SignedVerdict }
   | Undelivered
 )
 
@@ -45,7 +47,9 @@ export type Fate =
   /** Its recipient could not judge it as it was sent. */
   | { is: 'sent_in_vain' }
   /** Its recipient signed what it thinks of it. */
-  | { is: 'judged'; verdict: Verdict }
+  | SignedVerdict
+
+export type SignedVerdict = { is: 'judged'; verdict: Verdict }
 
 /** Of what lets its sender in here, what a message shows; inside of the transaction that judges it. */
 export type Credentials = {

@@ -10,7 +10,7 @@ import { clockAheadWarning } from '../membership/clock-ahead.ts'
 import type { Membership } from '../membership/membership.ts'
 import type { Sync } from '../membership/sync.ts'
 import type { Modules } from '../modules/modules.ts'
-import type { DirectTaking } from '../p2p/taking.ts'
+import type { Taking } from '../p2p/direct.ts'
 import type { Audit } from '../payments/audit.ts'
 import { LostPayments } from '../payments/lost-payments.ts'
 import type { Wallet } from '../payments/wallet.ts'
@@ -136,7 +136,7 @@ export type NodeParts = {
   publication: Publication
   modules: Modules
   /** Undefined in a build without direct delivery. */
-  direct: Pick<DirectTaking, 'take'> | undefined
+  direct: Taking | undefined
   version: string
   /** Looks at once at everything that waits for its time. */
   wake: () => void
@@ -155,6 +155,11 @@ function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
   const noteOf = (at: HubClient) => cardWarning(store, at) ?? elsewhereNote(contacts, peers, at.identity.aid)
   const sayAnew = () => clockAheadWarning(store, identity.aid, now())
   const ending = { wake, lifetime }
+  const changed = () => {
+    events.emit('settings')
+    // a new contact is told where this node is reached
+    if (settings.current.p2p?.address !== undefined) ctx.wakers.rounds.wake()
+  }
   return {
     ...overview(ctx, parts),
     async find(given) {
@@ -166,11 +171,11 @@ function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
     async balance({ hub: url }) {
       return balances.at(await hubs.account(url))
     },
-    ...contactOperations({ identity, book, changed: () => events.emit('settings'), wake }),
+    ...contactOperations({ identity, book, changed, wake }),
     ...hubOperations({ identity, timers, settings, membership, publishing, noteOf, sayAnew }, ending),
     ...profileOperations({ asker: ctx, settings, events, publishing, home: () => hubs.home(), hub }),
     ...p2pOperations({
-      ...{ asker: ctx, settings, membership, home: () => hubs.home(), hub },
+      ...{ asker: ctx, settings, membership, home: () => hubs.home(), hub, contacts, store },
       taking: parts.direct,
     }),
     ...autoReplyOperations(settings, autoReply),

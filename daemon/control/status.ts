@@ -7,6 +7,7 @@ import type { Chain } from '../chain/chain.ts'
 import type { Config } from '../home/config.ts'
 import type { Settings } from '../home/settings.ts'
 import type { CurrentHub } from '../hubs/current.ts'
+import type { HubClient } from '../hubs/hub.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Membership } from '../membership/membership.ts'
 import { counted } from '../store/counters.ts'
@@ -67,12 +68,22 @@ const profileView = (config: Config) => ({
   }),
 })
 
+type P2pParts = {
+  home: HubClient | undefined
+  membership: Pick<Membership, 'isAddressListed' | 'addressToldCount'>
+}
+
 /** Nothing where direct delivery was never set. */
-function p2pView({ p2p }: Config, listed: boolean): NodeStatus['p2p'] {
+export function p2pView({ p2p }: Config, { home, membership }: P2pParts): NodeStatus['p2p'] {
   const { address = '', send = false, hosts } = p2p ?? {}
   if (address === '' && !send) return undefined
-  return { ...(address !== '' && { address, listed }), send, ...present({ hosts }) }
+  const known = isSealed(home)
+    ? { told: membership.addressToldCount }
+    : { listed: membership.isAddressListed }
+  return { ...(address !== '' && { address, ...known }), send, ...present({ hosts }) }
 }
+
+const isSealed = (home: HubClient | undefined) => home !== undefined && home.mail !== undefined
 
 function hubView(hub: CurrentHub, now: number): NodeStatus['hub'] {
   const home = hub.last
@@ -118,7 +129,7 @@ type StatusParts = {
   store: Store
   hub: CurrentHub
   settings: Settings
-  membership: Pick<Membership, 'isAddressListed'>
+  membership: P2pParts['membership']
   restored: Restored
   warnings: Warnings
   autoReply: AutoReply
@@ -132,7 +143,7 @@ export function statusView(parts: StatusParts, now: number): NodeStatus {
     ...parts.own.view(),
     hub_url: hub.last?.url ?? null,
     ...profileView(settings.current),
-    ...present({ p2p: p2pView(settings.current, parts.membership.isAddressListed) }),
+    ...present({ p2p: p2pView(settings.current, { home: hub.home, membership: parts.membership }) }),
     console_url: consoleUrl(parts.control),
     old_copy: hub.oldCopy !== undefined,
     ...present({ restored: parts.restored.view(), auto_reply }),

@@ -1,7 +1,8 @@
 /** Direct delivery in the configuration: the address that hubs list of this node, and whether it sends to those of others. */
 import * as z from 'zod'
+import { directAddress } from '../../protocol/contract/direct.ts'
 import { hostName } from '../../protocol/control/a2a.ts'
-import { DIRECT_HOSTS_MAX, directAddress } from '../../protocol/control/p2p.ts'
+import { DIRECT_HOSTS_MAX } from '../../protocol/control/p2p.ts'
 
 export const P2pConfig = z.strictObject({
   /** The empty one was withdrawn: a hub that lists it still is told so. */

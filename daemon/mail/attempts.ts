@@ -1,5 +1,5 @@
 /** One attempt to send a message: handed to the carrier, and what comes of it kept. */
-import type { Carriers, Delivered } from '../carrier/carrier.ts'
+import type { Carriers, Delivered, SignedVerdict } from '../carrier/carrier.ts'
 import { reasonOf } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { Machine } from '../platform/machine.ts'
@@ -8,6 +8,7 @@ import type { Store } from '../store/open.ts'
 import { markAtHub, type OutboxEntry } from '../store/outbox.ts'
 import type { Threads } from '../store/threads.ts'
 import type { Deliveries } from '../tasks/delivery.ts'
+import type { Fates } from './fates.ts'
 import type { ReturnedHeads } from './heads.ts'
 import type { Resending } from './resending.ts'
 import type { Settling } from './settling.ts'
@@ -19,6 +20,7 @@ type AttemptParts = {
   store: Store
   threads: Threads
   deliveries: Deliveries
+  fates: Fates
   carriers: Carriers
   settling: Settling
   resending: Resending
@@ -58,6 +60,7 @@ export class Attempts {
     const { settling, resending } = this.#parts
     if (delivered.outcome === 'at_hub') this.#atHub(entry, delivered)
     else if (delivered.outcome === 'taken') this.#takenBy(entry, delivered)
+    else if (delivered.outcome === 'judged') this.#judged(entry, delivered.fate)
     else if (delivered.outcome === 'again') resending.retry(entry, delivered)
     else if (delivered.outcome === 'final') settling.finish(entry, 'failed', delivered.reason)
     else if (delivered.outcome === 'left') settling.endLeft(entry, delivered.reason)
@@ -70,6 +73,14 @@ export class Attempts {
       if (isDirect) noteDirect(store, message)
       deliveries.note(message)
       heads.giveBack(peer)
+    }, 'node.confirm')
+  }
+
+  #judged(entry: OutboxEntry, fate: SignedVerdict): void {
+    const { store, fates, heads } = this.#parts
+    store.transaction(() => {
+      fates.take(entry, fate)
+      heads.giveBack(entry.peer)
     }, 'node.confirm')
   }
 

@@ -45,7 +45,11 @@ export function mailParts(ctx: Context) {
   return {
     settling,
     queries: new StatusQueries({ store, carriers, fates, settling }, ctx),
-    attempts: new Attempts({ store, threads, deliveries, carriers, settling, resending, heads }, ctx, taken),
+    attempts: new Attempts(
+      { store, threads, deliveries, fates, carriers, settling, resending, heads },
+      ctx,
+      taken,
+    ),
     holding: new Holding({ store, threads, transfers, outbox: wakers.outbox, events }, now),
     asked: new AskedNumbers({ identity, store, threads, contacts, rounds: wakers.rounds }, now),
     waiting: new WaitingMail(looking, ctx.timers, timings.pollSettledMs),
@@ -88,7 +92,7 @@ export function receivingOf(ctx: Context): Receiving {
     taken: new TakenMail({ threads, peers, confirming, steps, heldReceipts, news }),
     newTasks: new NewTasks({ store, threads, peers, admissions, dispatch: tasks.dispatch, news }),
   })
-  const loose = new LooseMail({ store, contacts, peers, ownHeads, numbers })
+  const loose = new LooseMail({ store, contacts, peers, ownHeads, numbers, hubNow: ctx.hubNow })
   return new Receiving({ store, contacts, loose, ofTasks, heads, topUps })
 }
 

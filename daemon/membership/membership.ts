@@ -143,7 +143,7 @@ export class Membership {
     return this.#parts.accounts.draining()
   }
 
-  /** Has a hub list the direct address of the settings, or none where that is empty. */
+  /** Has a hub list the direct address of the settings, or none where that is empty; or the contacts know it. */
   tellAddress(hub: HubClient): Promise<void> {
     return this.#parts.address.tell(hub)
   }
@@ -152,6 +152,11 @@ export class Membership {
   get isAddressListed(): boolean {
     const { home } = this.#hub
     return home !== undefined && this.#parts.address.isListed(home)
+  }
+
+  /** How many contacts were told it, sealed. */
+  get addressToldCount(): number {
+    return this.#parts.address.toldCount
   }
 
   keepInSync(signal: AbortSignal): Promise<boolean> {

@@ -25,6 +25,7 @@ import { sendRevocations } from './revocations.ts'
 import { Rounds } from './rounds.ts'
 import { Sync } from './sync.ts'
 import { ThisCopy } from './this-copy.ts'
+import { ToldContacts } from './told-contacts.ts'
 
 export type OpenedMembership = { membership: Membership; sync: Sync }
 
@@ -46,7 +47,9 @@ export function openMembership(
   const pushedLog = new PushedLog(identity, store, log)
   const known = new KnownHubs(store, doors, inputs)
   const profile = new OwnProfile({ identity, store, settings, modules: ctx.modules }, now)
-  const address = new OwnAddress({ identity, settings }, now)
+  const { contacts, peers, threads, hubNow } = ctx
+  const told = new ToldContacts({ settings, contacts, peers, store, threads }, hubNow)
+  const address = new OwnAddress({ identity, settings, contacts: told }, now)
   const keySet = new OwnKeySet(identity, keys, settings)
   const solver = new PowSolver(store, ctx)
   const call = new RegisterCall({ identity, keySet, profile, address, pushedLog, log })

@@ -1,7 +1,11 @@
-/** The direct address of this node: each hub that lists addresses is told the one of the settings, and looked at again. */
+/**
+ * The direct address of this node. A hub that lists addresses is told the one of the settings, and looked at again. One that
+ * seals mail is told nothing: there the contacts are.
+ */
 import type { Settings } from '../home/settings.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { Identity } from '../identity/identity.ts'
+import type { ToldContacts } from './told-contacts.ts'
 
 /** How often the node looks whether a hub still lists it: one that was restored may list another. */
 const LOOK_MS = 60 * 60_000
@@ -9,13 +13,15 @@ const LOOK_MS = 60 * 60_000
 export class OwnAddress {
   readonly #identity: Identity
   readonly #settings: Settings
+  readonly #contacts: ToldContacts
   readonly #now: () => number
   /** What each hub was found to list, by its address. */
   readonly #listed = new Map<string, { address: string; at: number }>()
 
-  constructor(parts: { identity: Identity; settings: Settings }, now: () => number) {
+  constructor(parts: { identity: Identity; settings: Settings; contacts: ToldContacts }, now: () => number) {
     this.#identity = parts.identity
     this.#settings = parts.settings
+    this.#contacts = parts.contacts
     this.#now = now
   }
 
@@ -30,6 +36,11 @@ export class OwnAddress {
     return address !== '' && address === this.#wanted
   }
 
+  /** How many contacts know it. */
+  get toldCount(): number {
+    return this.#contacts.count
+  }
+
   /** An account that is new at a hub has no address there. */
   forget(hub: HubClient): void {
     this.#listed.delete(hub.url)
@@ -37,6 +48,7 @@ export class OwnAddress {
 
   /** Tells a hub where it lists another one; one that listed it a moment ago is not asked. */
   async tell(hub: HubClient): Promise<void> {
+    if (hub.mail !== undefined) this.#contacts.tell()
     const [wanted, now, known] = [this.#wanted, this.#now(), this.#listed.get(hub.url)]
     if (hub.direct === undefined || wanted === undefined) return
     if (known?.address === wanted && now - known.at < LOOK_MS) return

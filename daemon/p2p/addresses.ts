@@ -1,5 +1,5 @@
 /** Direct addresses of others, as the hub listed them last; while it does not answer the last word counts. */
-import { isDirectAddress } from '../../protocol/control/p2p.ts'
+import { isDirectAddress } from '../../protocol/contract/direct-address.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import type { HubClient } from '../hubs/hub.ts'
 

@@ -1,14 +1,15 @@
 /**
- * Sends one letter to an address that its recipient published. The attacker names an address so that this node calls what
+ * Sends one letter or envelope to an address that its recipient published. The attacker names an address so that this node calls what
  * stands behind it, or waits and reads for ever: hosts of the public network and listed ones are called, at what their name
  * resolved to, nothing is followed, and the answer is short and in time or none.
  */
 import * as http from 'node:http'
+import type { Logger } from 'pino'
 import { callBody } from '../../protocol/contract/client.ts'
-import { directSend } from '../../protocol/contract/direct.ts'
+import { directEnvelope, directSend } from '../../protocol/contract/direct.ts'
 import type { RequestOf } from '../../protocol/contract/route.ts'
 import { concat, fromBase64, Malformed } from '../../protocol/encoding/bytes.ts'
-import { Failure } from '../../protocol/encoding/errors.ts'
+import { Failure, wordsOf } from '../../protocol/encoding/errors.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import type { Timers } from '../../protocol/timers.ts'
 import { isListedHost, isPrivateHost, publicOnly } from '../platform/public-address.ts'
@@ -24,43 +25,71 @@ export class NotDelivered extends Failure {
   override name = 'NotDelivered'
 }
 
-export type DirectCall = {
+/** Whatever went wrong, the hub is still there; a mistake of ours is said as one. */
+export function sayNotDelivered(
+  log: Logger,
+  { peer, message }: { peer: string; message: number },
+  error: unknown,
+): void {
+  const isMistake = error instanceof TypeError || error instanceof RangeError
+  const said = { peer, message, ...(isMistake ? { err: error } : { reason: wordsOf(error) }) }
+  log[isMistake ? 'error' : 'info'](said, 'not delivered directly; it goes by the hub')
+}
+
+/** Where something goes, and what it may take. */
+export type DirectTarget = {
   /** Host and port. */
   address: string
-  letter: RequestOf<typeof directSend>
   /** Hosts that the owner listed, which may be of any network. */
   hosts: readonly string[]
   timers: Timers
   signal: AbortSignal
 }
+export type DirectCall = DirectTarget & { letter: RequestOf<typeof directSend> }
+export type EnvelopeCall = DirectTarget & { envelope: Uint8Array }
 
-/** The confirmation, as somebody at that address gave it; throws {@link NotDelivered}. */
-export async function callDirectly({
-  address,
-  letter,
-  hosts,
-  timers,
-  signal,
-}: DirectCall): Promise<Uint8Array> {
-  const url = targetAt(address, hosts)
-  const body = callBody(directSend, letter)
+/** The confirmation of a letter, as somebody at that address gave it; throws {@link NotDelivered}. */
+export async function callDirectly({ letter, ...target }: DirectCall): Promise<Uint8Array> {
+  const bytes = await posted(target, {
+    path: directSend.path,
+    type: 'application/json',
+    body: callBody(directSend, letter),
+  })
+  return confirmationIn(bytes, directSend.reply)
+}
+
+/** The confirmation of a sealed envelope, as somebody at that address gave it; throws {@link NotDelivered}. */
+export async function callWithEnvelope({ envelope, ...target }: EnvelopeCall): Promise<Uint8Array> {
+  const { path, raw } = directEnvelope
+  const bytes = await posted(target, { path, type: raw, body: envelope })
+  return confirmationIn(bytes, directEnvelope.reply)
+}
+
+type Posted = { path: string; type: string; body: Uint8Array }
+
+/** The body of an answer that says that it was taken. */
+async function posted(
+  { address, hosts, timers, signal }: DirectTarget,
+  { path, type, body }: Posted,
+): Promise<Uint8Array> {
+  const url = targetAt(address, path, hosts)
   const late = timers.deadline(Math.ceil(CONNECT_MS + ANSWER_MS + body.length / BYTES_PER_MS))
   const options: http.RequestOptions = {
-    method: directSend.method,
+    method: 'POST',
     agent: false,
-    headers: { 'Content-Type': 'application/json', 'Content-Length': String(body.length) },
+    headers: { 'Content-Type': type, 'Content-Length': String(body.length) },
     signal: AbortSignal.any([signal, late]),
     ...(!isListedHost(url, hosts) && { lookup: publicOnly(notPublic) }),
   }
   const { status, bytes } = await exchanged(http.request(url, options), body, timers)
   if (status !== 200) throw new NotDelivered(`it answers ${status}`)
-  return confirmationIn(bytes)
+  return bytes
 }
 
 const notPublic = () => new NotDelivered('its host is not of the public network')
 
-function targetAt(address: string, hosts: readonly string[]): URL {
-  const text = `http://${address}${directSend.path}`
+function targetAt(address: string, path: string, hosts: readonly string[]): URL {
+  const text = `http://${address}${path}`
   if (!URL.canParse(text)) throw new NotDelivered('its address is none')
   const url = new URL(text)
   if (isPrivateHost(url) && !isListedHost(url, hosts)) throw notPublic()
@@ -97,9 +126,11 @@ async function answerOf(response: http.IncomingMessage): Promise<Answer> {
   return { status: response.statusCode ?? 0, bytes: concat(...parts) }
 }
 
-function confirmationIn(bytes: Uint8Array): Uint8Array {
+type Confirming = typeof directSend.reply | typeof directEnvelope.reply
+
+function confirmationIn(bytes: Uint8Array, reply: Confirming): Uint8Array {
   try {
-    const { success, data } = directSend.reply.safeParse(parseJson(bytes))
+    const { success, data } = reply.safeParse(parseJson(bytes))
     if (success) return fromBase64(data.confirmation)
   } catch (error) {
     if (!(error instanceof Malformed)) throw error

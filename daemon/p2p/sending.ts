@@ -5,32 +5,21 @@
 import type { Logger } from 'pino'
 import { LETTER_BYTES_MAX } from '../../protocol/contract/letter.ts'
 import { toBase64 } from '../../protocol/encoding/bytes.ts'
-import { wordsOf } from '../../protocol/encoding/errors.ts'
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { Timers } from '../../protocol/timers.ts'
-import type { Settings } from '../home/settings.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { OpenLetter } from '../hubs/open-mail.ts'
 import type { WrittenLetter } from '../open/letters.ts'
 import { logAt } from '../open/logs.ts'
-import type { Contacts } from '../peers/contacts.ts'
 import type { PeerBook } from '../peers/peers.ts'
 import { faultPoint } from '../platform/faults.ts'
-import type { Store } from '../store/open.ts'
-import { entriesAtHub, type OutboxEntry } from '../store/outbox.ts'
+import type { OutboxEntry } from '../store/outbox.ts'
 import { PeerAddresses } from './addresses.ts'
-import { type callDirectly, NotDelivered } from './call.ts'
+import { type callDirectly, NotDelivered, sayNotDelivered } from './call.ts'
 import { isConfirmed } from './confirmations.ts'
+import { type MayGoParts, mayGo } from './may-go.ts'
 
-type SendingParts = {
-  settings: Settings
-  contacts: Contacts
-  peers: PeerBook
-  store: Store
-  /** Whether this machine reaches others by way of a proxy, past which nothing goes. */
-  isProxied: boolean
-  call: typeof callDirectly
-}
+type SendingParts = MayGoParts & { peers: PeerBook; call: typeof callDirectly }
 type SendingMachine = { timers: Timers; log: Logger; ending: AbortSignal }
 
 export class DirectSending {
@@ -47,7 +36,7 @@ export class DirectSending {
   /** Whether the recipient signed that it has the letter; false where it was not tried, or nobody signed. */
   async send(hub: HubClient, written: WrittenLetter, entry: OutboxEntry): Promise<boolean> {
     const isLong = written.letter.payload.length > LETTER_BYTES_MAX
-    if (hub.direct === undefined || isLong || !this.#mayGo(entry)) return false
+    if (hub.direct === undefined || isLong || !mayGo(this.#parts, entry)) return false
     const address = await this.#addresses.of(hub, entry.peer)
     if (address === undefined) return false
     try {
@@ -60,23 +49,9 @@ export class DirectSending {
       throw new NotDelivered('who answers there is not the recipient')
     } catch (error) {
       this.#addresses.rest(entry.peer)
-      this.#say(entry, error)
+      sayNotDelivered(this.#machine.log, entry, error)
       return false
     }
-  }
-
-  /** Whatever went wrong, the hub is still there; a mistake of ours is said as one. */
-  #say({ peer, message }: OutboxEntry, error: unknown): void {
-    const isMistake = error instanceof TypeError || error instanceof RangeError
-    const said = { peer, message, ...(isMistake ? { err: error } : { reason: wordsOf(error) }) }
-    this.#machine.log[isMistake ? 'error' : 'info'](said, 'not delivered directly; it goes by the hub')
-  }
-
-  /** No message overtakes one of its task that lies at the hub. */
-  #mayGo({ peer, interaction, message }: OutboxEntry): boolean {
-    const { settings, contacts, store, isProxied } = this.#parts
-    if (isProxied || settings.current.p2p?.send !== true || !contacts.isContact(peer)) return false
-    return interaction === null || entriesAtHub(store, interaction).every(one => one.message > message)
   }
 
   /** Of somebody who was never heard of, as the hub shows it. */

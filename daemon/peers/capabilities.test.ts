@@ -35,6 +35,8 @@ const spendAll = () => {
   }
 }
 
+const DIGEST = new Uint8Array(32).fill(3)
+
 describe('capabilities in stock', () => {
   test('eight are handed out, the least used is spent first, four times a day each', () => {
     const granted = issuer.capabilities.topUp(alice.aid)
@@ -128,13 +130,13 @@ describe('capabilities in stock', () => {
   test('only what was spent shows that a message with it arrived', () => {
     const [id] = issuer.capabilities.issuedTo(alice.aid)
     expect(issuer.capabilities.wasUsed(id as Uint8Array)).toBe(false)
-    issuer.capabilities.noteUse(id as Uint8Array)
+    issuer.capabilities.noteUse(id as Uint8Array, DIGEST)
     expect(issuer.capabilities.wasUsed(id as Uint8Array)).toBe(true)
     const other = side(agent('carol').aid)
     const granted = other.capabilities.topUp(alice.aid).map(({ capability }) => capability.body.id)
     const used = () => granted.filter(one => other.capabilities.wasUsed(one)).length
     expect(used()).toBe(0)
-    for (const one of granted.slice(0, 5)) other.capabilities.noteUse(one)
+    for (const one of granted.slice(0, 5)) other.capabilities.noteUse(one, DIGEST)
     expect(used()).toBe(5)
     expect(other.capabilities.topUp(alice.aid)).toHaveLength(5)
   })

@@ -39,6 +39,7 @@ import {
   unspentCount,
   voidAllIssued,
 } from '../store/capabilities.ts'
+import { forgetUses, noteUseOf, otherUses } from '../store/direct.ts'
 import { keepLasting, lasting } from '../store/lasting.ts'
 import type { Store } from '../store/open.ts'
 import { hurryHeld } from '../store/outbox.ts'
@@ -94,9 +95,19 @@ export class DeliveryCapabilities {
     return issuedCount(this.#store, peer, FORGOTTEN, now) >= FORGOTTEN_PER_PEER_MAX
   }
 
-  /** Notes that a peer spent one of ours. */
-  noteUse(id: Uint8Array): void {
+  /** Notes that a peer spent one of ours, with an envelope of this digest. */
+  noteUse(id: Uint8Array, digest: Uint8Array): void {
     noteSpent(this.#store, id)
+    noteUseOf(this.#store, id, digest, this.#today)
+  }
+
+  /** Whether envelopes other than this one have used it up today, whichever way they came. */
+  isUsedUp({ id, usesPerDayMax }: CapabilityBody, digest: Uint8Array): boolean {
+    return otherUses(this.#store, id, digest, this.#today) >= usesPerDayMax
+  }
+
+  get #today(): number {
+    return Math.floor(this.#inputs.now() / DAY_MS)
   }
 
   /** Whether a peer spent this one, which shows that the message with it arrived. */
@@ -215,6 +226,7 @@ export class DeliveryCapabilities {
   clean(): void {
     const now = this.#inputs.now()
     removeExpired(this.#store, now)
+    forgetUses(this.#store, this.#today - 1)
     this.#renewDailyUses(now)
   }
 

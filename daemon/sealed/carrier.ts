@@ -11,15 +11,23 @@ import type {
   Delivered,
   Fate,
   Looked,
+  SignedVerdict,
   Taker,
   Undelivered,
 } from '../carrier/carrier.ts'
 import { isUnreached, neverCounted, reasonOf } from '../hubs/failures.ts'
-import { type HubClient, HubStopped, type SealedMail, type SendReply, type StatusReply } from '../hubs/hub.ts'
+import {
+  type Delivery,
+  type HubClient,
+  HubStopped,
+  type SealedMail,
+  type SendReply,
+  type StatusReply,
+} from '../hubs/hub.ts'
 import type { DeliveryCapabilities } from '../peers/capabilities.ts'
 import type { Transfers } from '../platform/transfers.ts'
 import type { Store } from '../store/open.ts'
-import { isHeld, type OutboxEntry, SESSION } from '../store/outbox.ts'
+import { isHeld, type OutboxEntry, outboxEntry, SESSION } from '../store/outbox.ts'
 import { ownReason } from '../store/reasons.ts'
 import type { Threads } from '../store/threads.ts'
 import { pauseOf, WaitingForKeys } from './awaited-keys.ts'
@@ -28,8 +36,12 @@ import type { Mailbox, SealedHub } from './mailbox.ts'
 import { isRefused, type Refusals } from './refusals.ts'
 import { type Sealed, type Sealing, WaitingForCapability } from './sealing.ts'
 
+/** A way that is tried before that of the hub: the confirmation that somebody gave there, not read yet. */
+export type SealedShortcut = (entry: OutboxEntry, delivery: Delivery) => Promise<Uint8Array | undefined>
+
 type CarrierParts = {
   store: Store
+  shortcut: SealedShortcut | undefined
   capabilities: DeliveryCapabilities
   sealing: Sealing
   refusals: Refusals
@@ -56,6 +68,9 @@ export class SealedCarrier implements Carrier {
     let sealed: Sealed | undefined
     try {
       sealed = await sealing.seal(entry)
+      const fate = await this.#pastHub(entry, sealed)
+      if (fate !== undefined) return { outcome: 'judged', fate, reached: undefined }
+      if (isHeld(this.#parts.store, entry.message)) return { outcome: 'held', reached: undefined }
       const { rid, viaHub = null, isQuiet = false } = await counted.send(this.#mail, entry, sealed)
       const credential = sealed.capability === undefined ? SESSION : toBase64url(sealed.capability.id)
       const at = { rid, viaHub, credential, expiresAt: sealed.expMs }
@@ -64,6 +79,15 @@ export class SealedCarrier implements Carrier {
       const next = await this.#after(entry, sealed, error)
       return { ...next, reached: isUnreached(error) ? false : isRefusedByHub(error) || undefined }
     }
+  }
+
+  /** The verdict of the recipient, signed under the newest key that is known of it; nothing else keeps it from the hub. */
+  async #pastHub({ message }: OutboxEntry, { delivery }: Sealed): Promise<SignedVerdict | undefined> {
+    const { store, shortcut, confirmations } = this.#parts
+    const written = outboxEntry(store, message)
+    const dack = written && (await shortcut?.(written, delivery))
+    const fate = dack && confirmations.fateIn(written, dack)
+    return fate?.is === 'judged' ? fate : undefined
   }
 
   async #after(entry: OutboxEntry, sealed: Sealed | undefined, error: unknown): Promise<Undelivered> {

@@ -28,6 +28,9 @@ export const BADLY_CONFIRMED = 'collected, but the confirmation does not verify'
 
 export type Judged = { body: MessageBody; envelopeDigest: Uint8Array; digest: Uint8Array; verdict: Verdict }
 
+/** What tells a sender the verdict; nothing where that can't be told. */
+export type Confirmed = Pick<AckItem, 'handle' | 'dack'>
+
 export class Confirmations {
   readonly #identity: Identity
   readonly #machine: Machine
@@ -37,10 +40,9 @@ export class Confirmations {
     this.#machine = machine
   }
 
-  /** What removes an envelope from the mailbox and tells its sender the verdict, where that can be told. */
-  of(id: number, { body, envelopeDigest, digest, verdict }: Judged): AckItem {
+  of({ body, envelopeDigest, digest, verdict }: Judged): Confirmed {
     const { handleSecret } = body
-    if (handleSecret === undefined) return { id }
+    if (handleSecret === undefined) return {}
     const { aid, seed, log } = this.#identity
     const { now, random } = this.#machine
     const dack = DackCodec.sign(seed, {
@@ -52,7 +54,7 @@ export class Confirmations {
       tsMs: now(),
       code: dackCodes[verdict],
     })
-    return { id, handle: dackHandle(handleSecret), dack: sealDack(handleSecret, random(NONCE_BYTES), dack) }
+    return { handle: dackHandle(handleSecret), dack: sealDack(handleSecret, random(NONCE_BYTES), dack) }
   }
 }
 

@@ -2,9 +2,10 @@
 import type { Carrier, Carriers } from '../carrier/carrier.ts'
 import type { Ground } from '../context.ts'
 import type { HubClient, SealedMail } from '../hubs/hub.ts'
-import { CountedTransfers, SealedCarrier } from './carrier.ts'
+import { CountedTransfers, SealedCarrier, type SealedShortcut } from './carrier.ts'
 import { Confirmations, ReadConfirmations } from './confirmations.ts'
 import { Directory } from './directory.ts'
+import { EnvelopeJudging } from './judging.ts'
 import { KeyNotices } from './key-notices.ts'
 import { Mailbox, type MailboxParts } from './mailbox.ts'
 import { Grants, Introductions, MessageBodies } from './message-bodies.ts'
@@ -15,8 +16,8 @@ import { OutgoingFiles, Sealing } from './sealing.ts'
 import { ShownCredentials } from './shown-credentials.ts'
 import { AskedCapabilities, TopUps } from './top-ups.ts'
 
-/** One carrier for each hub, for as long as the hub is talked to. */
-export function sealedCarriers(ground: Ground): Carriers {
+/** One carrier for each hub, for as long as the hub is talked to; `shortcut` is tried before the way over it. */
+export function sealedCarriers(ground: Ground, shortcut?: SealedShortcut): Carriers {
   const { store, peers, hub: home, threads, capabilities, transfers, log, now } = ground
   const directory = new Directory({ store, peers, hub: home })
   const asked = new AskedCapabilities(store, threads, now)
@@ -32,7 +33,7 @@ export function sealedCarriers(ground: Ground): Carriers {
   const carriers = new WeakMap<HubClient, Carrier>()
   const open = (hub: HubClient): Carrier => {
     const at = { hub, mail: mailOf(hub) }
-    return new SealedCarrier(parts, at, new Mailbox(receiving, at, log))
+    return new SealedCarrier({ ...parts, shortcut }, at, new Mailbox(receiving, at, log))
   }
   return {
     over(hub) {
@@ -61,14 +62,25 @@ export function sealingOf(ground: Ground, directory: Directory): Sealing {
 }
 
 function mailboxParts(ground: Ground, directory: Directory): MailboxParts {
+  const { identity, store, log } = ground
+  return { store, judging: judgingOf(ground, directory), keyNotices: new KeyNotices(identity, store, log) }
+}
+
+function judgingOf(ground: Ground, directory: Directory): EnvelopeJudging {
   const { identity, keys, store, peers, capabilities, threads, log } = ground
-  return {
+  const parts = {
     store,
     opening: new Opening({ identity, keys, peers, directory }),
     confirmations: new Confirmations(identity, ground),
     credentials: new ShownCredentials({ capabilities, peers, threads }),
-    keyNotices: new KeyNotices(identity, store, log),
   }
+  return new EnvelopeJudging(parts, log)
+}
+
+/** What judges an envelope that no hub brought. */
+export function openJudging(ground: Ground): EnvelopeJudging {
+  const { store, peers, hub } = ground
+  return judgingOf(ground, new Directory({ store, peers, hub }))
 }
 
 /** What looks after the stock of capabilities that peers hold of this node. */

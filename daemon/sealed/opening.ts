@@ -19,7 +19,7 @@ export class Opening {
   }
 
   /** Opens one envelope; refused with `NotOpened` or `Malformed`. */
-  async open(polled: PolledEnvelope): Promise<{ opened: OpenedMessage; log: VerifiedKel }> {
+  async open(polled: Pick<PolledEnvelope, 'source'>): Promise<{ opened: OpenedMessage; log: VerifiedKel }> {
     const { identity, keys } = this.#parts
     let log: VerifiedKel | undefined
     const opened = await openEnvelope({

@@ -8,6 +8,8 @@ import type { PeerBook } from '../peers/peers.ts'
 import { genuineGrants } from '../peers/stock.ts'
 import type { Threads } from '../store/threads.ts'
 
+/** A credential, and the digest of its envelope. */
+type Shown = { access: Uint8Array; digest: Uint8Array }
 type ShownParts = { capabilities: DeliveryCapabilities; peers: PeerBook; threads: Threads }
 
 export class ShownCredentials {
@@ -18,12 +20,12 @@ export class ShownCredentials {
   }
 
   /** A spent capability is gone from the sender's stock; a first-contact envelope says that its stock is empty. */
-  in(access: Uint8Array, { from, capabilities: granted }: MessageBody): Credentials {
+  in({ access, digest }: Shown, { from, capabilities: granted }: MessageBody): Credentials {
     const { capabilities, peers, threads } = this.#parts
     return {
       came() {
         const record = decodeAccess(access)
-        if (record.kind === 1) capabilities.noteUse(CapabilityBody.decode(record.capabilityBody).id)
+        if (record.kind === 1) capabilities.noteUse(CapabilityBody.decode(record.capabilityBody).id, digest)
         else capabilities.forgetIssued(from)
       },
       taken() {

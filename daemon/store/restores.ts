@@ -4,6 +4,7 @@
  */
 import { present } from '../../protocol/encoding/present.ts'
 import { integer, orNull, type RowOf, text } from './columns.ts'
+import { forgetTold } from './direct.ts'
 import { newestKey } from './interactions.ts'
 import { keepLasting, lasting } from './lasting.ts'
 import type { Store } from './open.ts'
@@ -49,6 +50,7 @@ export function noteSettled(store: Store, madeAtMs: number, settledMs: number): 
     'DELETE FROM restores WHERE key NOT IN (SELECT key FROM restores ORDER BY key DESC LIMIT ?)',
     KEPT_MAX,
   )
+  forgetTold(store)
   keepLasting(store, { restoredFrom: null, contactsDue: 1 })
 }
 

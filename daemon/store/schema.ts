@@ -64,6 +64,23 @@ CREATE INDEX capabilities_issued_by_peer ON capabilities_issued (peer, used, exp
 -- Ids of capabilities that the hub has still to be told of.
 CREATE TABLE revocations (id BLOB PRIMARY KEY, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
+-- Where correspondents take mail directly, and what they were told of this node.
+CREATE TABLE direct_addresses (
+  peer TEXT PRIMARY KEY,
+  address TEXT,
+  said_at INTEGER,
+  told TEXT,
+  told_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- Envelopes that came under a capability of this node, by their digests.
+CREATE TABLE capability_uses (
+  id BLOB NOT NULL,
+  digest BLOB NOT NULL,
+  day INTEGER NOT NULL,
+  PRIMARY KEY (id, digest)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE interactions (
   key INTEGER PRIMARY KEY,
   id TEXT NOT NULL,

@@ -9,6 +9,7 @@ import { contactsTable } from './contacts.ts'
 import { contradictionsTable } from './contradictions.ts'
 import { countersTable } from './counters.ts'
 import { creditMovesTable } from './credit-moves.ts'
+import { capabilityUsesTable, directAddressesTable } from './direct.ts'
 import { hubAccountsTable, unprovenDebitsTable, witnessedRecordsTable } from './hub-accounts.ts'
 import { hubKeysSeenTable } from './hub-keys-seen.ts'
 import { hubsTable, wiresSeenTable } from './hubs.ts'
@@ -41,6 +42,8 @@ const tables: readonly Table[] = [
   heldTable,
   issuedTable,
   revocationsTable,
+  directAddressesTable,
+  capabilityUsesTable,
   interactionsTable,
   messagesTable,
   attachmentsTable,

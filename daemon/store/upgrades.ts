@@ -322,4 +322,22 @@ UPDATE interactions SET receipt_state = 'none', reason_by = 'node',
   WHERE way = 'open' AND side = 'received' AND state = 'ended' AND receipt_state = 'made'
     AND peer IN (SELECT aid FROM hubs);
 `,
+  /* sql */ `
+-- Where correspondents take mail directly, and what they were told of this node.
+CREATE TABLE direct_addresses (
+  peer TEXT PRIMARY KEY,
+  address TEXT,
+  said_at INTEGER,
+  told TEXT,
+  told_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- Envelopes that came under a capability of this node, by their digests.
+CREATE TABLE capability_uses (
+  id BLOB NOT NULL,
+  digest BLOB NOT NULL,
+  day INTEGER NOT NULL,
+  PRIMARY KEY (id, digest)
+) STRICT, WITHOUT ROWID;
+`,
 ]

@@ -22,5 +22,5 @@ export const arrivedFrom = (
   way: 'sealed',
   log: from.ctx.identity.log,
   keySet: undefined,
-  credentials: new ShownCredentials(to.ctx).in(access, body),
+  credentials: new ShownCredentials(to.ctx).in({ access, digest: messageDigest(body) }, body),
 })

@@ -28,6 +28,8 @@ describe('an operation', () => {
       'inbox',
       'interactions',
       'keyHistory',
+      'p2pAdmit',
+      'p2pStatus',
       'prices',
       'results',
       'search',
@@ -90,6 +92,7 @@ describe('an operation', () => {
       autoReplyTest: 256 * 1024,
       autoReplyAttack: 256 * 1024,
       p2pTake: 7 * 1024 * 1024,
+      p2pTakeEnvelope: 7 * 1024 * 1024,
     })
   })
 })

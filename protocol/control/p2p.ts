@@ -1,27 +1,21 @@
 /** Operations on direct delivery: the address at which this node is reached without its hub, and what comes there. */
 import * as z from 'zod'
-import { confirmationShape } from '../contract/direct.ts'
+import {
+  confirmationShape,
+  DIRECT_ENVELOPE_BYTES_MAX,
+  directAddress,
+  JUDGED_BYTES_MAX,
+  sealedConfirmation,
+} from '../contract/direct.ts'
 import { LETTER_BODY_BYTES_MAX, letterMembers } from '../contract/letter.ts'
+import { blob64, count } from '../contract/shapes.ts'
 import { hostName } from './a2a.ts'
 import { operation } from './operation.ts'
 
 /** Hosts in the list of those that are called besides public ones. */
 export const DIRECT_HOSTS_MAX = 16
 
-const ADDRESS_BYTES_MAX = 256
-const PORT_MAX = 65_535
-const ADDRESS = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]):([0-9]{1,5})$/i
-
-/** Whether a text is a host and a port at which somebody can be reached. */
-export function isDirectAddress(text: string): boolean {
-  const port = Number(ADDRESS.exec(text)?.[1] ?? 0)
-  return text.length <= ADDRESS_BYTES_MAX && port > 0 && port <= PORT_MAX
-}
-
-/** A host and a port, at most 256 bytes. */
-export const directAddress = z.string().refine(isDirectAddress, {
-  error: `expected a host and a port of at most ${ADDRESS_BYTES_MAX} bytes, such as agent.example:4001`,
-})
+const envelopeRefusal = z.enum(['bad_envelope', 'not_admitted', 'busy', 'not_now'])
 
 /** Rows of `/p2p/` and below it; docs/operations.md has their members and codes. */
 export const p2pOperations = {
@@ -32,6 +26,8 @@ export const p2pOperations = {
     reply: z.strictObject({
       status: z.enum(['published', 'withdrawn']),
       address: z.string().optional(),
+      /** Contacts that are told it, sealed, where the hub lists no addresses. */
+      told: count.optional(),
       /** A hub that may list the one before still. */
       note: z.string().optional(),
     }),
@@ -53,6 +49,24 @@ export const p2pOperations = {
     }),
     codes: ['no_direct'],
   }),
+  /** What is set of direct delivery, and where contacts take mail that said so, sealed. */
+  p2pStatus: operation('/p2p/status', {
+    method: 'GET',
+    reads: true,
+    reply: z.strictObject({
+      address: z.string().optional(),
+      /** Whether the hub lists it, or how many contacts were told it. */
+      listed: z.boolean().optional(),
+      told: count.optional(),
+      send: z.boolean(),
+      hosts: z.array(z.string()).optional(),
+      /** Contacts that said where they take mail. */
+      contacts: z.array(z.strictObject({ aid: z.string(), petname: z.string(), address: z.string() })),
+      /** Why everything goes by the hub all the same. */
+      note: z.string().optional(),
+    }),
+    codes: ['no_direct'],
+  }),
   /** A letter that came to the address of this node; nothing of it is believed but what its sender signed. */
   p2pTake: operation('/p2p/take', {
     reads: false,
@@ -61,6 +75,25 @@ export const p2pOperations = {
     reply: z.strictObject({
       confirmation: confirmationShape.optional(),
       refused: z.enum(['not_here', 'malformed', 'not_taken', 'busy', 'not_now']).optional(),
+    }),
+    codes: ['no_direct', 'disk_full'],
+    limits: { bodyBytes: LETTER_BODY_BYTES_MAX },
+  }),
+  /** Whether an envelope that comes to the address of this node is let in, before more than its first bytes are read. */
+  p2pAdmit: operation('/p2p/admit', {
+    reads: true,
+    request: z.strictObject({ head: blob64(JUDGED_BYTES_MAX), size: count }),
+    reply: z.strictObject({ refused: envelopeRefusal.optional() }),
+    codes: ['no_direct'],
+  }),
+  /** An envelope that came to the address of this node: judged as its hub would, then as mail of the hub. */
+  p2pTakeEnvelope: operation('/p2p/take-envelope', {
+    reads: false,
+    request: z.strictObject({ envelope: blob64(DIRECT_ENVELOPE_BYTES_MAX) }),
+    /** What this node signed of an envelope that it has judged, sealed for its sender, or why it has not. */
+    reply: z.strictObject({
+      confirmation: sealedConfirmation.optional(),
+      refused: envelopeRefusal.optional(),
     }),
     codes: ['no_direct', 'disk_full'],
     limits: { bodyBytes: LETTER_BODY_BYTES_MAX },

@@ -287,11 +287,15 @@ export const nodeStatusShape = z.strictObject({
   visibility: visibilityShape.optional(),
   accept_delegations: z.boolean(),
   guest_messages: count,
-  /** Direct delivery, where anything of it was set: the address of this node, and whether its hub lists it now. */
+  /**
+   * Direct delivery, where anything of it was set: the address of this node, and whether its hub lists it now, or how many
+   * contacts were told it, sealed.
+   */
   p2p: z
     .strictObject({
       address: z.string().optional(),
       listed: z.boolean().optional(),
+      told: count.optional(),
       /** Whether letters to contacts go directly, and the hosts that are called besides public ones. */
       send: z.boolean(),
       hosts: z.array(z.string()).optional(),

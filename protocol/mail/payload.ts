@@ -2,6 +2,7 @@
  * Kinds of messages and the payload map of each (objects: sealed envelope). A document is RFC 8785 JSON carried byte
  * for byte; receipts and counter-signatures are embedded as the items they are.
  */
+import { DIRECT_ADDRESS_BYTES_MAX, isDirectAddress } from '../contract/direct-address.ts'
 import { DOCUMENT_BYTES_MAX, REASON_BYTES_MAX } from '../contract/limits.ts'
 import { Malformed } from '../encoding/bytes.ts'
 import {
@@ -17,6 +18,7 @@ import {
   record,
   required,
   text,
+  tuple,
   uint,
 } from '../encoding/record.ts'
 import { HeldHead } from '../proof/held-head.ts'
@@ -86,6 +88,14 @@ const tellsPaid = {
   refund: optional(3, blob(AUTHORIZATION_BYTES_MAX)),
 }
 
+/** Where its sender takes mail directly, and when it said so; the empty address is withdrawn. */
+export type SaidAddress = { address: string; atMs: number }
+const saidAddress: Field<SaidAddress> = mapped(
+  tuple<[string, number]>(text(DIRECT_ADDRESS_BYTES_MAX), uint),
+  ([address, atMs]) => ({ address: reachable(address), atMs }),
+  ({ address, atMs }): [string, number] => [reachable(address), atMs],
+)
+
 type Lacking = { peerHighest: number; missing: number[] }
 
 /** A codec whose `missing` lies below `peerHighest`, which is held. */
@@ -137,7 +147,7 @@ export const payloads = {
     receipt: optional(2, Receipt),
   }),
   7: record('quote', { document: required(1, document) }),
-  8: record('capabilities', {}),
+  8: record('capabilities', { direct: optional(1, saidAddress) }),
   9: record('declined', { reason }),
   10: record('cancelled', { reason }),
   11: HeldHead,
@@ -184,6 +194,12 @@ function knownReason(code: number): NoReceiptReason {
   const known = Object.values(noReceiptReasons).find(one => one === code)
   if (known === undefined) throw new Malformed(`unknown reason ${code} for a missing receipt`)
   return known
+}
+
+function reachable(address: string): string {
+  if (address !== '' && !isDirectAddress(address))
+    throw new Malformed('a direct address is a host and a port')
+  return address
 }
 
 function ascending(listed: number[]): number[] {

@@ -45,7 +45,7 @@ export class DirectLines {
     if (side === undefined || side.isAway) throw new NotDelivered('it is not reached')
     if (this.line === 'somebody else answers') return fromBase64(letter.payload).subarray(0, 300)
     const taking = module?.takingOf(side.ctx, takerOf(side.ctx))
-    const answered = await taking?.take(letter)
+    const answered = await taking?.letters.take(letter)
     if (answered === undefined || 'refused' in answered) throw new NotDelivered('it answers 403')
     if (this.line === 'answers are lost') throw new NotDelivered('it was cut')
     this.confirmed += 1

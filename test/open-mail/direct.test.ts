@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Arrived, Taker } from '../../daemon/carrier/carrier.ts'
 import { Reading } from '../../daemon/open/letters.ts'
 import { isConfirmed } from '../../daemon/p2p/confirmations.ts'
-import { DirectServer, LetterRefused } from '../../daemon/p2p/serve/server.ts'
+import { DirectServer, type GivenLetter, LetterRefused } from '../../daemon/p2p/serve/server.ts'
 import { DirectTaking } from '../../daemon/p2p/taking.ts'
 import type { Verdict } from '../../daemon/store/seen.ts'
 import { random, startTestHub, type TestHub } from '../../hub/testing/hub.ts'
@@ -19,6 +19,13 @@ import { bodyOf } from './letter.ts'
 import { type OpenNode, openNode } from './node.ts'
 
 const HOUR_MS = 3_600_000
+
+const noEnvelopes = {
+  admit: async () => undefined,
+  envelope: async () => {
+    throw new LetterRefused('not_now')
+  },
+}
 
 let hub: TestHub
 let client: Wire1Client
@@ -36,12 +43,13 @@ beforeAll(async () => {
   const { identity, hub: current, store, peers, log } = node.ground
   const reading = new Reading(() => identity.aid, peers)
   const taking = new DirectTaking({ identity, hub: current, store, reading, taker }, node.ground.now, log)
-  server = new DirectServer(async letter => {
+  const letter = async (given: GivenLetter) => {
     await handing
-    const answered = await taking.take(letter)
+    const answered = await taking.take(given)
     if ('refused' in answered) throw new LetterRefused(answered.refused)
     return toBase64(answered.confirmation)
-  }, systemTimers)
+  }
+  server = new DirectServer({ ...noEnvelopes, letter }, systemTimers)
   address = await server.listen('127.0.0.1', 0)
 })
 afterAll(async () => {
@@ -300,9 +308,10 @@ describe('a request', () => {
 })
 
 test('a node that fails says nothing of it', async () => {
-  const failing = new DirectServer(async () => {
+  const letter = async () => {
     throw new Error('a secret of the node')
-  }, systemTimers)
+  }
+  const failing = new DirectServer({ ...noEnvelopes, letter }, systemTimers)
   const at = await failing.listen('127.0.0.1', 0)
   const body = JSON.stringify(letterOf(mallory))
   const said = await fetch(`http://${at}${directSend.path}`, { method: 'POST', body })

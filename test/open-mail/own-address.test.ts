@@ -1,6 +1,7 @@
 /** The direct address of a node, as a hub of wire 1 lists it. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OwnAddress } from '../../daemon/membership/own-address.ts'
+import { ToldContacts } from '../../daemon/membership/told-contacts.ts'
 import { startTestHub, type TestHub } from '../../hub/testing/hub.ts'
 import { type OpenNode, openNode } from './node.ts'
 
@@ -12,7 +13,8 @@ let own: OwnAddress
 beforeAll(async () => {
   hub = await startTestHub({ wires: [1] })
   node = await openNode(hub)
-  own = new OwnAddress(node.ground, hub.clock.now)
+  const contacts = new ToldContacts(node.ground, hub.clock.now)
+  own = new OwnAddress({ ...node.ground, contacts }, hub.clock.now)
 })
 afterAll(async () => {
   await node.close()

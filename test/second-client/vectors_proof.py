@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 
 import objects
 from fixtures import REFUSED, outcome, unhex
@@ -130,8 +131,15 @@ def quote(payload):
     blob(fields(payload, (1,))[1], 768 * 1024)
 
 
-def nothing(payload):
-    fields(payload, ())
+def capabilities(payload):
+    fields(payload, (), (1,))
+    if 1 not in payload:
+        return
+    address, at = items(payload[1], 2, 2)
+    uint(at)
+    text(address, 256)
+    form = re.fullmatch(r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]):([0-9]{1,5})", address, re.I)
+    need(address == "" or (form and 0 < int(form[1]) <= 65535), "no host and port")
 
 
 def reason(payload):
@@ -187,7 +195,7 @@ def holding(holds):
 
 PAYLOADS = (
     *(delegation, answer, answer, end, accept_end, receipt_message, counter_message),
-    *(quote, nothing, reason, reason, held_head, numbers, late_settlements, no_receipt),
+    *(quote, capabilities, reason, reason, held_head, numbers, late_settlements, no_receipt),
 )
 
 

@@ -1,0 +1,58 @@
+/**
+ * Sealed envelopes that go past the hub, to contacts that said where: the same envelope goes by the hub where nobody answers in
+ * time, so that whoever has both takes it once, and neither shows later which way it came.
+ */
+import type { Logger } from 'pino'
+import { DIRECT_ENVELOPE_BYTES_MAX } from '../../protocol/contract/direct.ts'
+import { concat } from '../../protocol/encoding/bytes.ts'
+import type { Timers } from '../../protocol/timers.ts'
+import type { Delivery } from '../hubs/hub.ts'
+import { faultPoint } from '../platform/faults.ts'
+import { addressOf } from '../store/direct.ts'
+import type { OutboxEntry } from '../store/outbox.ts'
+import { type callWithEnvelope, sayNotDelivered } from './call.ts'
+import { type MayGoParts, mayGo } from './may-go.ts'
+import { Rests } from './rests.ts'
+
+type SendingParts = MayGoParts & { call: typeof callWithEnvelope }
+type SendingMachine = { timers: Timers; log: Logger; ending: AbortSignal }
+
+export class EnvelopeSending {
+  readonly #parts: SendingParts
+  readonly #machine: SendingMachine
+  readonly #rests: Rests
+
+  constructor(parts: SendingParts, machine: SendingMachine) {
+    this.#parts = parts
+    this.#machine = machine
+    this.#rests = new Rests(machine.timers)
+  }
+
+  /** What somebody answered there, not verified; undefined where it was not tried, or nobody did. */
+  async send(entry: OutboxEntry, { credential, size, content }: Delivery): Promise<Uint8Array | undefined> {
+    // a first contact shows nothing by which its recipient could judge it: that is the hub's
+    const isForHub = credential === 'session' || size > DIRECT_ENVELOPE_BYTES_MAX
+    if (isForHub || !mayGo(this.#parts, entry)) return undefined
+    const address = addressOf(this.#parts.store, entry.peer)
+    if (address === undefined || this.#rests.includes(entry.peer, address)) return undefined
+    try {
+      const envelope = await bytesOf(content())
+      faultPoint('node.direct.before-call')
+      const { timers, ending: signal } = this.#machine
+      const hosts = this.#parts.settings.current.p2p?.hosts ?? []
+      const answered = await this.#parts.call({ address, envelope, hosts, timers, signal })
+      faultPoint('node.direct.after-call')
+      return answered
+    } catch (error) {
+      this.#rests.begin(entry.peer, address)
+      sayNotDelivered(this.#machine.log, entry, error)
+      return undefined
+    }
+  }
+}
+
+async function bytesOf(content: ReturnType<Delivery['content']>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  for await (const part of content) parts.push(part.slice())
+  return concat(...parts)
+}
