@@ -28,7 +28,7 @@ const LATE_LOOK_MS = 1_000
 const BOUNDS = { atOnce: 4, waiting: 16, waitMs: 2_000 }
 /** Envelopes of which the first bytes are read and judged; they take no place of those that were let in. */
 const JUDGED = { atOnce: 8, waiting: 32, waitMs: 2_000 }
-const REQUESTS_PER_SECOND = 50
+const REQUESTS_PER_SECOND = 200
 /** For the first bytes of an envelope, while nothing says that it is let in. */
 const HEAD_MS = 3_000
 /** For a body, and for each part of it: 64 KiB a second. */
