@@ -24,7 +24,7 @@ import { type LedgerSnapshot, ScriptedLedger } from './scripted-credits.ts'
 import { Letters, openSide, unknownAid } from './scripted-letters.ts'
 
 /** The wire of sealed mail, and that of mail which its hub reads. */
-const SEALED = 3
+export const SEALED = 3
 export const OPEN = 1
 
 type Carried = { id: number; to: string; bytes: Uint8Array; rid: string; acceptedAtMs: number }

@@ -1,6 +1,7 @@
-/** Letters that go past the hub, and what happens to the direct line; all else that happens is in the slow file. */
+/** Mail that goes past the hub, and what happens to the direct line; all else that happens is in the slow file. */
 import { testCells } from './cells.ts'
-import { directly } from './directly.ts'
-import { directMail } from './rows/direct.ts'
+import { directly, directlySealed } from './directly.ts'
+import { directMail, directSealed } from './rows/direct.ts'
 
 testCells(directMail, directly, { isOpen: true })
+testCells(directSealed, directlySealed)

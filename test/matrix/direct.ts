@@ -5,9 +5,10 @@ import { carrierKinds, carriersOf } from '../../daemon/carriers.ts'
 import type { Ground } from '../../daemon/context.ts'
 import { takerOf } from '../../daemon/mail/open.ts'
 import { openCarriers } from '../../daemon/open/open.ts'
-import { type DirectCall, NotDelivered } from '../../daemon/p2p/call.ts'
+import { type DirectCall, type EnvelopeCall, NotDelivered } from '../../daemon/p2p/call.ts'
 import { module } from '../../daemon/p2p/direct.ts'
-import { OPEN } from '../../daemon/testing/scripted-hub.ts'
+import { sealedCarriers } from '../../daemon/sealed/open.ts'
+import { OPEN, SEALED } from '../../daemon/testing/scripted-hub.ts'
 import { fromBase64 } from '../../protocol/encoding/bytes.ts'
 import type { Side } from './side.ts'
 
@@ -17,13 +18,19 @@ export class DirectLines {
   /** What takes letters at an address; nobody where its process has ended. */
   readonly #takers = new Map<string, Side>()
   line: Line = 'open'
-  /** Letters that were confirmed. */
+  /** Letters and envelopes that were confirmed. */
   confirmed = 0
 
-  /** What carries the mail of a node: a letter that goes directly goes over these lines. */
+  /** What carries the mail of a node: what goes directly goes over these lines. */
   carriersOf(ground: Ground): Carriers {
     const shortcuts = module?.shortcutsOf(ground, call => this.#call(call))
-    return carriersOf(ground, new Map([...carrierKinds, [OPEN, at => openCarriers(at, shortcuts)]]))
+    const shortcut = module?.sealedShortcutOf(ground, call => this.#callSealed(call))
+    const kinds: typeof carrierKinds = new Map([
+      ...carrierKinds,
+      [OPEN, at => openCarriers(at, shortcuts)],
+      [SEALED, at => sealedCarriers(at, shortcut)],
+    ])
+    return carriersOf(ground, kinds)
   }
 
   /** A side takes letters at an address of its own and sends directly. */
@@ -40,12 +47,27 @@ export class DirectLines {
     return () => void this.#takers.set(address, side)
   }
 
-  async #call({ address, letter }: DirectCall): Promise<Uint8Array> {
+  #takingAt(address: string) {
     const side = this.#takers.get(address)
     if (side === undefined || side.isAway) throw new NotDelivered('it is not reached')
+    return module?.takingOf(side.ctx, takerOf(side.ctx))
+  }
+
+  async #callSealed({ address, envelope }: EnvelopeCall): Promise<Uint8Array> {
+    const taking = this.#takingAt(address)
+    if (this.line === 'somebody else answers') return envelope.subarray(0, 540)
+    const refused = await taking?.envelopes.admit(envelope.subarray(0, 4096), envelope.length)
+    if (refused !== undefined) throw new NotDelivered('it answers 403')
+    return this.#confirmed(await taking?.envelopes.take(envelope))
+  }
+
+  async #call({ address, letter }: DirectCall): Promise<Uint8Array> {
+    const taking = this.#takingAt(address)
     if (this.line === 'somebody else answers') return fromBase64(letter.payload).subarray(0, 300)
-    const taking = module?.takingOf(side.ctx, takerOf(side.ctx))
-    const answered = await taking?.letters.take(letter)
+    return this.#confirmed(await taking?.letters.take(letter))
+  }
+
+  #confirmed(answered: { confirmation: Uint8Array } | { refused: string } | undefined): Uint8Array {
     if (answered === undefined || 'refused' in answered) throw new NotDelivered('it answers 403')
     if (this.line === 'answers are lost') throw new NotDelivered('it was cut')
     this.confirmed += 1

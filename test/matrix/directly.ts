@@ -14,7 +14,9 @@ function change({ ctx }: Side, p2p: { send?: boolean; address?: string }): void 
 const rotates = 'the other side rotates its key'
 const rotate = columns.filter(({ name }) => name === rotates || name === 'its key is rotated')
 
-export const directly: readonly Column[] = [
+const takenBack = columns.filter(({ name }) => name === 'the other side takes back its capabilities')
+
+const lines: readonly Column[] = [
   ...rotate,
   {
     name: 'the direct address of the other side goes away',
@@ -72,3 +74,9 @@ export const directly: readonly Column[] = [
     },
   },
 ]
+
+/** What happens where open letters go directly. */
+export const directly = lines
+
+/** The same, where envelopes are sealed. */
+export const directlySealed: readonly Column[] = [...lines, ...takenBack]

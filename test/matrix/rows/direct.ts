@@ -1,24 +1,26 @@
-/** What waits where letters go directly. */
+/** What waits where mail goes directly. */
 import { answered, delegate, type Row, tell, unknown, type Waiting } from '../row.ts'
 import type { MatrixWorld } from '../world.ts'
 
-const TAKES_BACK = { 'the other side takes back its capabilities': 'open mail has none' }
+const TAKEN_BACK = 'the other side takes back its capabilities'
+const TAKES_BACK = { [TAKEN_BACK]: 'open mail has none' }
 
 /** A task of alice's that bob has answered, before both began to send directly. */
 async function direct(world: MatrixWorld): Promise<Waiting> {
   const waiting = await answered(world)
   for (const side of world.sides) world.direct.open(side)
   world.pass(60 * 60_000)
-  // its hub is told of the addresses, and what went by it is known to have come
-  await world.turns(1)
+  // its hub, or the other side, is told of the addresses, and what went by the hub is known to have come
+  await world.turns(world.isOpen ? 1 : 4)
   for (const side of world.sides) {
     tell(world, side, waiting.id, `${side.name} takes letters`)
     await world.turns(2)
   }
-  if (world.direct.confirmed !== 2) throw new Error(`${world.direct.confirmed} letters went directly`)
+  if (world.direct.confirmed < 2) throw new Error(`${world.direct.confirmed} letters went directly`)
   return waiting
 }
 
+/** Open letters that go directly. */
 export const directMail: readonly Row[] = [
   {
     name: 'a letter that goes directly in the queue',
@@ -61,3 +63,9 @@ export const directMail: readonly Row[] = [
     },
   },
 ]
+
+/** Sealed envelopes that do: what lets one in can be taken back. */
+export const directSealed = directMail.map(({ cannot, ...row }): Row => {
+  const { [TAKEN_BACK]: _, ...others } = cannot ?? {}
+  return { ...row, cannot: others }
+})
