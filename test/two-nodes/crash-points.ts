@@ -47,12 +47,17 @@ export const filePoints: Record<1 | 3, Points> = {
   },
 }
 
+const directlyTaken = <T extends string>(operation: T) =>
+  ({
+    alice: ['node.direct.before-call', 'node.direct.after-call', ...around('node.confirm')],
+    bob: [...around('node.receive'), ...answers(`node.control.${operation}`)],
+    'bob serve': ['serve.direct.before-take', 'serve.direct.before-answer'],
+  }) as const
+
 /** Those that a letter passes which goes past the hub; `bob serve` is the process that takes letters at his address. */
-export const directPoints = {
-  alice: ['node.direct.before-call', 'node.direct.after-call', ...around('node.confirm')],
-  bob: [...around('node.receive'), ...answers('node.control.p2pTake')],
-  'bob serve': ['serve.direct.before-take', 'serve.direct.before-answer'],
-} as const
+export const directPoints = directlyTaken('p2pTake')
+/** The same for a sealed envelope. */
+export const sealedDirectPoints = directlyTaken('p2pTakeEnvelope')
 
 /** Those that a rating passes on its way to a hub of wire 1, which publishes its task with it. */
 export const reviewPoints: Pick<Points, 'alice' | 'hub'> = {

@@ -125,8 +125,23 @@ export class CrashLab {
     this.#ports.set(`${who} serve`, port)
     this.start(`${who} serve`)
     await this.#listening(`${who} serve`)
-    await this.ask(who, 'POST', '/p2p/advertise', { address: `127.0.0.1:${port}` })
+    await this.#advertise(who)
     await this.ask(who, 'POST', '/p2p/set', { send: true, hosts: ['127.0.0.1'] })
+  }
+
+  async #advertise(who: NodeName): Promise<void> {
+    const address = `127.0.0.1:${this.#ports.get(`${who} serve`)}`
+    await this.ask(who, 'POST', '/p2p/advertise', { address })
+  }
+
+  /** Whoever has met is told at once where the others take mail. */
+  async tellAddresses(): Promise<void> {
+    for (const who of this.nodes) await this.#advertise(who)
+    for (const who of this.nodes)
+      await this.until(`${who} knows where the others are`, async () => {
+        const { contacts } = await this.ask(who, 'GET', '/p2p/status')
+        return (contacts as unknown[]).length === this.nodes.length - 1
+      })
   }
 
   #listening(who: Who): Promise<void> {
