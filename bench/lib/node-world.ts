@@ -1,7 +1,7 @@
 /** Nodes and a hub as built programs for measurements, and what the kernel says of a process. */
 import { existsSync, readFileSync } from 'node:fs'
 import * as http from 'node:http'
-import { World } from '../../cli/demo/world.ts'
+import { type StartedHub, World } from '../../cli/demo/world.ts'
 import type { HubProcess } from './hub-load.ts'
 
 const MIB = 1024 * 1024
@@ -16,16 +16,18 @@ export function benchWorld(): World {
   return new World(programs)
 }
 
+type Meeting = { world: World; hub: StartedHub; alice: Running; bob: Running }
+
 /** Hub, alice and bob, admitted and registered; bob knows alice. */
-export async function meetingWorld(): Promise<{ world: World; alice: Running; bob: Running }> {
+export async function meetingWorld(): Promise<Meeting> {
   const world = benchWorld()
-  const { url } = await world.startHub()
+  const hub = await world.startHub()
   const [alice, bob] = [await world.startNode('alice'), await world.startNode('bob')]
   for (const node of [alice, bob]) await world.hub('admit', String(node['aid']))
-  await world.svc('alice', 'hub-register', url, '--name', 'alice')
-  await world.svc('bob', 'hub-register', url, '--name', 'bob')
+  await world.svc('alice', 'hub-register', hub.url, '--name', 'alice')
+  await world.svc('bob', 'hub-register', hub.url, '--name', 'bob')
   await world.svc('bob', 'contact', 'add', String(alice['aid']), 'alice')
-  return { world, alice: running(world, 'alice', alice), bob: running(world, 'bob', bob) }
+  return { world, hub, alice: running(world, 'alice', alice), bob: running(world, 'bob', bob) }
 }
 
 /** The same at two hubs that list each other, alice here and bob there. */
