@@ -4,8 +4,8 @@
  * contact is the hub's: only it knows whose session that is.
  */
 import type { Logger } from 'pino'
-import { verify } from '#crypto'
-import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { sha256, verify } from '#crypto'
+import { equal, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { KeySet } from '../../protocol/identity/keyset.ts'
 import { decodeAccess } from '../../protocol/mail/access.ts'
 import { admittedBy, headFault, isKidAccepted } from '../../protocol/mail/admission.ts'
@@ -24,6 +24,8 @@ import type { Store } from '../store/open.ts'
 
 /** Envelopes that are opened at once. */
 const OPENED_MAX = 4
+/** Confirmations that are given again without opening the envelope again. */
+const GIVEN_MAX = 64
 
 /**
  * `bad_envelope`: none, or none that can be opened here · `not_admitted`: nothing in it lets it in, and nothing says why ·
@@ -45,6 +47,9 @@ type TakingParts = {
 export class EnvelopeTaking {
   readonly #parts: TakingParts
   readonly #log: Logger
+  /** The last ones by the digest of their envelope, all under the key of that number. */
+  readonly #given = new Map<string, Uint8Array>()
+  #givenUnder = 0
   #underWay = 0
 
   constructor(parts: TakingParts, log: Logger) {
@@ -81,14 +86,37 @@ export class EnvelopeTaking {
     const { store, capabilities, judging, taker } = this.#parts
     const judged = await this.#judged(envelope, envelope.length, home)
     if (typeof judged === 'string') return { refused: judged }
-    const { capability, digest } = judged
+    const { capability, parsed } = judged
+    const { digest, head, contentOffset } = parsed
+    if (!equal(sha256(envelope.subarray(contentOffset)), head.contentDigest))
+      return { refused: 'bad_envelope' }
     // asked again: another one may have been counted since
     if (capabilities.isUsedUp(capability, digest)) return { refused: 'not_admitted' }
     // counted before it is opened: whoever sends what is none has used it as well
     store.unflushed(() => capabilities.noteUse(capability.id, digest), 'node.direct.use')
+    const name = toBase64url(digest)
+    const given = this.#givenNow.get(name)
+    if (given !== undefined) return { confirmation: given }
     const came = { source: [envelope], acceptedAtMs: hubTime(home) }
     const { dack } = await judging.confirmed(came, home, taker)
-    return dack === undefined ? { refused: 'bad_envelope' } : { confirmation: dack }
+    if (dack === undefined) return { refused: 'bad_envelope' }
+    this.#keep(name, dack)
+    return { confirmation: dack }
+  }
+
+  /** A repeat gets what the first one got, unless another key signs now. */
+  get #givenNow(): Map<string, Uint8Array> {
+    const { seq } = this.#parts.identity.log
+    if (seq !== this.#givenUnder) this.#given.clear()
+    this.#givenUnder = seq
+    return this.#given
+  }
+
+  #keep(name: string, dack: Uint8Array): void {
+    const given = this.#givenNow
+    const [oldest] = given.keys()
+    if (given.size >= GIVEN_MAX && oldest !== undefined) given.delete(oldest)
+    given.set(name, dack)
   }
 
   /** What the head decides, in the order of a hub. */
@@ -114,11 +142,11 @@ export class EnvelopeTaking {
       verify,
     })
     if (capability === undefined || capabilities.isUsedUp(capability, digest)) return 'not_admitted'
-    return { capability, digest }
+    return { capability, parsed }
   }
 }
 
-type Admitted = { capability: CapabilityBody; digest: Uint8Array }
+type Admitted = { capability: CapabilityBody; parsed: ParsedEnvelope }
 
 /** Whether a set is that of the present key and mailbox; one that is to follow is made within moments. */
 const isOfNow = (set: KeySet, keys: MailboxKeys, { log }: Identity): boolean =>

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
 import { DirectServer, LetterRefused } from '../../daemon/p2p/serve/server.ts'
-import { addressOf } from '../../daemon/store/direct.ts'
+import { addressOf, keepAddress } from '../../daemon/store/direct.ts'
+import { noteSettled } from '../../daemon/store/restores.ts'
 import { DIRECT_ENVELOPE_BYTES_MAX } from '../../protocol/contract/direct.ts'
 import { systemTimers } from '../../protocol/timers.ts'
 import { handsOf } from './hands.ts'
@@ -32,7 +33,10 @@ type Seen = { judged: number; came: Uint8Array[]; confirmed: number }
 type Address = { at: string; seen: Seen; close: () => Promise<void> }
 
 /** An address at which a node takes mail, as its own process would. */
-async function taking(node: Node, given: { losesAnswers?: boolean } = {}): Promise<Address> {
+async function taking(
+  node: Node,
+  given: { losesAnswers?: boolean; answers?: Promise<void> } = {},
+): Promise<Address> {
   const seen: Seen = { judged: 0, came: [], confirmed: 0 }
   const hands = handsOf(node)
   const server = new DirectServer(
@@ -45,6 +49,7 @@ async function taking(node: Node, given: { losesAnswers?: boolean } = {}): Promi
       async envelope(envelope, signal) {
         seen.came.push(envelope)
         const confirmation = await hands.envelope(envelope, signal)
+        await given.answers
         if (given.losesAnswers === true) throw new LetterRefused('not_now')
         seen.confirmed += 1
         return confirmation
@@ -119,6 +124,19 @@ describe('an address', () => {
     })
     expect(await advertise(ben, ann, '')).toEqual({ status: 'withdrawn' })
     expect((await ben.handlers.status(undefined, never)).p2p).toBeUndefined()
+  })
+
+  test('is told anew after a restore, and what was said before it does not outlast it', async () => {
+    const { ann, ben } = await pair()
+    await advertise(ben, ann, 'agent.example:4001')
+    const { store, settings } = ben.ctx
+    const now = ben.ctx.now()
+    store.transaction(() => noteSettled(store, now, now))
+    settings.change({ p2p: { address: 'agent.example:4000' } })
+    ben.wake()
+    await until('it is told', () => addressOf(ann.ctx.store, ben.aid) === 'agent.example:4000')
+    keepAddress(ann.ctx.store, ben.aid, { address: 'agent.example:4001', atMs: now - 1 })
+    expect(addressOf(ann.ctx.store, ben.aid)).toBe('agent.example:4000')
   })
 
   test('is withdrawn from who is no contact any more, and never told to a stranger', async () => {
@@ -221,14 +239,39 @@ describe('an envelope', () => {
     expect(await times(ben, id, 'count me once')).toBe(1)
   })
 
+  test('that is taken and answered too late comes by the hub too, and is taken once', async () => {
+    const { ann, ben } = await pair()
+    const { promise: answers, resolve } = Promise.withResolvers<void>()
+    const { at, seen } = await taking(ben, { answers })
+    await advertise(ben, ann, at)
+    const started = Date.now()
+    const id = await delegated(ann, ben, 'count me once')
+    expect(await times(ben, id, 'count me once')).toBe(1)
+    // the sender waits for ten seconds, and not for the answer
+    while ((await deliveries(ann, id))[0]?.state === 'queued' && Date.now() - started < 60_000)
+      await new Promise(done => setTimeout(done, 200))
+    expect((await deliveries(ann, id))[0]).toMatchObject({ state: 'at_hub' })
+    expect(Date.now() - started).toBeLessThan(30_000)
+    resolve()
+    await ann.handlers.message({ interaction_id: id, text: 'behind it' }, never)
+    await heard(ben, id, 'behind it')
+    expect([await times(ben, id, 'count me once'), seen.came.length]).toEqual([1, 1])
+  })
+
   test('that comes again is confirmed again and taken once, by whoever sends it', async () => {
     const { ann, ben } = await pair()
     const { at, seen } = await taking(ben)
     await advertise(ben, ann, at)
     const { id } = await sent(ann, ben, 'once')
     const envelope = seen.came[0] as Uint8Array
-    for (let i = 0; i < 6; i++) expect(await post(at, envelope)).toBe(200)
+    const answers = new Set<string>()
+    for (let i = 0; i < 6; i++) answers.add(await (await posted(at, envelope)).text())
+    // a confirmation that is made anew has other bytes: repeats are not opened
+    expect([...answers]).toEqual([expect.stringContaining('"taken"')])
     expect(await times(ben, id, 'once')).toBe(1)
+    await ben.handlers.idRotate({}, never)
+    const rotated = await (await posted(at, envelope)).text()
+    expect(answers.has(rotated)).toBe(false)
   })
 
   test('under a capability that was taken back is not read', async () => {
@@ -337,8 +380,6 @@ describe('an envelope', () => {
   })
 })
 
-function post(at: string, envelope: Uint8Array): Promise<number> {
-  return fetch(`http://${at}/p2p/envelope`, { method: 'POST', body: Buffer.from(envelope) }).then(
-    ({ status }) => status,
-  )
-}
+const posted = (at: string, envelope: Uint8Array) =>
+  fetch(`http://${at}/p2p/envelope`, { method: 'POST', body: Buffer.from(envelope) })
+const post = async (at: string, envelope: Uint8Array) => (await posted(at, envelope)).status
