@@ -5,7 +5,9 @@
 import { connect } from 'node:net'
 
 const RETRY_MS = 1000
-const MESSAGE_CHARACTERS_MAX = 300
+const MESSAGE_BYTES_MAX = 300
+const NAMES = ['name', 'vendor', 'model']
+const NAME_BYTES_MAX = 128
 
 /** The device can't be reached: what is asked of it is unavailable, and may be asked again later. */
 export class Unavailable extends Error {
@@ -32,7 +34,8 @@ export class Link {
   }
 
   /** Describes a device, or describes it anew. One that did not change is not told again. */
-  describe(description) {
+  describe(given) {
+    const description = withNames(given)
     const { device } = description
     const before = this.#devices.get(device)
     if (JSON.stringify(before) === JSON.stringify(description)) return
@@ -112,7 +115,7 @@ export class Link {
     const socket = this.#socket
     let result
     try {
-      result = { status: 'OK', ...(await work()) }
+      result = { status: 'OK', ...numbered(await work()) }
     } catch (error) {
       const status = error instanceof Unavailable ? 'UNAVAILABLE' : 'FAILED'
       result = { status, message: oneLine(error.message) }
@@ -124,7 +127,8 @@ export class Link {
   #subscribe({ id, device, capability }) {
     const { serve } = this.#given
     try {
-      const end = serve.subscribe(device, capability, reading => this.#say({ type: 'event', id, ...reading }))
+      const tell = reading => isNumbered(reading) && this.#say({ type: 'event', id, ...reading })
+      const end = serve.subscribe(device, capability, tell)
       this.#subscriptions.set(id, end)
     } catch (error) {
       this.#say({ type: 'ended', id, message: oneLine(error.message) })
@@ -132,12 +136,32 @@ export class Link {
   }
 }
 
-/** Words of others as a line that the node takes. */
-const oneLine = text =>
-  text
-    .replace(/[^\P{C}]+|\s+/gu, ' ')
-    .trim()
-    .slice(0, MESSAGE_CHARACTERS_MAX) || 'failed'
+/** A value that JSON has, as not each number of a device is. */
+const isNumbered = ({ value }) => typeof value !== 'number' || Number.isFinite(value)
+
+function numbered(reading) {
+  if (isNumbered(reading)) return reading
+  throw new Error('the device gives no number')
+}
+
+/** Words of others as a line that the node takes, empty where nothing is left. */
+const lineOf = (text, bytesMax) => {
+  const words = text.replace(/[\p{C}\p{Default_Ignorable_Code_Point}]+|\s+/gu, ' ').trim()
+  let line = ''
+  for (const character of words) {
+    if (Buffer.byteLength(line + character) > bytesMax) break
+    line += character
+  }
+  return line.trim()
+}
+const oneLine = text => lineOf(text, MESSAGE_BYTES_MAX) || 'failed'
+
+/** A name that its device chose itself may be anything. */
+function withNames(description) {
+  const named = NAMES.map(name => [name, lineOf(String(description[name] ?? ''), NAME_BYTES_MAX)])
+  const { name: _, vendor: __, model: ___, ...rest } = description
+  return { ...rest, ...Object.fromEntries(named.filter(([, line]) => line !== '')) }
+}
 
 /** What an adapter is started with: `<program> <settings file> <socket of the node>`. */
 export function givenPaths(usage) {

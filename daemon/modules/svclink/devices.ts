@@ -3,8 +3,8 @@ import type { Description, DeviceCapability, Reading, Result, Value } from './fr
 import { limits } from './limits.ts'
 
 export type Asked = { device: string; capability: string }
-/** What came of a question: the answer, or why there is none. */
-export type Answer = Result | 'gone' | 'late' | 'busy' | 'left'
+/** What came of a question: the answer, or why there is none; `fault`: what is wrong with the one that came. */
+export type Answer = Result | 'gone' | 'late' | 'busy' | 'left' | { fault: string }
 export type Heard = { news(reading: Reading): void; ended(message: string): void }
 
 /** The side of an adapter that the rest of the module sees. */
@@ -22,7 +22,7 @@ export type Device = {
   readonly adapter: Adapter | undefined
 }
 
-type Held = { description: Description; owner: Adapter | undefined; isOnline: boolean }
+type Held = { description: Description; bytes: number; owner: Adapter | undefined; isOnline: boolean }
 
 export class Devices {
   /** Those that went offline first stand first. */
@@ -48,7 +48,10 @@ export class Devices {
       return `an adapter may describe ${limits.devices.value} devices`
     if (before === undefined && !this.#hasRoom())
       return `there are ${limits.devicesAll.value} devices already; end an adapter, or let it forget some`
-    this.#put(id, { description, owner, isOnline: online })
+    const bytes = JSON.stringify(description).length
+    if (!this.#holds(bytes - (before?.bytes ?? 0), id))
+      return `all descriptions have ${limits.describedBytes.value} bytes at most; describe fewer, or shorter`
+    this.#put(id, { description, bytes, owner, isOnline: online })
     return undefined
   }
 
@@ -79,6 +82,16 @@ export class Devices {
   #put(id: string, held: Held): void {
     this.#held.delete(id)
     this.#held.set(id, held)
+  }
+
+  /** Whether so much more is held, once those that are offline have made room for it. */
+  #holds(more: number, id: string): boolean {
+    const all = () => [...this.#held.values()].reduce((sum, { bytes }) => sum + bytes, 0)
+    for (const [offline, { owner }] of [...this.#held]) {
+      if (all() + more <= limits.describedBytes.value) return true
+      if (owner === undefined && offline !== id) this.#held.delete(offline)
+    }
+    return all() + more <= limits.describedBytes.value
   }
 
   #hasRoom(): boolean {

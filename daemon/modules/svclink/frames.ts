@@ -58,9 +58,15 @@ export type Value = z.infer<typeof valueShape>
 
 const quirkId = z.string().refine(isQuirk, { error: `expected a quirk: ${quirkIds.join(', ')}` })
 
+/** The metric that counts readings for whoever watches. */
+export const SEQUENCE = 'sequence'
+const ownName = capabilityName.refine(name => name !== SEQUENCE, {
+  error: `expected another name; ${SEQUENCE} counts readings`,
+})
+
 /** How it is with a device in one respect. */
 const Capability = z.strictObject({
-  capability: capabilityName,
+  capability: ownName,
   access: z
     .array(z.enum(['read', 'write', 'subscribe']))
     .min(1)
@@ -120,7 +126,7 @@ function isStream(text: string): boolean {
 const reading = {
   value: valueShape.optional(),
   metrics: z
-    .record(capabilityName, z.number())
+    .record(ownName, z.number())
     .refine(all => Object.keys(all).length <= limits.metrics.value, {
       error: `expected at most ${limits.metrics.value} metrics`,
     })

@@ -117,15 +117,31 @@ describe('lines', () => {
     ['{"type":"result","id":1,"status":"OK","value":1e999}', expect.stringContaining('a line is no JSON')],
     ['{"type":"state","type":"state"}', expect.stringContaining('a line is no JSON')],
     ['{"type":"nothing"}', 'type: expected another type'],
+    [JSON.stringify(HELLO), 'hello was said already'],
+  ])('%s is refused: %s', async (line, error) => {
+    bad.raw(`${line}\n`)
+    await refusedWith(error)
+  })
+
+  test.each([
     ['{"type":"result","id":1,"status":"OK","trust":4}', 'unknown member: trust'],
     [
       '{"type":"result","id":1,"status":"PAYMENT_REQUIRED"}',
       expect.stringContaining('status: expected OK or'),
     ],
-    [JSON.stringify(HELLO), 'hello was said already'],
-  ])('%s is refused: %s', async (line, error) => {
+    [
+      '{"type":"result","id":1,"status":"OK","value":null}',
+      'value: expected a number, true or false, or a text',
+    ],
+    ['{"type":"event","id":1,"value":[]}', expect.stringContaining('value: expected a number')],
+    [JSON.stringify({ ...THERMOSTAT, device: 'odd', name: '\u3164lamp' }), expect.stringContaining('name: ')],
+  ])('%s is refused alone: %s', async (line, error) => {
+    await bad.describes({ ...THERMOSTAT, device: 'innocent' })
     bad.raw(`${line}\n`)
-    await refusedWith(error)
+    expect(await bad.next('refused')).toMatchObject({ error })
+    const asked = link.call('read', { device: 'innocent', capability: 'temperature' })
+    await bad.answer('read', { value: 7 })
+    expect(await asked).toMatchObject({ status: 'OK' })
   })
 
   test('before hello are refused, as is another version', async () => {

@@ -42,20 +42,22 @@ test('a device has so many capabilities, and with one more it is not described',
   expect(await link.adapter.next('refused')).toMatchObject({ error: expect.stringContaining('capabilities') })
 })
 
-/** An adapter that says more than it may is ended, and what was asked of it is not answered. */
+/** An answer that says more than it may counts as none, and the next one is taken. */
 async function refuses(reading: Line, words: string): Promise<void> {
-  expect((await reads(reading)).status).toBe('UNAVAILABLE')
+  const { status, message } = await reads(reading)
+  expect([status, message]).toEqual(['FAILED', expect.stringContaining(words)])
   expect(await link.adapter.next('refused')).toMatchObject({ error: expect.stringContaining(words) })
+  expect((await reads({})).status).toBe('OK')
 }
 
-test('a reading has so many metrics, and with one more its adapter is refused', async () => {
+test('a reading has so many metrics, and with one more it is refused', async () => {
   const { value } = limits.metrics
   const most = await reads({ metrics: metricsOf(value) })
   expect([most.status, most.record?.metrics?.[`m${value - 1}`]]).toEqual(['OK', value - 1])
   await refuses({ metrics: metricsOf(value + 1) }, `expected at most ${value} metrics`)
 })
 
-test('an observed state has so many bytes, and with one more its adapter is refused', async () => {
+test('an observed state has so many bytes, and with one more it is refused', async () => {
   const { value } = limits.observedBytes
   expect((await reads({ observed_state: 'x'.repeat(value) })).status).toBe('OK')
   await refuses({ observed_state: 'x'.repeat(value + 1) }, 'observed_state')

@@ -24,6 +24,11 @@ export const limits = {
     unit: '',
     says: 'devices in all; the one that is longest offline makes room for a new one',
   },
+  describedBytes: {
+    value: 4 * MIB,
+    unit: 'bytes',
+    says: 'descriptions of all devices; those that are longest offline make room for new ones',
+  },
   capabilities: { value: 64, unit: '', says: 'capabilities of a device' },
   metrics: { value: 64, unit: '', says: 'metrics of a reading' },
   observedBytes: { value: 64 * KIB, unit: 'bytes', says: '`observed_state` of a reading' },

@@ -9,9 +9,13 @@ import { type JsonValue, parseJson } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import type { Timer, Timers } from '../../../protocol/timers.ts'
 import type { Adapter, Answer, Asked, Devices, Heard } from './devices.ts'
-import { Frame, LINK_VERSION, type ToAdapter, type Value } from './frames.ts'
+import { deviceId, Frame, LINK_VERSION, type ToAdapter, type Value } from './frames.ts'
 import { limits } from './limits.ts'
 import { Lines } from './lines.ts'
+
+const isObject = (given: JsonValue): given is { [name: string]: JsonValue } =>
+  typeof given === 'object' && given !== null && !Array.isArray(given)
+const deviceIn = (given: JsonValue | undefined): string | undefined => deviceId.safeParse(given).data
 
 const SECOND_MS = 1_000
 const LINGER_MS = 1_000
@@ -139,9 +143,25 @@ export class AdapterLink implements Adapter {
       return void this.#refuse(`a line is no JSON: ${error.message}`)
     }
     const parsed = Frame.safeParse(given)
-    if (!parsed.success) return void this.#refuse(faultOf(parsed.error, given, 'the line'))
+    if (!parsed.success) return void this.#refuseLine(given, faultOf(parsed.error, given, 'the line'))
     if (this.#name === '' && parsed.data.type !== 'hello') return void this.#refuse('begin with hello')
     this.#obey(parsed.data)
+  }
+
+  /** What is said of one device, or to one question, harms no other where it can't be taken. */
+  #refuseLine(given: JsonValue, error: string): void {
+    const { type, device, id } = isObject(given) && this.#name !== '' ? given : {}
+    switch (type) {
+      case 'describe':
+        return void this.#send({ type: 'refused', error, ...present({ device: deviceIn(device) }) })
+      case 'result':
+        if (typeof id === 'number') this.#waiting.get(id)?.({ fault: error })
+        return void this.#send({ type: 'refused', error })
+      case 'event':
+        return void this.#send({ type: 'refused', error })
+      default:
+        return void this.#refuse(error)
+    }
   }
 
   #obey(frame: Frame): void {

@@ -3,6 +3,7 @@
  * of them. A caller from afar reaches only what the owner lists for it; the adapter never learns who asks.
  */
 import { join } from 'node:path'
+import type { Tier } from '../../../protocol/proof/effect.ts'
 import type { Chain } from '../../chain/chain.ts'
 import type { SvclinkConfig } from '../../home/module-config.ts'
 import {
@@ -16,7 +17,7 @@ import {
   unavailable,
 } from '../provider.ts'
 import { type Adapter, type Answer, type Asked, capabilityOf, type Device, Devices } from './devices.ts'
-import type { DeviceCapability, Result, Value } from './frames.ts'
+import { type DeviceCapability, type Result, type Value, valueShape } from './frames.ts'
 import { limits } from './limits.ts'
 import { deviceOf } from './quirks.ts'
 import { OFFLINE, readOutcome, type Subject, writeOutcome } from './reading.ts'
@@ -107,6 +108,17 @@ class DeviceLink {
     return capability && { description, capability, ceiling: { verify, auth } }
   }
 
+  /** Its adapter may have described it anew meanwhile, or let it go: then the lower trust of both counts. */
+  #subjectAfter(asked: Asked, before: Subject): Subject {
+    const device = this.#devices.find(asked.device)
+    const after = device && this.#subject(device, asked.capability)
+    const { description, capability, ceiling } = after ?? before
+    const least = (axis: 'verify_trust' | 'auth_trust'): Tier =>
+      after === undefined ? 0 : (Math.min(before.description[axis], after.description[axis]) as Tier)
+    const trust = { verify_trust: least('verify_trust'), auth_trust: least('auth_trust') }
+    return { description: { ...description, ...trust }, capability, ceiling }
+  }
+
   #isAllowed(caller: string | undefined, { device, capability }: Asked, access: Access): boolean {
     if (caller === undefined) return true
     const { allow = [], readers = [] } = this.#config.capabilities[`${device}/${capability}`] ?? {}
@@ -116,7 +128,7 @@ class DeviceLink {
   #refusal({ caller, capability }: CapabilityCall, asked: Asked, access: Access): CallOutcome | undefined {
     if (this.#isAllowed(caller, asked, access)) return undefined
     const reason = 'this caller is not allowed'
-    const of = `${asked.device}/${asked.capability}`.slice(0, 129)
+    const of = `${asked.device}/${asked.capability}`.slice(0, 129).toWellFormed()
     this.#chain.append('svc.device.refused', { caller: caller ?? '', capability, of, reason })
     return unavailable(reason)
   }
@@ -139,14 +151,13 @@ class DeviceLink {
     if (typeof content !== 'boolean') throw new ProviderFailed('expected content: true or false')
     const answer = await adapter.read(asked, signal)
     const requested = asked.capability
-    if (typeof answer === 'string')
-      return { ...unanswered(answer, asked.device, limits.readMs.value), requested }
-    return { ...readOutcome(subject, answer, content), requested }
+    if (!isResult(answer)) return { ...unanswered(answer, asked.device, limits.readMs.value), requested }
+    return { ...readOutcome(this.#subjectAfter(asked, subject), answer, content), requested }
   }
 
   async #write({ args, signal }: CapabilityCall, { asked, subject, adapter }: Target): Promise<CallOutcome> {
     const value = writable(subject.capability, args['value'])
-    const requested = `${asked.capability}=${String(value)}`
+    const requested = `${asked.capability}=${String(value)}`.slice(0, REQUESTED_MAX).toWellFormed()
     const key = `${asked.device}/${asked.capability}`
     if (this.#writing.has(key)) return unavailable(`another call writes ${asked.capability} now`)
     this.#writing.add(key)
@@ -156,7 +167,8 @@ class DeviceLink {
     } finally {
       this.#writing.delete(key)
     }
-    if (isResult(answer)) return { ...writeOutcome(subject, value, answer), requested }
+    if (isResult(answer))
+      return { ...writeOutcome(this.#subjectAfter(asked, subject), value, answer), requested }
     const lost = unanswered(answer, asked.device, limits.writeMs.value)
     if (answer === 'busy') return { ...lost, requested }
     const words = `${lost.message ?? ''}; whether it took effect is not known`
@@ -178,10 +190,12 @@ class DeviceLink {
 }
 
 const NOTHING_SEEN = { verify: 0, auth: 0 } as const
-const isResult = (answer: Answer): answer is Result => typeof answer !== 'string'
+const isResult = (answer: Answer): answer is Result => typeof answer !== 'string' && 'status' in answer
 
 /** What is known where no answer came; nothing was observed, so nothing is trusted. */
 function unanswered(answer: Exclude<Answer, Result>, device: string, timeMs: number): CallOutcome {
+  if (typeof answer === 'object')
+    return { ...failed(`the adapter of ${device} gave no good answer: ${answer.fault}`), ...NOTHING_SEEN }
   switch (answer) {
     case 'gone':
       return unavailable(OFFLINE)
@@ -223,11 +237,9 @@ const bounds = ({ minimum, maximum }: DeviceCapability): string =>
       ? `at most ${maximum}`
       : `${minimum} to ${maximum}`
 
-const TEXT_CHARACTERS_MAX = 1_024
-const isValue = (value: unknown): value is Value =>
-  typeof value === 'string'
-    ? value.length <= TEXT_CHARACTERS_MAX
-    : typeof value === 'number' || typeof value === 'boolean'
+/** Of what was asked for, as the evidence has it. */
+const REQUESTED_MAX = 1_000
+const isValue = (value: unknown): value is Value => valueShape.safeParse(value).success
 
 const ofDevice = ({ quirks = [] }: DeviceCapability, value: Value): Value =>
   typeof value === 'number' ? deviceOf(quirks, value) : value

@@ -17,7 +17,9 @@ const scaled = (divisor: number): Pick<Quirk, 'read' | 'write'> => ({
   read: device => device / divisor,
   write: shown => Math.round(shown * divisor),
 })
-const inverted = (whole: number) => (value: number) => whole - value
+/** As many decimal places as a difference has without the rest of binary fractions. */
+const PLACES = 9
+const inverted = (whole: number) => (value: number) => Number((whole - value).toFixed(PLACES))
 
 export const quirks = {
   'inverted-percent': {

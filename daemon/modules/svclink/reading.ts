@@ -26,8 +26,10 @@ export function readingOutcome(subject: Subject, reading: Reading, withContent =
   const quirks = quirksOf(capability, reading)
   const value = shownValue(capability, reading.value)
   const fault = faultIn(kind, reading)
+  const tiers = tiersOf(subject, reading, quirks)
   const common = {
-    ...tiersOf(subject, reading, quirks),
+    ...tiers,
+    verify: least(tiers.verify, isShown(capability, reading) ? undefined : 1),
     protocol: description.protocol,
     ...present({ quirk: quirks.join(',') || undefined, nativeAck: reading.native_ack }),
   }
@@ -113,6 +115,20 @@ function faultIn(kind: DeviceCapability['kind'], { value }: Reading): string | u
   const found = typeof value === 'string' ? 'text' : typeof value
   if (found === kind) return undefined
   return `a ${found}, and described it as a ${kind}`
+}
+
+/** Whether an answer has what was asked for; the address of a stream shows nothing of what is there. */
+function isShown({ kind, capability }: DeviceCapability, reading: Reading): boolean {
+  switch (kind) {
+    case 'number':
+    case 'boolean':
+    case 'text':
+      return reading.value !== undefined || reading.metrics?.[capability] !== undefined
+    case 'snapshot':
+      return reading.snapshot !== undefined
+    case 'stream':
+      return false
+  }
 }
 
 type Artifacts = NonNullable<CallOutcome['artifacts']>

@@ -2,8 +2,10 @@
  * The socket of the device link, in the data directory. It asks for no token: whoever may open the file is believed, so its
  * mode lets nobody but the user of the node.
  */
-import { chmodSync, rmSync } from 'node:fs'
-import { createServer, type Server, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { chmodSync, lstatSync, rmSync } from 'node:fs'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { systemCode } from '../../../protocol/encoding/errors.ts'
 import { SECRET_FILE_MODE } from '../../platform/files.ts'
 import type { Machine } from '../../platform/machine.ts'
 import type { Devices } from './devices.ts'
@@ -15,6 +17,19 @@ const OWNER_ONLY = 0o177
 const PATH_BYTES_MAX = 100
 /** How often the log says that an adapter broke the rules. */
 const LOG_PAUSE_MS = 60_000
+
+/** Whether a program takes connections at a socket; one of another user may. */
+async function isListenedAt(path: string): Promise<boolean> {
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch (error) {
+    return systemCode(error) !== 'ECONNREFUSED'
+  } finally {
+    socket.destroy()
+  }
+}
 
 export class LinkSocket {
   readonly #path: string
@@ -42,14 +57,28 @@ export class LinkSocket {
         `the path of the device socket has more than ${PATH_BYTES_MAX} bytes; set modules.svclink.socket`,
       )
     this.#server.on('error', error => log.error({ err: error, path: this.#path }, 'no device socket'))
-    rmSync(this.#path, { force: true })
+    ending.addEventListener('abort', () => this.#close(), { once: true })
+    void this.#listen(ending).catch((error: unknown) =>
+      log.error(
+        { err: error, path: this.#path },
+        'no device socket: the path of modules.svclink.socket is taken; set another one, or free it, then start the node again',
+      ),
+    )
+  }
+
+  /** Only a socket at which nobody listens any more is replaced. */
+  async #listen(ending: AbortSignal): Promise<void> {
+    const there = lstatSync(this.#path, { throwIfNoEntry: false })
+    if (there?.isSocket() === false) throw new Error('what is there is no socket')
+    if (there !== undefined && (await isListenedAt(this.#path))) throw new Error('another node listens there')
+    if (ending.aborted) return
+    if (there !== undefined) rmSync(this.#path)
     const mask = process.umask(OWNER_ONLY)
     try {
       this.#server.listen(this.#path, () => chmodSync(this.#path, SECRET_FILE_MODE))
     } finally {
       process.umask(mask)
     }
-    ending.addEventListener('abort', () => this.#close(), { once: true })
   }
 
   #close(): void {

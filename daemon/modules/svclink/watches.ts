@@ -5,11 +5,11 @@
 import type { Timer, Timers } from '../../../protocol/timers.ts'
 import { type CallOutcome, failed, unavailable } from '../provider.ts'
 import type { Adapter, Asked } from './devices.ts'
+import { SEQUENCE } from './frames.ts'
 import { limits } from './limits.ts'
 import { OFFLINE, readingOutcome, type Subject } from './reading.ts'
 
 const SECOND_MS = 1_000
-const SEQUENCE = 'sequence'
 
 type Watch = {
   adapter: Adapter
