@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { sha256 } from '../protocol/crypto/engine.node.ts'
 import { toHex, utf8 } from '../protocol/encoding/bytes.ts'
+import { eventDigest } from '../protocol/identity/kel.ts'
+import type { History } from './cluster/one-history.ts'
 import type { Copies } from './cluster/processes.ts'
 import { FEDERATION_FILE } from './core/federation/peers.ts'
 import { IDENTITY_FILE, readIdentity } from './core/identity.ts'
@@ -12,9 +14,17 @@ const MARK_DIGITS = 16
 
 /** Says what there is, as often as it is asked. */
 export function copiesIn(directory: string): () => Copies {
-  const keyEvents = whenChanged(join(directory, IDENTITY_FILE), () => readIdentity(directory).seq + 1)
+  const history = historyIn(directory)
   const peers = whenChanged(join(directory, FEDERATION_FILE), path => markOf(readFileSync(path, 'utf8')))
-  return () => ({ keyEvents: keyEvents() ?? 0, peers: peers() ?? '' })
+  return () => ({ history: history(), peers: peers() ?? '' })
+}
+
+/** The key history of the hub as this machine has it. */
+export function historyIn(directory: string): () => History {
+  const read = whenChanged(join(directory, IDENTITY_FILE), () =>
+    readIdentity(directory).kel.events.map(({ bodyBytes }) => toHex(eventDigest(bodyBytes))),
+  )
+  return () => read() ?? []
 }
 
 const listShape = z.object({ peers: z.array(z.looseObject({ aid: z.string() })) })

@@ -84,6 +84,8 @@ export type Remembered = {
   memory: Memory
   now: () => number
   trouble(): string | undefined
+  /** Lets one machine at a time rotate the key of the hub; rejects where its key history is not that of the hub. */
+  rotating<T>(rotate: () => T): Promise<T>
   database?: () => Promise<DatabaseFigures>
 }
 
@@ -182,7 +184,7 @@ async function rememberAlone(
   { now, random }: Pick<DataDirectoryOptions, 'now' | 'random'>,
 ): Promise<Remembered> {
   const memory = memoryInProcess({ store, random, nowMs: now(), lastMs: await lastStoredMs(store) })
-  return { memory, now, trouble: () => undefined }
+  return { memory, now, trouble: () => undefined, rotating: async rotate => rotate() }
 }
 
 /** Refuses a directory without a whole hub, such as the empty one where a disk was to be mounted. */

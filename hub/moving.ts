@@ -10,6 +10,7 @@ import type { Timers } from '../protocol/timers.ts'
 import { beginAnew } from './cluster/began.ts'
 import { BEAT_SETTING, LINE_SETTING } from './cluster/continuity.ts'
 import { requireAlone } from './cluster/memory.ts'
+import { HISTORY_SETTING } from './cluster/one-history.ts'
 import { readIdentity } from './core/identity.ts'
 import { MOVING_MARKER, SECRET_SETTING } from './data-dir.ts'
 import { lockDirectory } from './directory-lock.ts'
@@ -55,7 +56,7 @@ export type Moving = {
 /** Settings that belong to a place of rows: they stay where they are. */
 const STAYS: ReadonlySet<string> = new Set([
   ...[SECRET_SETTING, HUB_SETTING, FILES_SETTING, 'release'],
-  ...[LINE_SETTING, BEAT_SETTING],
+  ...[LINE_SETTING, BEAT_SETTING, HISTORY_SETTING],
 ])
 type FilesPlace = DatabasePlace['files']
 /** Stands for the hub in a database whose rows went to a file. */

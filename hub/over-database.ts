@@ -20,7 +20,8 @@ import { systemCode } from '../protocol/encoding/errors.ts'
 import type { BucketPlace } from './bucket-config.ts'
 import { CLOCK_OFF_MS } from './cluster/clock.ts'
 import { type Cluster, joinCluster } from './cluster/memory.ts'
-import { copiesIn } from './copies.ts'
+import { mendHistory, rotateAsOne } from './cluster/one-history.ts'
+import { copiesIn, historyIn } from './copies.ts'
 import { ensureIdentity, IDENTITY_FILE, NEXT_FILE, readIdentity, settleRotation } from './core/identity.ts'
 import { MODE_SETTING } from './core/membership/admission.ts'
 import { type DataDirectory, type DataDirectoryOptions, type Remembered, refuseMoving } from './data-dir.ts'
@@ -60,6 +61,7 @@ export const SEEN_FILE = 'database.seen'
 const FOLDER_MARK = 'folder-id'
 const FOLDER_MARK_BYTES = 16
 /** What each machine of a hub has a copy of. */
+const IDENTITY_FILES = `${IDENTITY_FILE} and ${NEXT_FILE}`
 export const NEEDED = [IDENTITY_FILE, NEXT_FILE, SECRET_FILE]
 
 type Options = DataDirectoryOptions & { database: DatabasePlace }
@@ -114,7 +116,7 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
         })
         const { clock } = cluster
         agreedNow = () => clock.now()
-        return rememberOver(cluster, connections)
+        return rememberOver(cluster, connections, directory)
       },
       async close() {
         await cluster?.close()
@@ -250,8 +252,10 @@ export function readSecret(directory: string): Uint8Array {
   throw new StoreRefused(`${path} holds no secret of a hub; copy it from a machine that serves this hub`)
 }
 
-function rememberOver(cluster: Cluster, db: Queries): Remembered {
+function rememberOver(cluster: Cluster, db: Connections, directory: string): Remembered {
+  const own = historyIn(directory)
   return {
+    rotating: rotate => rotateAsOne(db, { own, files: IDENTITY_FILES, rotate }),
     memory: cluster.memory,
     now: () => cluster.clock.now(),
     database: async () => ({
@@ -262,8 +266,8 @@ function rememberOver(cluster: Cluster, db: Queries): Remembered {
     trouble() {
       if (!cluster.isLinked) return 'the database does not answer'
       const { aheadMs } = cluster.clock
-      if (cluster.processes.isBehind)
-        return `the key of this hub was rotated at another machine; copy ${IDENTITY_FILE} and ${NEXT_FILE} from there, and start this process again`
+      const { standing } = cluster.processes
+      if (standing !== 'held') return mendHistory(standing, IDENTITY_FILES)
       return Math.abs(aheadMs) > CLOCK_OFF_MS
         ? `the clock of this machine is ${Math.abs(aheadMs)} ms ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the database; set it`
         : undefined

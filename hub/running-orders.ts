@@ -48,11 +48,12 @@ export function contextOfOrders({
     limits: config.limits,
     peers: hub.context.peers,
     peerList,
-    rotate() {
-      const next = rotateIdentity(config.dataDir, hub.context.identity, now, hub.context.random)
-      hub.adoptIdentity(next)
-      return next
-    },
+    rotate: () =>
+      remembered.rotating(() => {
+        const next = rotateIdentity(config.dataDir, hub.context.identity, now, hub.context.random)
+        hub.adoptIdentity(next)
+        return next
+      }),
     issuance: async () => hub.issuance,
     paidDebts: async () => hub.paidDebts,
     clearSoon: peer => hub.keptClearing.now(peer),

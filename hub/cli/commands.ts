@@ -152,7 +152,7 @@ const repeated = (given: Order): string =>
 /** What orders work with while no hub runs; their lines go where a hub's log goes. */
 function stoppedContext(
   data: DataDirectory,
-  { memory, now, database }: Remembered,
+  { memory, now, database, rotating }: Remembered,
   { limits, dataDir }: Config,
 ): OperatorContext {
   const { store, identity, blobs } = data
@@ -178,7 +178,7 @@ function stoppedContext(
     limits,
     peers,
     peerList: new PeerList(dataDir, peers),
-    rotate: () => rotateIdentity(dataDir, identity, now, systemRandom),
+    rotate: () => rotating(() => rotateIdentity(dataDir, identity, now, systemRandom)),
     issuance: async () => new Issuance({ store, now, limits }, await supply()),
     paidDebts: async () => new PaidDebts({ store, identity, now }, await supply()),
     audit: given => log.info('order', given),

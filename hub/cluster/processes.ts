@@ -3,20 +3,22 @@ import type { Timer, Timers } from '../../protocol/timers.ts'
 import type { Queries } from '../store/postgres/connections.ts'
 import { NOW, SILENT_MS } from '../store/postgres/state.ts'
 import type { AgreedClock } from './clock.ts'
+import { HISTORY_SETTING, type History, noteHistory, type Standing, standingOf } from './one-history.ts'
 
 const BEAT_EVERY_MS = 2000
 
 const BEAT = `
-INSERT INTO process (id, release, beat_ms, key_events, peers) VALUES ($1, $2, ${NOW}, $3, $4)
-ON CONFLICT (id) DO UPDATE SET beat_ms = excluded.beat_ms, key_events = excluded.key_events, peers = excluded.peers`
+INSERT INTO process (id, release, beat_ms, key_events, head, peers) VALUES ($1, $2, ${NOW}, $3, $4, $5)
+ON CONFLICT (id) DO UPDATE SET beat_ms = excluded.beat_ms, key_events = excluded.key_events,
+  head = excluded.head, peers = excluded.peers`
 const LIVE = `
-SELECT count(*) AS live, coalesce(max(key_events), 0) AS "keyEvents", ${NOW} AS "nowMs",
-  (SELECT max(number) FROM schema_held) AS schema
+SELECT count(*) AS live, ${NOW} AS "nowMs", (SELECT max(number) FROM schema_held) AS schema,
+  (SELECT value FROM setting WHERE name = $1) AS noted
 FROM process WHERE beat_ms > ${NOW} - ${SILENT_MS}`
 
-/** What each machine of a hub has a copy of: how many events its key history has, and a hash of its list of peers. */
-export type Copies = { keyEvents: number; peers: string }
-type Seen = { live: number; keyEvents: number; nowMs: number; schema: number }
+/** What each machine of a hub has a copy of: its key history, and a hash of its list of peers. */
+export type Copies = { history: History; peers: string }
+type Seen = { live: number; noted: string | null; nowMs: number; schema: number }
 type Parts = {
   db: Queries
   timers: Timers
@@ -34,7 +36,7 @@ export class Processes {
   readonly #parts: Parts
   #timer: Timer | undefined
   #live: number
-  #isBehind = false
+  #standing: Standing = 'held'
   #schema: number
 
   constructor(parts: Parts) {
@@ -48,9 +50,9 @@ export class Processes {
     return this.#live
   }
 
-  /** Whether another one has a longer key history: the key was rotated over there. */
-  get isBehind(): boolean {
-    return this.#isBehind
+  /** How the key history on this machine stands to that of the hub. */
+  get standing(): Standing {
+    return this.#standing
   }
 
   async start(): Promise<void> {
@@ -68,11 +70,13 @@ export class Processes {
   /** Says that this one lives, and looks who else does. */
   async look(): Promise<void> {
     const { db, clock, id, release, serves, known, copies } = this.#parts
-    const { keyEvents, peers } = copies()
-    if (serves) await db.run(BEAT, id, release, keyEvents, peers)
-    const row = await clock.look(() => db.one<Seen>(LIVE))
+    const { history, peers } = copies()
+    if (serves) await db.run(BEAT, id, release, history.length, history.at(-1) ?? '', peers)
+    const row = await clock.look(() => db.one<Seen>(LIVE, HISTORY_SETTING))
     if (row === undefined) return
-    this.#isBehind = row.keyEvents > keyEvents
+    const noted = row.noted ?? undefined
+    this.#standing = standingOf(history, noted)
+    if (serves) await noteHistory(db, history, noted)
     this.#live = serves ? Math.max(1, row.live) : row.live
     if (row.schema > this.#schema) known.onNewer?.(row.schema)
     this.#schema = Math.max(this.#schema, row.schema)

@@ -103,10 +103,15 @@ describe.skipIf(withoutBouncer !== undefined)(
         'ready',
         expect.stringContaining('was rotated at another machine; copy identity.kel and identity.next'),
       ])
+      // a second history under one AID would lose the hub whoever sees both
+      const rotate = () => runHub(['rotate', '--data-dir', other.directory, ...cluster.args])
+      const refused = { code: 1, stderr: expect.stringContaining('nothing was rotated: the key of this hub') }
+      expect(await rotate()).toMatchObject(refused)
+      await cluster.end(other)
+      expect(await rotate()).toMatchObject(refused)
       for (const name of ['identity.kel', 'identity.next'])
         copyFileSync(join(one.directory, name), join(other.directory, name))
       rmSync(join(one.directory, 'federation.json'))
-      await cluster.end(other)
       await cluster.add(other.directory)
       await pause(BEAT_MS)
       const mended = await look(at)

@@ -187,6 +187,15 @@ function checkCopies(processes: RowsState['processes']): Finding[] {
         `copy ${IDENTITY_FILE} and ${NEXT_FILE} there from the machine where it was rotated, and start them again`,
       ),
     )
+  const heads = new Set(processes.filter(({ keyEvents }) => keyEvents === newest).map(({ head }) => head))
+  if (heads.size > 1)
+    findings.push(
+      wrong(
+        'identity',
+        'the processes of this hub have key histories that contradict each other',
+        `stop those that /readyz calls not ready, copy ${IDENTITY_FILE} and ${NEXT_FILE} there from a machine that is ready, and start them again`,
+      ),
+    )
   if (new Set(processes.map(({ peers }) => peers)).size > 1)
     findings.push(
       wrong(

@@ -151,7 +151,7 @@ export type OperatorContext = {
   now: () => number
   limits: Limits
   /** Rotates the hub's own key. */
-  rotate: () => HubIdentity
+  rotate: () => Promise<HubIdentity>
   peers: Peers
   peerList: PeerList
   /** Writes down what an operator changed. */

@@ -165,7 +165,7 @@ async function grant(order: OrderOf<'grant'>, context: OperatorContext): Promise
 async function rotate(_: OrderOf<'rotate'>, { leases, rotate }: OperatorContext): Promise<OrderResult> {
   if (leases !== undefined && leases.count > 0)
     throw new StoreRefused('a backup is being made, which must not mix two keys; try again when it is done')
-  const { aid, seq } = rotate()
+  const { aid, seq } = await rotate()
   return { aid, key_events: seq + 1 }
 }
 

@@ -41,7 +41,7 @@ export function joinForTest({ connect, openLink }: Reached): Promise<Cluster & {
   const connections = new WatchedConnections(connect())
   const store = { supplyHead: async () => undefined, strangersWaiting: async () => 0 }
   const outside = { random: systemRandom, now: systemNow, timers: systemTimers, release: 'test' }
-  const copies = () => ({ keyEvents: 1, peers: '' })
+  const copies = () => ({ history: ['00'], peers: '' })
   const joined = joinCluster({ connections, openLink, store, secret: SECRET, copies, ...outside })
   return joined.then(cluster => ({
     ...cluster,

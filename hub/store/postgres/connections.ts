@@ -47,13 +47,22 @@ const KEEP_ALIVE_MS = 10_000
  * How long a connection may take to come about, a statement to end or to wait for a lock, and a transaction to say
  * nothing; and when no answer comes any more.
  */
-type Bounds = { connectMs: number; statementMs: number; lockMs: number; idleMs: number; answerMs: number }
+type Bounds = {
+  connectMs: number
+  statementMs: number
+  lockMs: number
+  idleMs: number
+  answerMs: number
+  /** For the answer to a commit of a transaction that is patient otherwise: its standby may be lost. */
+  patientCommitMs: number
+}
 const BOUNDS: Bounds = {
   connectMs: 5000,
   statementMs: 15_000,
   lockMs: 10_000,
   idleMs: 10_000,
   answerMs: 20_000,
+  patientCommitMs: 60_000,
 }
 const boundsOf = (bounds: Bounds, { patient = false, holds = false }: TransactionOptions): Bounds =>
   patient ? patientOf(bounds) : holds ? { ...bounds, idleMs: HOLDS_MS } : bounds
@@ -178,9 +187,10 @@ class ServerPool {
     return read.value
   }
 
-  async #session({ answerMs }: Bounds): Promise<Session> {
+  async #session({ answerMs, patientCommitMs }: Bounds): Promise<Session> {
+    const commitMs = Math.min(answerMs, patientCommitMs)
     try {
-      return new Session(await this.#pool.connect(), answerMs, () => this.#dropAll())
+      return new Session(await this.#pool.connect(), { answerMs, commitMs }, () => this.#dropAll())
     } catch (error) {
       throw unconnected(error)
     }
@@ -200,14 +210,14 @@ class ServerPool {
 /** A connection while one transaction has it. */
 class Session implements Queries {
   readonly #client: pg.PoolClient
-  readonly #answerMs: number
+  readonly #times: Readonly<{ answerMs: number; commitMs: number }>
   readonly #onSilence: () => void
   #away: StoreAway | undefined
   #began: Promise<unknown> | undefined
 
-  constructor(client: pg.PoolClient, answerMs: number, onSilence: () => void) {
+  constructor(client: pg.PoolClient, times: { answerMs: number; commitMs: number }, onSilence: () => void) {
     this.#client = client
-    this.#answerMs = answerMs
+    this.#times = times
     this.#onSilence = onSilence
   }
 
@@ -228,7 +238,9 @@ class Session implements Queries {
   async ask(text: string, values?: Value[]): Promise<pg.QueryResult> {
     if (this.#away !== undefined) throw this.#away
     try {
-      const asked = { text, query_timeout: this.#answerMs, ...present({ values }) }
+      const { answerMs, commitMs } = this.#times
+      const query_timeout = text === COMMIT ? commitMs : answerMs
+      const asked = { text, query_timeout, ...present({ values }) }
       return await this.#client.query(asked)
     } catch (error) {
       const fault = faultOf(error)

@@ -17,12 +17,13 @@ class ServerFault extends EngineFault {
   }
 }
 
+const LATE = 'it did not answer in time'
 /** What the driver says where no code does. */
 const DRIVER = new Map([
-  ['timeout expired', 'it did not answer in time'],
-  ['Query read timeout', 'it did not answer in time'],
+  ['timeout expired', LATE],
+  ['Query read timeout', LATE],
   ['timeout exceeded when trying to connect', 'too much waits for it'],
-  ['Connection terminated due to connection timeout', 'it did not answer in time'],
+  ['Connection terminated due to connection timeout', LATE],
   ['The server does not support SSL connections', 'it speaks no TLS'],
 ])
 
@@ -71,9 +72,13 @@ export class OutcomeUnknown extends StoreAway {
   override name = 'OutcomeUnknown'
 }
 
+/** A commit alone that has no answer waits for whoever has to confirm it. */
+const ofStandby = ({ message }: Error): string =>
+  message.endsWith(LATE) ? '; where a standby has to confirm it, look whether it does: svc-hub doctor' : ''
+
 export const unknownOutcome = (fault: Error): Error =>
   fault instanceof ConnectionCut
-    ? new OutcomeUnknown(`${fault.message}; what was being written may be kept`)
+    ? new OutcomeUnknown(`${fault.message}; what was being written may be kept${ofStandby(fault)}`)
     : fault
 
 /** Nothing was asked yet where no connection came about; asking again at once changes nothing. */

@@ -52,6 +52,19 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'a standby tha
     await expect(store.enqueue(item(boxes[0] ?? 0, 1))).rejects.toThrow('its standby does not confirm')
   })
 
+  test('a transaction that may take long waits no longer for the answer to its commit, and says why', async () => {
+    standby.receive(false)
+    const patient = connectTo(server.url, { bounds: { ...BOUNDS, patientCommitMs: 1000 } })
+    const asked = patient.transaction(
+      db => db.run("INSERT INTO setting (name, value) VALUES ('patient', '1')"),
+      { patient: true },
+    )
+    await expect(asked).rejects.toThrow(
+      'where a standby has to confirm it, look whether it does: svc-hub doctor',
+    )
+    await patient.close()
+  })
+
   test('once it confirms, each is taken once, and the primary is lost without any of them', async () => {
     standby.receive(true)
     while ((await store.health()).away) await new Promise(resolve => setTimeout(resolve, 50))

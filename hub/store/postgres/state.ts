@@ -10,7 +10,7 @@ export const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 /** `names` is the setting of the server; empty where none has to confirm. */
 export type Standbys = { names: string; all: Standby[] }
 
-const PROCESSES = `SELECT release, key_events AS "keyEvents", peers FROM process WHERE beat_ms > ${NOW} - ${SILENT_MS}`
+const PROCESSES = `SELECT release, key_events AS "keyEvents", head, peers FROM process WHERE beat_ms > ${NOW} - ${SILENT_MS}`
 const STANDBYS = `
 SELECT application_name AS name, sync_state AS sync,
   pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::bigint AS bytes,
@@ -18,7 +18,7 @@ SELECT application_name AS name, sync_state AS sync,
 FROM pg_stat_replication ORDER BY application_name`
 
 /** What a process that serves says of itself: its release, and its copies of what is a file of each machine. */
-export type LiveProcess = { release: string; keyEvents: number; peers: string }
+export type LiveProcess = { release: string; keyEvents: number; head: string; peers: string }
 
 export const processesIn = (db: Queries): Promise<LiveProcess[]> => db.all<LiveProcess>(PROCESSES)
 

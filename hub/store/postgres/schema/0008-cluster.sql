@@ -7,12 +7,14 @@ CREATE UNLOGGED TABLE memory_began (
 INSERT INTO memory_began (at_ms) VALUES (0);
 
 -- Processes that live: each says so every two seconds, by the clock of the database. Two things are files of each machine:
--- the number of events in the key history of the hub, and a hash of the list of peers.
+-- the key history of the hub, of which it tells how many events there are and the digest of the last one, and the list of
+-- peers, of which it tells a hash.
 CREATE UNLOGGED TABLE process (
   id         text COLLATE "C" PRIMARY KEY,
   release    text NOT NULL,
   beat_ms    bigint NOT NULL,
   key_events bigint NOT NULL,
+  head       text NOT NULL,
   peers      text NOT NULL
 );
 
