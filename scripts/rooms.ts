@@ -277,7 +277,7 @@ export const rooms: Record<string, Room> = {
   'hub/own-settings.ts': { purpose: 'settings that belong to one data directory alone', uses: [] },
   'hub/copies.ts': {
     purpose: 'what each machine of a hub over a database has in files of its own',
-    uses: ['protocol/encoding', 'protocol/crypto', 'hub/core', 'hub/cluster'],
+    uses: ['protocol/encoding', 'protocol/crypto', 'protocol/identity', 'hub/core', 'hub/cluster'],
   },
   'hub/over-database.ts': {
     purpose: 'a hub whose rows lie in a database that several processes share',

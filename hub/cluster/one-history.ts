@@ -3,15 +3,12 @@
  * to an older one: whoever has seen both would take neither for the hub any more.
  */
 import { StoreRefused } from '../store/port.ts'
-import { writeSetting } from '../store/postgres/accounts.ts'
+import { replaceSetting, writeSetting } from '../store/postgres/accounts.ts'
 import type { Connections, Queries } from '../store/postgres/connections.ts'
 import { settingIn } from '../store/postgres/restored.ts'
 
 export const HISTORY_SETTING = 'key_history'
 const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('svc-hub key history', 0))"
-const NOTE =
-  'INSERT INTO setting (name, value) VALUES ($1, $2)' +
-  ' ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE setting.value = $3'
 
 /** The digest of each event, in hex. */
 export type History = readonly string[]
@@ -30,7 +27,7 @@ export function standingOf(own: History, noted: string | undefined): Standing {
 /** Notes what a machine has beyond what was noted; the files of a rotation that was cut short may be ahead. */
 export async function noteHistory(db: Queries, own: History, noted: string | undefined): Promise<void> {
   if (own.length === 0 || noted === noteOf(own) || standingOf(own, noted) !== 'held') return
-  await db.run(NOTE, HISTORY_SETTING, noteOf(own), noted ?? '')
+  await replaceSetting(db, HISTORY_SETTING, { value: noteOf(own), read: noted })
 }
 
 const WHY: Readonly<Record<Exclude<Standing, 'held'>, string>> = {

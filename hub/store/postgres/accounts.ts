@@ -80,6 +80,19 @@ export async function writeSetting(db: Queries, name: string, value: string): Pr
   )
 }
 
+/** Writes a value where none stands, or still the one that was read. */
+export async function replaceSetting(
+  db: Queries,
+  name: string,
+  { value, read }: { value: string; read: string | undefined },
+): Promise<void> {
+  await db.run(
+    'INSERT INTO setting (name, value) VALUES ($1, $2)' +
+      ' ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE setting.value = $3',
+    ...[name, value, read ?? ''],
+  )
+}
+
 /** Keeps the time of the server under a name, and gives the newest that stands there. */
 export async function keepTime(db: Queries, name: string): Promise<number> {
   const row = await db.one<{ value: string }>(
