@@ -104,6 +104,11 @@ function exchanged(request: http.ClientRequest, body: Uint8Array, timers: Timers
     request.once('socket', socket => socket.once('connect', () => timers.clear(patience)))
     request.once('close', () => timers.clear(patience))
     request.once('error', reject)
+    // a connection that changes its protocol is out of reach of the signal
+    request.once('upgrade', (_, socket) => {
+      socket.destroy()
+      reject(new NotDelivered('it answers with another protocol'))
+    })
     request.once('response', response => {
       answerOf(response).then(resolve, reject)
     })

@@ -40,7 +40,7 @@ function shortcutsOf(ground: Ground, call = callDirectly): (hub: HubClient) => S
 function sealedShortcutOf(ground: Ground, call = callWithEnvelope): SealedShortcut {
   const { settings, contacts, store } = ground
   const sending = new EnvelopeSending({ settings, contacts, store, isProxied, call }, ground)
-  return (entry, delivery) => sending.send(entry, delivery)
+  return (entry, delivery, judge) => sending.send(entry, delivery, judge)
 }
 
 type Direct = {

@@ -10,7 +10,7 @@ import type { Delivery } from '../hubs/hub.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { addressOf } from '../store/direct.ts'
 import type { OutboxEntry } from '../store/outbox.ts'
-import { type callWithEnvelope, sayNotDelivered } from './call.ts'
+import { type callWithEnvelope, NotDelivered, sayNotDelivered } from './call.ts'
 import { type MayGoParts, mayGo } from './may-go.ts'
 import { Rests } from './rests.ts'
 
@@ -28,8 +28,12 @@ export class EnvelopeSending {
     this.#rests = new Rests(machine.timers)
   }
 
-  /** What somebody answered there, not verified; undefined where it was not tried, or nobody did. */
-  async send(entry: OutboxEntry, { credential, size, content }: Delivery): Promise<Uint8Array | undefined> {
+  /** What `judge` found in the answer; undefined where it was not tried, nobody answered, or it found nothing. */
+  async send<T>(
+    entry: OutboxEntry,
+    { credential, size, content }: Delivery,
+    judge: (answered: Uint8Array) => T | undefined,
+  ): Promise<T | undefined> {
     // a first contact shows nothing by which its recipient could judge it: that is the hub's
     const isForHub = credential === 'session' || size > DIRECT_ENVELOPE_BYTES_MAX
     if (isForHub || !mayGo(this.#parts, entry)) return undefined
@@ -42,7 +46,9 @@ export class EnvelopeSending {
       const hosts = this.#parts.settings.current.p2p?.hosts ?? []
       const answered = await this.#parts.call({ address, envelope, hosts, timers, signal })
       faultPoint('node.direct.after-call')
-      return answered
+      const found = judge(answered)
+      if (found === undefined) throw new NotDelivered('who answers there is not the recipient')
+      return found
     } catch (error) {
       this.#rests.begin(entry.peer, address)
       sayNotDelivered(this.#machine.log, entry, error)

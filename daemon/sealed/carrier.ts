@@ -36,8 +36,12 @@ import type { Mailbox, SealedHub } from './mailbox.ts'
 import { isRefused, type Refusals } from './refusals.ts'
 import { type Sealed, type Sealing, WaitingForCapability } from './sealing.ts'
 
-/** A way that is tried before that of the hub: the confirmation that somebody gave there, not read yet. */
-export type SealedShortcut = (entry: OutboxEntry, delivery: Delivery) => Promise<Uint8Array | undefined>
+/** A way that is tried before that of the hub; gives what was found in the confirmation that somebody gave there. */
+export type SealedShortcut = <T>(
+  entry: OutboxEntry,
+  delivery: Delivery,
+  judge: (confirmation: Uint8Array) => T | undefined,
+) => Promise<T | undefined>
 
 type CarrierParts = {
   store: Store
@@ -85,9 +89,11 @@ export class SealedCarrier implements Carrier {
   async #pastHub({ message }: OutboxEntry, { delivery }: Sealed): Promise<SignedVerdict | undefined> {
     const { store, shortcut, confirmations } = this.#parts
     const written = outboxEntry(store, message)
-    const dack = written && (await shortcut?.(written, delivery))
-    const fate = dack && confirmations.fateIn(written, dack)
-    return fate?.is === 'judged' ? fate : undefined
+    if (written === undefined || shortcut === undefined) return undefined
+    return await shortcut(written, delivery, dack => {
+      const fate = confirmations.fateIn(written, dack)
+      return fate.is === 'judged' ? fate : undefined
+    })
   }
 
   async #after(entry: OutboxEntry, sealed: Sealed | undefined, error: unknown): Promise<Undelivered> {

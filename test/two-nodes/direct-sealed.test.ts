@@ -228,6 +228,18 @@ describe('an envelope', () => {
     expect(seen.came).toBe(1)
   })
 
+  test('where the confirmation is none of its recipient, the address is left in peace as well', async () => {
+    const { ann, ben } = await pair()
+    const taken = JSON.stringify({ status: 'taken', confirmation: Buffer.alloc(540, 7).toString('base64') })
+    const { at, seen } = await answering((_, answer) => answer.end(taken))
+    await advertise(ben, ann, at)
+    for (const words of ['one', 'two', 'three']) {
+      const id = await delegated(ann, ben, words)
+      await heard(ben, id, words)
+    }
+    expect(seen.came).toBe(1)
+  })
+
   test('whose answer was lost comes by the hub too, and is taken once', async () => {
     const { ann, ben } = await pair()
     const { at, seen } = await taking(ben, { losesAnswers: true })
