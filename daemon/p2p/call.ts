@@ -25,15 +25,11 @@ export class NotDelivered extends Failure {
   override name = 'NotDelivered'
 }
 
-/** Whatever went wrong, the hub is still there; a mistake of ours is said as one. */
-export function sayNotDelivered(
-  log: Logger,
-  { peer, message }: { peer: string; message: number },
-  error: unknown,
-): void {
+/** Whatever went wrong, the hub is still there; a mistake of ours is said as one. No log tells which way a message went. */
+export function sayNotDelivered(log: Logger, { peer }: { peer: string }, error: unknown): void {
   const isMistake = error instanceof TypeError || error instanceof RangeError
-  const said = { peer, message, ...(isMistake ? { err: error } : { reason: wordsOf(error) }) }
-  log[isMistake ? 'error' : 'info'](said, 'not delivered directly; it goes by the hub')
+  const said = { peer, ...(isMistake ? { err: error } : { reason: wordsOf(error) }) }
+  log[isMistake ? 'error' : 'info'](said, 'an address took nothing; what was to go there goes by the hub')
 }
 
 /** Where something goes, and what it may take. */
@@ -102,7 +98,11 @@ function exchanged(request: http.ClientRequest, body: Uint8Array, timers: Timers
   return new Promise((resolve, reject) => {
     const patience = timers.after(CONNECT_MS, () => request.destroy(new NotDelivered('it is not reached')))
     request.once('socket', socket => socket.once('connect', () => timers.clear(patience)))
-    request.once('close', () => timers.clear(patience))
+    let isAnswered = false
+    request.once('close', () => {
+      timers.clear(patience)
+      if (!isAnswered) reject(new NotDelivered('it left without an answer'))
+    })
     request.once('error', reject)
     // a connection that changes its protocol is out of reach of the signal
     request.once('upgrade', (_, socket) => {
@@ -110,6 +110,7 @@ function exchanged(request: http.ClientRequest, body: Uint8Array, timers: Timers
       reject(new NotDelivered('it answers with another protocol'))
     })
     request.once('response', response => {
+      isAnswered = true
       answerOf(response).then(resolve, reject)
     })
     request.end(body)

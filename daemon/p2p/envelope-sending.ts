@@ -13,14 +13,21 @@ import type { OutboxEntry } from '../store/outbox.ts'
 import { type callWithEnvelope, NotDelivered, sayNotDelivered } from './call.ts'
 import { type MayGoParts, mayGo } from './may-go.ts'
 import { Rests } from './rests.ts'
+import { UnderWay } from './under-way.ts'
 
 type SendingParts = MayGoParts & { call: typeof callWithEnvelope }
 type SendingMachine = { timers: Timers; log: Logger; ending: AbortSignal }
+
+type Called<T> = Pick<Delivery, 'content'> & {
+  address: string
+  judge: (answered: Uint8Array) => T | undefined
+}
 
 export class EnvelopeSending {
   readonly #parts: SendingParts
   readonly #machine: SendingMachine
   readonly #rests: Rests
+  readonly #underWay = new UnderWay()
 
   constructor(parts: SendingParts, machine: SendingMachine) {
     this.#parts = parts
@@ -39,21 +46,27 @@ export class EnvelopeSending {
     if (isForHub || !mayGo(this.#parts, entry)) return undefined
     const address = addressOf(this.#parts.store, entry.peer)
     if (address === undefined || this.#rests.includes(entry.peer, address)) return undefined
-    try {
-      const envelope = await bytesOf(content())
-      faultPoint('node.direct.before-call')
-      const { timers, ending: signal } = this.#machine
-      const hosts = this.#parts.settings.current.p2p?.hosts ?? []
-      const answered = await this.#parts.call({ address, envelope, hosts, timers, signal })
-      faultPoint('node.direct.after-call')
-      const found = judge(answered)
-      if (found === undefined) throw new NotDelivered('who answers there is not the recipient')
-      return found
-    } catch (error) {
-      this.#rests.begin(entry.peer, address)
-      sayNotDelivered(this.#machine.log, entry, error)
-      return undefined
-    }
+    return await this.#underWay.do(entry.peer, async () => {
+      try {
+        return await this.#called({ address, content, judge })
+      } catch (error) {
+        this.#rests.begin(entry.peer, address)
+        sayNotDelivered(this.#machine.log, entry, error)
+        return undefined
+      }
+    })
+  }
+
+  async #called<T>({ address, content, judge }: Called<T>): Promise<T> {
+    const envelope = await bytesOf(content())
+    faultPoint('node.direct.before-call')
+    const { timers, ending: signal } = this.#machine
+    const hosts = this.#parts.settings.current.p2p?.hosts ?? []
+    const answered = await this.#parts.call({ address, envelope, hosts, timers, signal })
+    faultPoint('node.direct.after-call')
+    const found = judge(answered)
+    if (found === undefined) throw new NotDelivered('who answers there is not the recipient')
+    return found
   }
 }
 

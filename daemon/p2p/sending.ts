@@ -18,14 +18,18 @@ import { PeerAddresses } from './addresses.ts'
 import { type callDirectly, NotDelivered, sayNotDelivered } from './call.ts'
 import { isConfirmed } from './confirmations.ts'
 import { type MayGoParts, mayGo } from './may-go.ts'
+import { UnderWay } from './under-way.ts'
 
 type SendingParts = MayGoParts & { peers: PeerBook; call: typeof callDirectly }
 type SendingMachine = { timers: Timers; log: Logger; ending: AbortSignal }
+
+type Tried = { written: WrittenLetter; entry: OutboxEntry; address: string }
 
 export class DirectSending {
   readonly #parts: SendingParts
   readonly #machine: SendingMachine
   readonly #addresses: PeerAddresses
+  readonly #underWay = new UnderWay()
 
   constructor(parts: SendingParts, machine: SendingMachine) {
     this.#parts = parts
@@ -39,6 +43,10 @@ export class DirectSending {
     if (hub.direct === undefined || isLong || !mayGo(this.#parts, entry)) return false
     const address = await this.#addresses.of(hub, entry.peer)
     if (address === undefined) return false
+    return (await this.#underWay.do(entry.peer, () => this.#tried(hub, { written, entry, address }))) ?? false
+  }
+
+  async #tried(hub: HubClient, { written, entry, address }: Tried): Promise<boolean> {
     try {
       const { body, letter } = written
       const log = await this.#logOf(hub, entry.peer)

@@ -59,6 +59,7 @@ export type Hands = {
 export class DirectServer {
   readonly #hands: Hands
   readonly #timers: Timers
+  readonly #letters: Places
   readonly #places: Places
   readonly #judged: Places
   readonly #pace: Pace
@@ -68,6 +69,8 @@ export class DirectServer {
   constructor(hands: Hands, timers: Timers) {
     this.#hands = hands
     this.#timers = timers
+    // a letter shows by its whole alone whether it is let in, so that strangers may hold these
+    this.#letters = new Places(BOUNDS, timers)
     this.#places = new Places(BOUNDS, timers)
     this.#judged = new Places(JUDGED, timers)
     this.#pace = new Pace(REQUESTS_PER_SECOND, timers)
@@ -115,7 +118,7 @@ export class DirectServer {
   }
 
   async #letter(body: Body): Promise<string> {
-    using _ = await placeIn(this.#places)
+    using _ = await placeIn(this.#letters)
     const letter = letterIn(await this.#rest(body))
     return await this.#hands.letter(letter, this.#closing.signal)
   }
