@@ -171,6 +171,19 @@ describe('an envelope', () => {
     expect((await thread(ann, id)).sealed).toBe(true)
   })
 
+  test('of which more go at once than an address gets waits, and goes directly while the hub is away', async () => {
+    const { ann, ben } = await pair()
+    const { at, seen } = await taking(ben)
+    await advertise(ben, ann, at)
+    await lab.line.down()
+    const before = seen.confirmed
+    const tasks = ['one', 'two', 'three', 'four', 'five', 'six']
+    const ids = await Promise.all(tasks.map(words => delegated(ann, ben, words)))
+    for (const [n, id] of ids.entries()) await heard(ben, id, tasks[n] ?? '')
+    expect(seen.confirmed - before).toBe(tasks.length)
+    await lab.line.up()
+  })
+
   test('takes its files along; one that is longer than an address takes goes by the hub', async () => {
     const { ann, ben } = await pair()
     const { at, seen } = await taking(ben)
