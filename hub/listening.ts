@@ -71,26 +71,14 @@ export async function openListening(
     limits,
     (request, response) => {
       for (const [name, value] of Object.entries(AS_NAMED)) response.setHeader(name, value)
-      // callers set their times by it
-      response.setHeader('Date', dateText(now()))
       void handle(request, response)
     },
     line.answerUnparsed,
-    { surplus, timers },
+    { surplus, timers, now },
   )
   const url = await bindServer(listener.server, listen)
   if (baseUrl === '') baseUrl = url
   return { line, shares, listener, surplus, url, baseUrl }
-}
-
-const SECOND_MS = 1000
-let written = { second: 0, text: '' }
-
-/** As headers write a time; written once a second. */
-function dateText(nowMs: number): string {
-  const second = Math.floor(nowMs / SECOND_MS)
-  if (second !== written.second) written = { second, text: new Date(nowMs).toUTCString() }
-  return written.text
 }
 
 /** Lets what is under way have its answer; nothing new comes in. */

@@ -5,6 +5,7 @@ import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
 import type { Timer, Timers } from '../../protocol/timers.ts'
 import { addressBucket, isProxy } from '../core/address.ts'
 import { makeRoom } from '../core/bounded.ts'
+import { dated } from './dated.ts'
 import type { Line, Unparsed } from './line.ts'
 import type { Surplus } from './surplus.ts'
 
@@ -42,6 +43,13 @@ const faults: Record<string, Unparsed> = {
 /** Since when an answer waits to be taken, and how much of its connection's bytes had been then. */
 type Waiting = { sinceMs: number; taken: number }
 
+export type ServerParts = {
+  surplus: Pick<Surplus, 'note'>
+  timers: Timers
+  /** The time that answers tell, where that is not the machine's. */
+  now?: () => number
+}
+
 export class PublicServer {
   readonly server: Server
   readonly #open = new Set<ServerResponse>()
@@ -62,7 +70,7 @@ export class PublicServer {
     limits: ConnectionLimits,
     listener: RequestListener,
     unparsed: Line['answerUnparsed'],
-    { surplus, timers }: { surplus: Pick<Surplus, 'note'>; timers: Timers },
+    { surplus, timers, now }: ServerParts,
     times: HeadTimes = { headMs: HEADERS_TIMEOUT_MS, checkMs: CONNECTIONS_CHECK_MS },
   ) {
     this.#limits = limits
@@ -79,6 +87,7 @@ export class PublicServer {
         // Told by the line, in its own words.
         requireHostHeader: false,
         noDelay: true,
+        ...(now && { ServerResponse: dated(now) }),
       },
       (request, response) => {
         const address = request.socket.remoteAddress ?? ''

@@ -303,6 +303,16 @@ describe('polling', () => {
     expect(sent.json['recipient_quiet']).toBe(false)
   })
 
+  test('tells with a held answer the time at which it was given', async () => {
+    const agent = await registeredAgent(hub)
+    const polling = agent.call('relayPoll', {}, { headers: { Prefer: 'wait=20' } })
+    await waitUntil(() => isHeld(agent))
+    hub.clock.advance(HOUR_MS)
+    await send(sealedUnderCapability(agent, agent.capability()))
+    const { headers } = await polling
+    expect(Math.abs(Date.parse(headers.get('Date') ?? '') - hub.clock.now())).toBeLessThan(2000)
+  })
+
   test('answers at once without the preference, and when the wait is over', async () => {
     const agent = await registeredAgent(hub)
     const plain = await agent.call('relayPoll', {})
