@@ -16,12 +16,17 @@ export class HubDate {
     return this.#told && this.#told.date + now - this.#told.seenAt
   }
 
-  /** A date is cut to its second and has travelled, so the latest of those that agree is the nearest. */
-  note(response: Response, seenAt: number): void {
+  /**
+   * A date is cut to its second and has travelled, so the latest of those that agree is the nearest. The date of an answer
+   * that was long under way is of any moment since it was asked for, so what is known stays where it agrees with one.
+   */
+  note(response: Response, { sentAt, seenAt }: { sentAt: number; seenAt: number }): void {
     const date = Date.parse(response.headers.get('Date') ?? '')
     if (Number.isNaN(date)) return
     const held = this.apartMs
     const offset = date - seenAt
-    if (held === undefined || offset > held || held - offset > DATES_APART_MS) this.#told = { date, seenAt }
+    const latest = Math.max(offset, date - sentAt)
+    const isLater = held === undefined || offset > held
+    if (isLater || held - latest > DATES_APART_MS) this.#told = { date, seenAt }
   }
 }

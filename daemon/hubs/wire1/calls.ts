@@ -202,36 +202,38 @@ export class Wire1Calls {
 
   #full<R extends RouteRow>(given: GivenCall<R>, headers: Headed): object {
     this.#talk.ensure()
+    const sentAt = this.#inputs.now()
     return {
       signal: this.#inputs.timers.deadline(CALL_TIMEOUT_MS),
       ...given,
       baseUrl: this.#url,
       headers: { ...headers, [WIRE1_HEADER]: String(WIRE1) },
       readRefusal,
-      onResponse: (response: Response) => this.#observe(response),
+      onResponse: (response: Response) => this.#observe(response, sentAt),
     }
   }
 
-  #observe(response: Response): void {
+  #observe(response: Response, sentAt: number): void {
     try {
       checkWire(response)
     } catch (error) {
       if (error instanceof OtherWire) this.#talk.stopForWire(error.message)
       throw error
     }
-    this.#note(response)
+    this.#note(response, sentAt)
   }
 
-  #note(response: Response): void {
+  #note(response: Response, sentAt: number): void {
     if (response.headers.get(WIRE1_HEADER) === null) return
     this.#lastContact = this.#inputs.now()
-    this.#hubDate.note(response, this.#lastContact)
+    this.#hubDate.note(response, { sentAt, seenAt: this.#lastContact })
   }
 
   #noting(send: Send): Send {
     return async request => {
+      const sentAt = this.#inputs.now()
       const response = await send(request)
-      this.#note(response)
+      this.#note(response, sentAt)
       return response
     }
   }

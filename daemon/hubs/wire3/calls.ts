@@ -151,12 +151,13 @@ export class Wire3Calls {
     ask: (full: unknown) => Promise<T>,
   ): Promise<T> {
     this.ensureTalking()
+    const sentAt = this.#inputs.now()
     const full = {
       signal: this.#inputs.timers.deadline(CALL_TIMEOUT_MS),
       ...given,
       baseUrl: this.#url,
       headers: { ...headers, [names.wire]: String(WIRE) },
-      onResponse: (response: Response) => this.#observe(response),
+      onResponse: (response: Response) => this.#observe(response, sentAt),
     }
     return ask(full).catch(error => {
       throw error instanceof Refused && !Object.hasOwn(codes, error.code)
@@ -325,12 +326,12 @@ export class Wire3Calls {
     this.#talk.ensure()
   }
 
-  #observe(response: Response): void {
+  #observe(response: Response, sentAt: number): void {
     const why = incompatibility(response)
     if (why !== undefined) this.#talk.stopForWire(why)
     if (response.headers.get(names.wire) === null) return
     const now = this.#inputs.now()
     this.#lastContact = now
-    this.#hubDate.note(response, now)
+    this.#hubDate.note(response, { sentAt, seenAt: now })
   }
 }
