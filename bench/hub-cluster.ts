@@ -1,6 +1,5 @@
 /** Processes of one hub over one PostgreSQL server: their sends beside plain inserts, two beside one, and mail across them. */
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { connectTo } from '../hub/store/postgres/connections.ts'
 import type { TestAgent } from '../hub/testing/hub.ts'
 import { sealedUnderCapability, sendEnvelope } from '../hub/testing/mail.ts'
@@ -17,6 +16,7 @@ import {
   registerAgents,
   startHubProcess,
 } from './lib/hub-load.ts'
+import { processorSeconds } from './lib/processor-time.ts'
 
 /** So many that two groups seldom meet in a mailbox, as where a hub needs more than one process. */
 const RECIPIENTS = 256
@@ -27,34 +27,43 @@ const MAILS = 40
 /** What the server of this measurement is asked for at once. */
 const GROUP = 64
 const CONTENT_BYTES = 4096
-/** Of processor time in /proc. */
-const TICKS_PER_SECOND = 100
+/** A hub of one process or more over one database. */
+type Measured = { cluster: HubCluster; recipients: TestAgent[]; processes: readonly HubProcess[] }
+/** A second, and processor seconds of hub and database for each thousand. */
+type Sends = { rate: number; cpu: number; database: number }
 
-type Measured = { url: string; recipients: TestAgent[] }
-
-/** Processor seconds that a process has used. */
-function cpuOf({ pid }: HubProcess): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+async function measure(cluster: HubCluster): Promise<Measured> {
+  const { processes } = cluster
+  const recipients = await registerAgents(processes[0] as HubProcess, RECIPIENTS)
+  return { cluster, recipients, processes }
 }
 
-/** Rows a second, and processor seconds of the processes for each thousand. */
+/** Sends to all of them at once, as many to each of their processes. */
 async function sends(
-  { recipients }: Measured,
-  processes: HubProcess[],
-): Promise<{ rate: number; cpu: number }> {
-  const each = Math.floor(SENDS / processes.length)
-  const prepared = processes.map(hub => prepareSends(hub, recipients, each))
-  const before = processes.map(cpuOf)
+  ...hubs: readonly Pick<Measured, 'processes' | 'recipients'>[]
+): Promise<Omit<Sends, 'database'>> {
+  const at = hubs.flatMap(({ processes, recipients }) => processes.map(hub => ({ hub, recipients })))
+  const each = Math.floor(SENDS / at.length)
+  const prepared = at.map(({ hub, recipients }) => prepareSends(hub, recipients, each))
+  const used = () => at.reduce((sum, { hub }) => sum + processorSeconds(hub.pid), 0)
+  const before = used()
   const startedMs = performance.now()
   const loads = await Promise.all(
-    processes.map((hub, n) => load(hub.url, prepared[n] ?? [], CLIENTS / processes.length)),
+    at.map(({ hub }, n) => load(hub.url, prepared[n] ?? [], CLIENTS / at.length)),
   )
   const seconds = (performance.now() - startedMs) / 1000
   const failed = loads.reduce((sum, one) => sum + one.failed, 0)
   if (failed > 0) throw new Error(`${failed} sends were refused`)
-  const cpu = processes.reduce((sum, hub, n) => sum + cpuOf(hub) - (before[n] ?? 0), 0)
-  return { rate: (each * processes.length) / seconds, cpu: (cpu * 1000) / (each * processes.length) }
+  const count = each * at.length
+  return { rate: count / seconds, cpu: ((used() - before) * 1000) / count }
+}
+
+/** The same, with what their databases used. */
+async function sendsAndDatabases(...hubs: readonly Measured[]): Promise<Sends> {
+  const used = () => hubs.reduce((sum, { cluster }) => sum + cluster.databaseSeconds, 0)
+  const before = used()
+  const sent = await sends(...hubs)
+  return { ...sent, database: ((used() - before) * 1000) / SENDS }
 }
 
 const TABLES = [
@@ -126,11 +135,16 @@ const names = {
   inserts: 'sends of one process ÷ inserts of the same rows by the same driver',
   two: 'two processes ÷ one, by the processor time of the hub',
   four: 'four processes ÷ one, by the processor time of the hub',
+  divided:
+    'two databases with half of the mailboxes each ÷ one, a process for each, by the processor time of hubs and databases',
   told: 'sends of a process that tells the others of mail ÷ of one whose NOTIFY does nothing',
   rate: 'two processes ÷ one, with load and database on the same two cores',
   poll: 'mail to a poll held at another process ÷ at the same one, p50',
   beside: 'sends of one process ÷ those of a hub with SQLite',
 } as const
+
+const UNBOUND = Number.NEGATIVE_INFINITY
+const total = ({ cpu, database }: Sends): number => cpu + database
 
 export async function run(): Promise<Row[]> {
   if (withoutPostgres !== undefined) {
@@ -138,34 +152,45 @@ export async function run(): Promise<Row[]> {
     return []
   }
   await using cluster = await HubCluster.start(4)
+  await using second = await HubCluster.start(1)
   const processes = [...cluster.processes]
   const [one, other] = processes as [HubProcess, HubProcess]
-  const measured = { url: cluster.server.url, recipients: await registerAgents(one, RECIPIENTS) }
-  await hearNothing(measured.url)
-  const silent = await cluster.add()
+  const four = { ...(await measure(cluster)), processes }
+  const [two, single] = [
+    { ...four, processes: [one, other] },
+    { ...four, processes: [one] },
+  ]
+  const apart = await measure(second)
+  await hearNothing(cluster.server.url)
+  const silent = { ...four, processes: [await cluster.add()] }
   const sqlite = await startHubProcess({ built: true, log: cluster.log })
-  const alone = { url: '', recipients: await registerAgents(sqlite, RECIPIENTS) }
+  const embedded = { processes: [sqlite], recipients: await registerAgents(sqlite, RECIPIENTS) }
   const poller = (await registerAgents(one, 1))[0] as TestAgent
-  for (const hub of [...processes, silent]) await sends(measured, [hub])
-  await sends(alone, [sqlite])
-  const rounds: Record<keyof typeof names | 'one' | 'both' | 'plain' | 'held', number>[] = []
+  for (const hub of processes) await sends({ ...four, processes: [hub] })
+  for (const hub of [silent, apart, embedded]) await sends(hub)
+  const rounds: Record<
+    keyof typeof names | 'one' | 'both' | 'plain' | 'held' | 'hub' | 'database',
+    number
+  >[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    const plain = await inserts(measured.url)
-    const single = await sends(measured, [one])
-    const unheard = await sends(measured, [silent])
-    const both = await sends(measured, [one, other])
-    const all = await sends(measured, processes)
-    const embedded = await sends(alone, [sqlite])
+    const plain = await inserts(cluster.server.url)
+    const ofOne = await sendsAndDatabases(single)
+    const unheard = await sends(silent)
+    const both = await sendsAndDatabases(two)
+    const all = await sends(four)
+    const divided = await sendsAndDatabases(single, apart)
+    const beside = await sends(embedded)
     const [same, far] = [await across(poller, one, one), await across(poller, one, other)]
     rounds.push({
-      ...{ one: single.rate, both: both.rate, plain, held: far },
-      inserts: single.rate / plain,
-      two: (2 * single.cpu) / both.cpu,
-      four: (4 * single.cpu) / all.cpu,
-      told: single.rate / unheard.rate,
-      rate: both.rate / single.rate,
+      ...{ one: ofOne.rate, both: both.rate, plain, held: far, hub: ofOne.cpu, database: ofOne.database },
+      inserts: ofOne.rate / plain,
+      two: (2 * ofOne.cpu) / both.cpu,
+      four: (4 * ofOne.cpu) / all.cpu,
+      divided: (2 * total(ofOne)) / total(divided),
+      told: ofOne.rate / unheard.rate,
+      rate: both.rate / ofOne.rate,
       poll: far / same,
-      beside: single.rate / embedded.rate,
+      beside: ofOne.rate / beside.rate,
     })
   }
   await sqlite.stop()
@@ -173,14 +198,17 @@ export async function run(): Promise<Row[]> {
   return [
     atLeast(names.inserts, middle('inserts'), '×', 0.5),
     atLeast(names.two, middle('two'), '×', 1.6),
-    atLeast(names.four, middle('four'), '×', Number.NEGATIVE_INFINITY),
+    atLeast(names.four, middle('four'), '×', UNBOUND),
+    atLeast(names.divided, middle('divided'), '×', UNBOUND),
     atLeast(names.told, middle('told'), '×', 0.95),
     atMost(names.poll, middle('poll'), '×', 1.5),
-    atLeast(names.rate, middle('rate'), '×', Number.NEGATIVE_INFINITY),
-    atLeast(names.beside, middle('beside'), '×', Number.NEGATIVE_INFINITY),
-    atLeast('sends of one process', middle('one'), '/s', Number.NEGATIVE_INFINITY),
-    atLeast('sends of two processes', middle('both'), '/s', Number.NEGATIVE_INFINITY),
-    atLeast('inserts of the same rows', middle('plain'), '/s', Number.NEGATIVE_INFINITY),
+    atLeast(names.rate, middle('rate'), '×', UNBOUND),
+    atLeast(names.beside, middle('beside'), '×', UNBOUND),
+    atLeast('sends of one process', middle('one'), '/s', UNBOUND),
+    atLeast('sends of two processes', middle('both'), '/s', UNBOUND),
+    atLeast('inserts of the same rows', middle('plain'), '/s', UNBOUND),
+    atLeast('processor time of the hub for a send', middle('hub'), 'ms', UNBOUND),
+    atLeast('processor time of the database for a send', middle('database'), 'ms', UNBOUND),
     atMost('mail to a poll held at another process, p50', middle('held'), 'ms', Number.POSITIVE_INFINITY),
   ]
 }

@@ -1,9 +1,10 @@
 /** Processes of one hub over a PostgreSQL server of its own. */
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PostgresServer } from '../../hub/testing/postgres-server.ts'
 import { type HubProcess, startHubProcess } from './hub-load.ts'
+import { processorSecondsWithChildren } from './processor-time.ts'
 
 const COPIED = ['identity.kel', 'identity.next', 'secret']
 
@@ -33,6 +34,12 @@ export class HubCluster implements AsyncDisposable {
     const added = await startHubProcess({ built: true, directory, flags, log: this.log })
     this.processes.push(added)
     return added
+  }
+
+  /** Processor seconds that its database has used. */
+  get databaseSeconds(): number {
+    const [pid] = readFileSync(join(this.server.folder, 'data', 'postmaster.pid'), 'utf8').split('\n')
+    return processorSecondsWithChildren(Number(pid))
   }
 
   /** File for what its processes log. */
