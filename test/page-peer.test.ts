@@ -243,7 +243,7 @@ describe('whoever holds a connection of an open page', () => {
     answer = (request, response) => {
       if (!isCall(request)) return real(request, response)
       real(request, new http.ServerResponse(request))
-      setTimeout(() => end(response), 50)
+      void vi.waitFor(() => expect(done).toHaveLength(2)).then(() => end(response))
     }
     await expect(post(peer)).rejects.toThrow('look before you do it again')
     expect(done).toEqual(['GET /inbox 0', 'POST /message 2'])
@@ -297,14 +297,14 @@ describe('whoever holds a connection of an open page', () => {
 
   test('who gives old words of the node out late is seen by their time', async () => {
     const peer = opened()
-    beforeAnswer = () => new Promise(() => undefined)
+    // also to a page that asks anew
+    beforeAnswer = () => {
+      clock -= 30_000
+      return new Promise(() => undefined)
+    }
     vi.stubGlobal('setInterval', (then: () => void, ms: number) => repeat(then, ms / 100))
     clock += 3_000
-    const asking = peer.fetch('/events')
-    setTimeout(() => {
-      clock -= 30_000
-    }, 120)
-    await expect(asking).rejects.toThrow('no node answers')
+    await expect(peer.fetch('/events')).rejects.toThrow('no node answers')
   })
 
   test('who passes a call on twice has it carried out once', async () => {
