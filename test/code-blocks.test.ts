@@ -1,6 +1,6 @@
 /** Blocks of code in the documents: each says what it is, and a block of commands has commands only. */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { marked, type Tokens } from 'marked'
 import { expect, test } from 'vitest'
 import { findCommand } from '../cli/flags.ts'
@@ -70,7 +70,7 @@ function faultOf(line: string): string | undefined {
     const name = rest.find((word, i) => i > 0 && !word.startsWith('-')) ?? ''
     return Object.hasOwn(scripts, name) ? undefined : 'no script of package.json'
   }
-  return TOOLS.has(program) ? undefined : 'no known program'
+  return TOOLS.has(basename(program)) ? undefined : 'no known program'
 }
 
 function isCommand(words: string[]): boolean {
