@@ -25,6 +25,14 @@ test('one without a time of its own waits as long as its code says', () => {
   expect(body['error']).toMatch(/; retry in 10 minutes$/)
 })
 
+test.each([0, 0.5, 0.99])(
+  'where retries are moved apart by %d, the sentence says the time of the header',
+  spread => {
+    const { headers, body } = refusalAnswer('unavailable', { retryAfterMs: 5 * SECOND_MS }, '', spread)
+    expect(body['error']).toContain(`; retry in ${headers['Retry-After']} seconds`)
+  },
+)
+
 test('a hub that takes no more work says why where it knows', () => {
   expect(refusalAnswer('unavailable', {}, '', 0).body['error']).toBe(
     'the hub takes no more work at the moment; retry in 5 seconds',

@@ -98,12 +98,13 @@ export function refusalCode(thrown: unknown): { code: Code; facts: Facts } | und
 export function refusalAnswer(code: Code, facts: Facts, baseUrl: string, spread: number): RefusalAnswer {
   const row: CodeRow = codes[code]
   const members = memberValues(facts)
+  const seconds = secondsOf(code, row, facts, spread)
   const body: Record<string, unknown> = {
     reason: code,
-    error: sentence(row, members, facts, baseUrl),
+    error: sentence(row, members, { ...facts, baseUrl, seconds }),
   }
   for (const name of row.members) body[name] = members[name]
-  return { status: row.status, headers: refusalHeaders(code, row, facts, spread), body }
+  return { status: row.status, headers: refusalHeaders(code, facts, seconds), body }
 }
 
 /** What a row adds to each of its refusals. */
@@ -120,20 +121,24 @@ export function refusedMembers(
   return { ...Object.fromEntries(filled), [refused.reason]: code }
 }
 
-function refusalHeaders(code: Code, row: CodeRow, facts: Facts, spread: number): Record<string, string> {
+function refusalHeaders(code: Code, facts: Facts, seconds: number | undefined): Record<string, string> {
   const out: Record<string, string> = {}
   if (code === 'ts_stale' && facts.floorMs !== undefined) out[headers.floor] = String(facts.floorMs)
-  const seconds = secondsOf(row, facts)
-  if (seconds === undefined) return out
-  const jitter = code === 'unavailable' ? Math.floor(spread * JITTER_SECONDS) : 0
-  out['Retry-After'] = String(seconds + jitter)
+  if (seconds !== undefined) out['Retry-After'] = String(seconds)
   return out
 }
 
-/** After how many seconds it may go through; undefined where time changes nothing. */
-function secondsOf({ retryAfter }: CodeRow, { retryAfterMs }: Facts): number | undefined {
-  if (retryAfter === undefined || retryAfterMs === undefined) return retryAfter
-  return Math.max(1, Math.ceil(retryAfterMs / MS_PER_SECOND))
+/** After how many seconds it may go through, said in the header and in the sentence; undefined where time changes nothing. */
+function secondsOf(
+  code: Code,
+  { retryAfter }: CodeRow,
+  { retryAfterMs }: Facts,
+  spread: number,
+): number | undefined {
+  if (retryAfter === undefined) return undefined
+  const seconds =
+    retryAfterMs === undefined ? retryAfter : Math.max(1, Math.ceil(retryAfterMs / MS_PER_SECOND))
+  return code === 'unavailable' ? seconds + Math.floor(spread * JITTER_SECONDS) : seconds
 }
 
 const SPANS: [seconds: number, one: string][] = [
@@ -178,15 +183,17 @@ function headMembers({ heads }: Facts): Record<string, unknown> {
   }
 }
 
-function sentence(row: CodeRow, members: Record<string, unknown>, facts: Facts, baseUrl: string): string {
+type Said = Facts & { baseUrl: string; seconds: number | undefined }
+
+function sentence(row: CodeRow, members: Record<string, unknown>, facts: Said): string {
   const values: Record<string, unknown> = {
     ...members,
     why: facts.why ?? row.why ?? 'its form is wrong',
     step: facts.step,
     limit: facts.limitBytes,
     part: facts.part ?? row.part ?? 'body',
-    base_url: baseUrl,
-    wait: inWords(secondsOf(row, facts) ?? 0),
+    base_url: facts.baseUrl,
+    wait: inWords(facts.seconds ?? 0),
   }
   // the usual step of a row has facts of its own
   const template = facts.step === undefined ? row.sentence.replace('{step}', row.step ?? '') : row.sentence
