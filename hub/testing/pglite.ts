@@ -3,6 +3,9 @@ import { PGlite, type Transaction } from '@electric-sql/pglite'
 import type { Connections, Queries, Value } from '../store/postgres/connections.ts'
 import type { Link } from '../store/postgres/link.ts'
 
+/** `-F` turns flushes off, with which no hub starts. */
+const FLUSHING = PGlite.defaultStartParams.filter(given => given !== '-F')
+
 export class EmbeddedPostgres {
   readonly #server: PGlite
 
@@ -11,7 +14,7 @@ export class EmbeddedPostgres {
   }
 
   static async start(): Promise<EmbeddedPostgres> {
-    return new EmbeddedPostgres(await PGlite.create())
+    return new EmbeddedPostgres(await PGlite.create({ startParams: FLUSHING }))
   }
 
   connect(): Connections {

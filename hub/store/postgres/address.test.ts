@@ -68,7 +68,14 @@ test('connections show no password, and a file that holds one must be there', as
   rmSync(folder, { recursive: true })
 })
 
-const FIT: ServerSettings = { version: 150_004, release: '15.4', commit: 'on', encoding: 'UTF8' }
+const FIT: ServerSettings = {
+  version: 150_004,
+  release: '15.4',
+  commit: 'on',
+  encoding: 'UTF8',
+  fsync: 'on',
+  pages: 'on',
+}
 
 test.each<[Partial<ServerSettings>, RegExp | undefined]>([
   [{}, undefined],
@@ -76,6 +83,8 @@ test.each<[Partial<ServerSettings>, RegExp | undefined]>([
   [{ version: 180_001, release: '18.1' }, undefined],
   [{ version: 140_012, release: '14.12' }, /is PostgreSQL 14\.12, and the hub needs 15 or newer; upgrade/],
   [{ commit: 'off' }, /synchronous_commit is off; set it to on/],
+  [{ fsync: 'off' }, /fsync is off; set it to on/],
+  [{ pages: 'off' }, undefined],
   [{ encoding: 'LATIN1' }, /holds LATIN1, and the hub writes UTF8; create a database/],
 ])('a server with %j is taken, or refused with what to do', (settings, sentence) => {
   const unfit = unfitFor({ ...FIT, ...settings })
