@@ -142,6 +142,15 @@ export async function moveToFile(moving: Moving): Promise<Moved> {
   })
 }
 
+/** What stays in a data directory whose rows went to a database: records of other hubs that are watched from there. */
+export function leftIn(directory: string): string[] | undefined {
+  const { watched } = engine.files
+  if (!existsSync(join(directory, watched))) return undefined
+  return [
+    `${watched} stays in ${directory} as evidence and is read no more; svc-hub witness run <url> --store <URL> begins at record 0, and keeps to its signatures that the watched hub still shows`,
+  ]
+}
+
 /** Works while no process serves the hub; a marker says so until it has ended. */
 async function whileAlone(
   { directory, database, command }: Moving,

@@ -1,5 +1,6 @@
 /** Where a hub listens, and what it serves beside sealed mail: addresses, switches, and what of them goes together. */
 import { resolve } from 'node:path'
+import { shellWord } from '../protocol/shell.ts'
 import { type BucketPlace, bucketOf, isBucket } from './bucket-config.ts'
 import { ConfigRefused, type Given } from './config-refused.ts'
 
@@ -99,6 +100,17 @@ export function databaseOf(
   const alone = Object.values(rest).find(given => given !== undefined)
   if (alone === undefined) return undefined
   throw new ConfigRefused(`${alone.from}: no database is configured`, 'set store as well')
+}
+
+/** The flags beside its address by which a command is given this database again. */
+export function besideStore({ listenUrl, passwordFile, files }: DatabasePlace): string {
+  const given: [flag: string, text: string | undefined][] = [
+    // addresses may hold a password
+    ['--store-listen', listenUrl && '<URL>'],
+    ['--store-password-file', passwordFile && shellWord(passwordFile)],
+    ['--files', files && (typeof files === 'string' ? shellWord(files) : '<BUCKET>')],
+  ]
+  return given.map(([flag, text]) => (text === undefined ? '' : ` ${flag} ${text}`)).join('')
 }
 
 export function parseDatabase({ text, from }: Given): string {

@@ -234,7 +234,7 @@ export const rooms: Record<string, Room> = {
   },
   'hub/places-config.ts': {
     purpose: 'where a hub listens, and what it serves beside sealed mail',
-    uses: ['hub/config-refused.ts', 'hub/bucket-config.ts'],
+    uses: ['protocol/shell.ts', 'hub/config-refused.ts', 'hub/bucket-config.ts'],
   },
   'hub/config.ts': {
     purpose: 'the configuration: file, environment, flags',
@@ -369,6 +369,7 @@ export const rooms: Record<string, Room> = {
     uses: [
       'protocol/encoding',
       'protocol/build-info.ts',
+      'protocol/shell.ts',
       'protocol/timers.ts',
       'protocol/crypto',
       'protocol/identity',

@@ -1,10 +1,12 @@
 /** What `svc-hub migrate` does: the rows of a stopped hub go to another place. */
+import { present } from '../../protocol/encoding/present.ts'
+import { shellWord } from '../../protocol/shell.ts'
 import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import { type ConfigFlags, readConfig } from '../config.ts'
 import { partsOf, refuseUnusable } from '../data-dir.ts'
 import { whenFree } from '../directory-lock.ts'
-import { moveToDatabase, moveToFile } from '../moving.ts'
-import { parseDatabase } from '../places-config.ts'
+import { leftIn, moveToDatabase, moveToFile } from '../moving.ts'
+import { besideStore, parseDatabase } from '../places-config.ts'
 import { keepPrivate, print } from '../terminal.ts'
 import { type Flags, noHub, UsageError } from './commands.ts'
 
@@ -24,7 +26,9 @@ export async function migrate(to: Flags[string], settings: ConfigFlags): Promise
     refuseUnusable(parts)
     if (parts.state === 'none') throw noHub(directory)
   }
-  const command = `svc-hub migrate --to ${isBack ? 'file' : '<URL>'} --data-dir ${directory}`
+  const at = `--data-dir ${shellWord(directory)}`
+  const places = besideStore(database)
+  const command = `svc-hub migrate --to ${isBack ? `file ${at} --store <URL>` : `<URL> ${at}`}${places}`
   const moved = await whenFree(() =>
     (isBack ? moveToFile : moveToDatabase)({
       directory,
@@ -38,8 +42,7 @@ export async function migrate(to: Flags[string], settings: ConfigFlags): Promise
   return print({
     ...figures,
     seconds: Math.round(ms / 100) / 10,
-    next: isBack
-      ? `svc-hub serve --data-dir ${directory}`
-      : `svc-hub serve --data-dir ${directory} --store <URL>`,
+    ...present({ notes: isBack ? undefined : leftIn(directory) }),
+    next: isBack ? `svc-hub serve ${at}` : `svc-hub serve ${at} --store <URL>${places}`,
   })
 }

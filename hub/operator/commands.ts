@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { shellWord } from '../../protocol/shell.ts'
 import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import type { Config } from '../config.ts'
 import { type HubIdentity, readIdentity, settleRotation } from '../core/identity.ts'
@@ -11,7 +12,7 @@ import { refuseUnwritable } from '../directory-access.ts'
 import { lockDirectory, whenFree } from '../directory-lock.ts'
 import { engine } from '../engine.ts'
 import { makeFolder } from '../files.ts'
-import type { DatabasePlace } from '../places-config.ts'
+import { besideStore, type DatabasePlace } from '../places-config.ts'
 import { StoreRefused } from '../store/port.ts'
 import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
 import { writeBackup } from './backup.ts'
@@ -138,7 +139,7 @@ export async function restore(folder: string, { dataDir }: Config): Promise<numb
       ordersNote(manifest.made_ms),
       chainNote(await hasWitness(dataDir)),
     ],
-    next: `svc-hub serve --data-dir ${dataDir}`,
+    next: `svc-hub serve --data-dir ${shellWord(dataDir)}`,
   })
 }
 
@@ -156,7 +157,7 @@ export async function restoreDatabase(database: DatabasePlace, { dataDir }: Conf
       ordersNote(lostSinceMs),
       chainNote(isWitnessed),
     ],
-    next: `svc-hub serve --data-dir ${dataDir} --store <URL>`,
+    next: `svc-hub serve --data-dir ${shellWord(dataDir)} --store <URL>${besideStore(database)}`,
   })
 }
 

@@ -56,7 +56,7 @@ export type SupplyReads = Pick<LedgerStore, 'supplyHead' | 'supplyRecords'> &
 
 export interface StoreEngine {
   /** Names in a data directory: of the rows, of what lies beside them while they are open, of the reserve. */
-  readonly files: { rows: string; beside: readonly string[]; reserve: string }
+  readonly files: { rows: string; beside: readonly string[]; reserve: string; watched: string }
   /** Opens, and where needed migrates, the store of a data directory. */
   open(options: StoreOptions): Promise<Store>
   newestSchema(): Promise<number>

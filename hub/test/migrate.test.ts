@@ -1,6 +1,6 @@
 // project: programs
 /** A hub moves from a file to a database and back: nothing is lost, and an interruption at any step loses nothing either. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -146,6 +146,32 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'moving a hub'
     const busy = await toFile()
     expect([busy.code, existsSync(join(directory(), 'hub.db'))]).toEqual([1, false])
     await stop(served)
+  })
+
+  test('names each place that it was given in the command that comes next, also where it was interrupted', async () => {
+    const password = join(folder, 'password file')
+    const files = join(folder, 'files')
+    writeFileSync(password, 'none is asked for')
+    const given = ['--store-password-file', password, '--files', files]
+    const places = `--store-password-file '${password}' --files ${files}`
+    const move = (to: string[], env = {}) =>
+      runHub(['migrate', ...to, ...given, '--data-dir', directory()], { env })
+    await move(['--to', server.url], { SVC_FAULT: 'hub.moving.before-commit' })
+    const marked = () => readFileSync(join(directory(), 'moving'), 'utf8')
+    expect(marked()).toBe(`svc-hub migrate --to <URL> --data-dir ${directory()} ${places}\n`)
+    const there = JSON.parse((await move(['--to', server.url])).stdout)
+    expect(there.next).toBe(`svc-hub serve --data-dir ${directory()} --store <URL> ${places}`)
+    await move(['--to', 'file', ...over()], { SVC_FAULT: 'hub.moving.before-rename' })
+    expect(marked()).toBe(`svc-hub migrate --to file --data-dir ${directory()} --store <URL> ${places}\n`)
+    expect(JSON.parse((await move(['--to', 'file', ...over()])).stdout).next).toBe(
+      `svc-hub serve --data-dir ${directory()}`,
+    )
+  })
+
+  test('says that what a witness keeps in a file stays there', async () => {
+    writeFileSync(join(directory(), 'witness.db'), '')
+    const { notes } = JSON.parse((await toDatabase()).stdout) as { notes: string[] }
+    expect(notes).toEqual([expect.stringMatching(/witness\.db stays .*svc-hub witness run .* --store/)])
   })
 
   test('says what it needs', async () => {

@@ -5,7 +5,7 @@ import { inspectClearing, inspectDatabase, inspectSupply, raiseRestored } from '
 import { readMigrations } from './migrate.ts'
 import { DATABASE_FILE, openStore, RESERVE_FILE } from './open.ts'
 import { snapshotAt } from './snapshot.ts'
-import { ChainsFile } from './watched-chains.ts'
+import { ChainsFile, WATCHED_FILE } from './watched-chains.ts'
 
 async function told<T>(work: () => T | Promise<T>): Promise<T> {
   try {
@@ -20,6 +20,7 @@ export const sqliteEngine: StoreEngine = {
     rows: DATABASE_FILE,
     beside: [`${DATABASE_FILE}-wal`, `${DATABASE_FILE}-shm`],
     reserve: RESERVE_FILE,
+    watched: WATCHED_FILE,
   },
   open: options => told(() => openStore(options)),
   newestSchema: async () => readMigrations().length,

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import type { Followed, WatchedChain, WatchedChains, WatchedPart } from '../witness-port.ts'
 import { type Database, inWords, openReader, openWriter, rollBack } from './database.ts'
 
-const FILE = 'witness.db'
+export const WATCHED_FILE = 'witness.db'
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS watched_chain (
@@ -43,7 +43,7 @@ export class ChainsFile implements WatchedChains {
   }
 
   static open(directory: string): ChainsFile {
-    const db = openWriter(join(directory, FILE))
+    const db = openWriter(join(directory, WATCHED_FILE))
     db.onFault = inWords
     db.exec(SCHEMA)
     return new ChainsFile(db)
@@ -111,7 +111,7 @@ export function readWatched(
   database: string,
   { hub, from, limit }: { hub: string; from: number; limit: number },
 ): WatchedPart | undefined {
-  const path = join(dirname(database), FILE)
+  const path = join(dirname(database), WATCHED_FILE)
   if (!existsSync(path)) return undefined
   const db = openReader(path)
   try {
