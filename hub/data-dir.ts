@@ -44,6 +44,8 @@ import {
 } from './store/port.ts'
 import type { Threads } from './store/threads.ts'
 
+/** A hub over a database has its secret in a file, and no rows. */
+export const SECRET_FILE = 'secret'
 export const SECRET_SETTING = 'pow_secret'
 /** Lies in a data directory while a backup is being restored into it. */
 export const RESTORE_MARKER = 'restoring'
@@ -102,6 +104,8 @@ export type DataDirectoryOptions = {
   onRestored?: ((restored: { lostSinceMs: number | undefined }) => void) | undefined
   /** How far this machine's clock is ahead of the database's, where it is wrong; or it is right again. */
   onClockOff?: ((aheadMs: number | undefined) => void) | undefined
+  /** Why the key history on this machine is not that of the hub, and what to do; or it is again. */
+  onHistory?: ((mend: string | undefined) => void) | undefined
   /** A newer build brought the database to this schema while this one serves. */
   onNewerSchema?: ((schema: number) => void) | undefined
   /** Changes in one transaction at most; 1 commits each alone. */
@@ -211,6 +215,12 @@ export function partsOf(directory: string): Parts {
   const missing = NEEDED.filter(name => isMissing(join(directory, name)))
   if (missing.length === 0) return { state: 'whole' }
   if (!TRACES.some(name => existsSync(join(directory, name)))) return { state: 'none' }
+  if (missing.includes(ROWS_FILE) && existsSync(join(directory, SECRET_FILE)))
+    return {
+      state: 'unusable',
+      found: `${directory} is that of a hub whose rows lie in a database`,
+      next: 'name the database with --store (SVC_HUB_STORE), or move the rows here: svc-hub migrate --to file --store <URL>',
+    }
   const verb = missing.length === 1 ? 'is' : 'are'
   const found = `${missing.join(' and ')} ${verb} missing from ${directory}, which holds the rest of a hub`
   const next = missing.includes(ROWS_FILE)

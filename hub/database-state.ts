@@ -34,6 +34,8 @@ export type DatabaseState = {
   release: string
   /** What a hub cannot do with, and what to do about it. */
   unfit: string | undefined
+  /** A crash of its machine may leave half a page. */
+  tearsPages: boolean
   /** It is a standby, or takes no changes for another reason. */
   isReadOnly: boolean
   schema: SchemaHeld
@@ -81,6 +83,7 @@ export async function lookAtDatabase(
     const serverMs = await serverTimeMs(db)
     return {
       ...{ release: settings?.release ?? '', unfit: settings && unfitFor(settings), schema },
+      tearsPages: settings?.pages === 'off',
       isReadOnly: await isReadOnly(db),
       aheadMs: Math.round((askedMs + outside.now()) / 2) - serverMs,
       rows: schema.held === schema.newest ? await rowsIn(db, directory) : undefined,

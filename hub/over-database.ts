@@ -24,7 +24,13 @@ import { mendHistory, rotateAsOne } from './cluster/one-history.ts'
 import { copiesIn, historyIn } from './copies.ts'
 import { ensureIdentity, IDENTITY_FILE, NEXT_FILE, readIdentity, settleRotation } from './core/identity.ts'
 import { MODE_SETTING } from './core/membership/admission.ts'
-import { type DataDirectory, type DataDirectoryOptions, type Remembered, refuseMoving } from './data-dir.ts'
+import {
+  type DataDirectory,
+  type DataDirectoryOptions,
+  type Remembered,
+  refuseMoving,
+  SECRET_FILE,
+} from './data-dir.ts'
 import { closeToOthers, makeWritable, refuseRoot } from './directory-access.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
@@ -46,9 +52,9 @@ import { connectionsTo, linkTo } from './store/postgres/way.ts'
 import type { WatchedChains } from './store/witness-port.ts'
 
 export { CLOCK_OFF_MS } from './cluster/clock.ts'
+export { SECRET_FILE } from './data-dir.ts'
 export { grantServing } from './store/postgres/grants.ts'
 
-export const SECRET_FILE = 'secret'
 const SECRET_BYTES = 32
 const MARK_DIGITS = 32
 /** Which hub a database belongs to: its AID, and a hash that tells its secret from others. */
@@ -112,6 +118,8 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
           release: RELEASE,
           copies: copiesIn(directory),
           seenFile: join(directory, SEEN_FILE),
+          onStanding: standing =>
+            options.onHistory?.(standing === 'held' ? undefined : mendHistory(standing, IDENTITY_FILES)),
           serves: options.keepsOlder !== true,
         })
         const { clock } = cluster

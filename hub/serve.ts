@@ -148,7 +148,14 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   throw unusable(config.dataDir, failed)
 }
 
-type WordOf = 'onLocked' | 'onAway' | 'onRestored' | 'onClockOff' | 'onNewerSchema' | 'onMigrated'
+type WordOf =
+  | 'onLocked'
+  | 'onAway'
+  | 'onRestored'
+  | 'onClockOff'
+  | 'onHistory'
+  | 'onNewerSchema'
+  | 'onMigrated'
 
 /** What becomes of the store, as lines of the log. */
 const wordOf = (log: Log): Pick<DataDirectoryOptions, WordOf> => ({
@@ -174,6 +181,10 @@ const wordOf = (log: Log): Pick<DataDirectoryOptions, WordOf> => ({
           ahead_ms: aheadMs,
           mend: 'set the clock of this machine, or of the database: timedatectl set-ntp true',
         }),
+  onHistory: mend =>
+    mend === undefined
+      ? log.info('the key history here is that of the hub again', {})
+      : log.error('the key history here is not that of the hub; this process is not ready', { mend }),
   onNewerSchema: schema =>
     log.warn('a newer release brought the database to its schema; this process goes on meanwhile', {
       schema,

@@ -15,6 +15,7 @@ import { Continuity, type Restored } from './continuity.ts'
 import { guestsOver } from './guests.ts'
 import { KeptLink } from './kept-link.ts'
 import { LeaderByLock } from './leader.ts'
+import type { Standing } from './one-history.ts'
 import { type Copies, forgetProcesses, Processes } from './processes.ts'
 import { ratesOver } from './rates.ts'
 import { forgetTimes, replayOver } from './replay.ts'
@@ -47,6 +48,8 @@ export type ClusterNeeds = {
   seenFile?: string | undefined
   onRestored?: ((restored: Restored) => void) | undefined
   onClockOff?: OnClockOff | undefined
+  /** How the key history on this machine stands to that of the hub, where that changes. */
+  onStanding?: ((standing: Standing) => void) | undefined
   /** A newer build brought the database to this schema. */
   onNewerSchema?: ((schema: number) => void) | undefined
 }
@@ -75,7 +78,8 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
   })
   const writer = new GroupWriter(db, clusterWrites, () => timers.monotonic())
   const known = { schema: readMigrations().length, onNewer: needs.onNewerSchema }
-  const processes = new Processes({ db, timers, clock, id, release, known, serves, copies: needs.copies })
+  const { copies, onStanding } = needs
+  const processes = new Processes({ db, timers, clock, id, release, known, serves, copies, onStanding })
   const keyed = { db, writer, secret, random }
   const atEnd: (() => void)[] = []
   const memory: Memory = {

@@ -30,6 +30,8 @@ type Parts = {
   /** A command looks who lives, and is none of them. */
   serves: boolean
   copies: () => Copies
+  /** The key history on this machine stands in another way to that of the hub than before. */
+  onStanding?: ((standing: Standing) => void) | undefined
 }
 
 export class Processes {
@@ -75,7 +77,9 @@ export class Processes {
     const row = await clock.look(() => db.one<Seen>(LIVE, HISTORY_SETTING))
     if (row === undefined) return
     const noted = row.noted ?? undefined
-    this.#standing = standingOf(history, noted)
+    const standing = standingOf(history, noted)
+    if (standing !== this.#standing) this.#parts.onStanding?.(standing)
+    this.#standing = standing
     if (serves) await noteHistory(db, history, noted)
     this.#live = serves ? Math.max(1, row.live) : row.live
     if (row.schema > this.#schema) known.onNewer?.(row.schema)

@@ -103,6 +103,9 @@ describe.skipIf(withoutBouncer !== undefined)(
         'ready',
         expect.stringContaining('was rotated at another machine; copy identity.kel and identity.next'),
       ])
+      expect(other.said()).toMatch(
+        /"the key history here is not that of the hub; this process is not ready".*was rotated at another machine/,
+      )
       // a second history under one AID would lose the hub whoever sees both
       const rotate = () => runHub(['rotate', '--data-dir', other.directory, ...cluster.args])
       const refused = { code: 1, stderr: expect.stringContaining('nothing was rotated: the key of this hub') }
@@ -129,6 +132,38 @@ describe.skipIf(withoutBouncer !== undefined)(
       await cluster.add(other.directory)
     })
 
+    test('beside a process that was killed, the doctor knows of those that serve', async () => {
+      const [, other] = both()
+      await cluster.end(other, 'SIGKILL')
+      const killed = (await look(['--data-dir', other.directory, ...cluster.args])).get('process')
+      expect(killed).toMatchObject({
+        state: 'wrong',
+        found: expect.stringMatching(
+          /^no process runs on this directory, and .*\d processes did serve this hub$/,
+        ),
+      })
+      expect(killed?.found).not.toMatch(/no hub is running|on the disk/)
+      await cluster.add(other.directory)
+    })
+
+    test('without its database, a directory is no hub that lost its rows', async () => {
+      const seen = await look(['--data-dir', both()[0].directory])
+      expect(seen.get('data directory')).toMatchObject({
+        found: expect.stringContaining('whose rows lie in a database'),
+        mend: expect.stringContaining('--store'),
+      })
+    })
+
+    test('a server that may lose pages in a crash is a note', async () => {
+      cluster.server.order('ALTER SYSTEM SET full_page_writes = off')
+      cluster.server.order('SELECT pg_reload_conf()')
+      await expect
+        .poll(async () => (await look(['--data-dir', both()[0].directory, ...cluster.args])).get('pages'))
+        .toMatchObject({ state: 'note', found: expect.stringContaining('full_page_writes is off') })
+      cluster.server.order('ALTER SYSTEM RESET full_page_writes')
+      cluster.server.order('SELECT pg_reload_conf()')
+    })
+
     test('while the database is away, readiness says so and the figures that are left are shown', async () => {
       const url = await operatorUrl(both()[0])
       await cluster.server.halt()
@@ -139,6 +174,11 @@ describe.skipIf(withoutBouncer !== undefined)(
         200,
         expect.stringMatching(/^svc_hub_store_away 1$/m),
       ])
+      const listener = (await look(['--data-dir', both()[0].directory, ...cluster.args])).get(
+        'operator listener',
+      )
+      expect(listener?.mend).toMatch(/database/)
+      expect(listener?.mend).not.toMatch(/restart the hub/)
       await cluster.server.resume()
       for (let n = 0; n < 100 && !(await fetch(`${url}/readyz`)).ok; n++) await pause(100)
       expect((await fetch(`${url}/readyz`)).status).toBe(200)

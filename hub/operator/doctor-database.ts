@@ -27,7 +27,13 @@ const OLDEST_SECONDS_MAX = 600
 /** Below that a table is small, however much of it is gone. */
 const DEAD_MIN = 100_000
 
-type Found = { findings: Finding[]; clockMs: number | undefined; last: LastStart | undefined }
+type Found = {
+  findings: Finding[]
+  clockMs: number | undefined
+  last: LastStart | undefined
+  /** Processes that served this hub lately; undefined where that is not known. */
+  serving: number | undefined
+}
 
 export async function checkDatabase(database: DatabasePlace, directory: string): Promise<Found> {
   const ofFiles = checkFiles(directory)
@@ -37,13 +43,17 @@ export async function checkDatabase(database: DatabasePlace, directory: string):
     state = await lookAtDatabase(database, directory, outside)
   } catch (error) {
     const mend = 'look whether its server runs, whether its address and password are right, and what it logs'
-    return { findings: [...ofFiles, wrong(CHECK, wordsOf(error), mend)], clockMs: undefined, last: undefined }
+    return {
+      findings: [...ofFiles, wrong(CHECK, wordsOf(error), mend)],
+      ...{ clockMs: undefined, last: lastStartOf(ownSettings(directory)), serving: undefined },
+    }
   }
   const { rows } = state
   return {
     findings: [
       ...ofFiles,
       checkServer(state),
+      ...checkPages(state),
       checkSchema(state),
       ...(rows === undefined ? [] : checkRows(rows, directory)),
       checkWord(state),
@@ -53,6 +63,7 @@ export async function checkDatabase(database: DatabasePlace, directory: string):
     ],
     clockMs: rows && Number(rows.settings.get(CLOCK_SETTING) ?? 0),
     last: lastStartOf(ownSettings(directory)),
+    serving: rows?.owner === 'own' ? rows.processes.length : undefined,
   }
 }
 
@@ -81,6 +92,13 @@ function checkServer({ release, unfit, isReadOnly }: DatabaseState): Finding {
       `name the primary in the address, or promote this one as ${PAGE} shows`,
     )
   return ok(CHECK, `PostgreSQL ${release} answers, and keeps what a hub promises`)
+}
+
+/** Some file systems keep pages whole by themselves. */
+function checkPages({ tearsPages }: DatabaseState): Finding[] {
+  if (!tearsPages) return []
+  const found = 'full_page_writes is off, so a crash of the server may leave half a page'
+  return [note('pages', found, 'set full_page_writes to on, unless its file system never tears a page')]
 }
 
 function checkSchema({ schema: { held, newest, wrote } }: DatabaseState): Finding {

@@ -235,10 +235,12 @@ async function checkOperator(
     const response = await fetch(`${url}/readyz`, { signal: systemTimers.deadline(FETCH_MS) })
     const text = (await response.text()).trim()
     if (response.ok) return ok(check, `${url} says ${text}`)
-    const found = `${url}/readyz says: ${text}`
-    return clockBehind
-      ? note(check, found, 'set the clock first, as said above')
-      : wrong(check, found, 'restart the hub; its log says why')
+    const [why = text, next] = text.split('; ')
+    const found = `${url}/readyz says: ${why}`
+    if (clockBehind) return note(check, found, 'set the clock first, as said above')
+    return running?.away === true
+      ? note(check, found, 'bring the database back first, as said above; the hub goes on by itself')
+      : wrong(check, found, next ?? 'restart the hub; its log says why')
   } catch (error) {
     return unanswered(check, url, error, 'restart the hub')
   }

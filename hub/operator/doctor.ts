@@ -113,11 +113,12 @@ async function examineHub(config: Config, given: GivenAddresses, isKnown: boolea
   const { running, alone, lock, finding } = await findRunning(dataDir)
   try {
     const { findings: ofDirectory, aid } = checkDirectory(dataDir, alone)
-    const { findings: ofStore, clockMs, last } = await checkRows(config, alone)
+    const { findings: ofStore, clockMs, last, serving } = await checkRows(config, alone)
     const clock = checkClock(clockMs, systemNow(), running)
     const clockBehind = clock.state === 'wrong'
     return [
-      finding ?? noneRuns(dataDir, last),
+      finding ??
+        (config.database === undefined ? noneRuns(dataDir, last) : noneRunsHere(dataDir, last, serving)),
       ...ofDirectory,
       ...ofStore,
       await checkRoom(dataDir, running),
@@ -137,8 +138,10 @@ async function examineHub(config: Config, given: GivenAddresses, isKnown: boolea
   }
 }
 
+type OfRows = Awaited<ReturnType<typeof checkStore>> & { serving?: number | undefined }
+
 /** Rows in the data directory, or in a database. */
-async function checkRows({ dataDir, database }: Config, alone: boolean): ReturnType<typeof checkStore> {
+async function checkRows({ dataDir, database }: Config, alone: boolean): Promise<OfRows> {
   if (database !== undefined)
     return await (await import('./doctor-database.ts')).checkDatabase(database, dataDir)
   const { findings, ...known } = await checkStore(dataDir, alone)
@@ -203,6 +206,22 @@ function noneRuns(directory: string, last: LastStart | undefined): Finding {
         next,
       )
     : note('process', 'no hub is running on this directory', next)
+}
+
+/** Of a hub over a database, one of whose processes may be away while others serve it. */
+function noneRunsHere(directory: string, last: LastStart | undefined, serving: number | undefined): Finding {
+  const next = startAgain(directory, last)
+  const others =
+    serving === undefined
+      ? ''
+      : `; within the last 10 s ${serving} ${serving === 1 ? 'process' : 'processes'} did serve this hub`
+  return hasSocket(directory)
+    ? wrong(
+        'process',
+        `no process runs on this directory, and the last one did not stop in order: it was killed, or the machine went down${others}`,
+        next,
+      )
+    : note('process', `no process runs on this directory${others}`, next)
 }
 
 function asJson(findings: Finding[], bad: number): string {
