@@ -3,9 +3,10 @@
  * no answer is asked again, at another process; a payment is made once, and no credit comes or goes.
  */
 import { randomInt } from 'node:crypto'
+import { toHex } from '../../protocol/encoding/bytes.ts'
 import { orderRunningHub } from '../operator/socket.ts'
 import type { ClusterProcess, TestCluster } from './cluster.ts'
-import type { TestAgent } from './hub.ts'
+import { random, type TestAgent } from './hub.ts'
 import { ask, balanceOf, order, payment } from './payments.ts'
 
 const AGENTS = 3
@@ -35,9 +36,9 @@ export class PaymentsHistory {
     const balances = new Map<TestAgent, number>()
     for (let n = 0; n < AGENTS; n++) {
       const agent = await cluster.agent(at)
-      const id = `${n}${'c'.repeat(31)}`
-      const given = { aid: agent.aid, amount: GRANTED, reason: 'a test', id }
-      await orderRunningHub(at.directory, { command: 'grant', ...given })
+      const given = { aid: agent.aid, amount: GRANTED, reason: 'a test', id: toHex(random(16)) }
+      const reply = await orderRunningHub(at.directory, { command: 'grant', ...given })
+      if (reply?.ok !== true) throw new Error(`not granted: ${JSON.stringify(reply)}`)
       balances.set(agent, (await balanceOf(agent)).balance)
     }
     return new PaymentsHistory(balances)

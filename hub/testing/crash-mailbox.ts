@@ -31,6 +31,8 @@ const nameOf = (bytes: Uint8Array): string => toHex(sha256(bytes)).slice(0, 16)
 export class MailboxHistory {
   readonly agent: TestAgent
   readonly #told = new Map<string, Told>()
+  /** Names of those that were confirmed long ago. */
+  readonly #settled = new Set<string>()
   /** Which envelope an id was given to, for ever. */
   readonly #ids = new Map<number, string>()
   #idMax = 0
@@ -48,7 +50,7 @@ export class MailboxHistory {
   }
 
   get envelopes(): number {
-    return this.#told.size
+    return this.#told.size + this.#settled.size
   }
 
   get #waiting(): number {
@@ -111,7 +113,10 @@ export class MailboxHistory {
     const name = nameOf(Buffer.from(envelope, 'base64url'))
     const told = this.#told.get(name)
     if (told === undefined) {
-      this.faults.push(`${id} is an envelope that nobody sent`)
+      const what = this.#settled.has(name)
+        ? `${name} was confirmed and came back`
+        : `${id} is an envelope that nobody sent`
+      this.faults.push(what)
       return []
     }
     const owner = this.#ids.get(id)
@@ -174,6 +179,16 @@ export class MailboxHistory {
       if (told.state === 'confirming') told.state = found.has(told) ? 'acknowledged' : 'confirmed'
     }
     await this.status(hub)
+    this.#settle()
+  }
+
+  /** Of what was confirmed the newest is asked for again; of the rest a name is enough. */
+  #settle(): void {
+    for (const [name, { state }] of [...this.#told].slice(0, -STATUS_ITEMS_MAX)) {
+      if (state !== 'confirmed') continue
+      this.#told.delete(name)
+      this.#settled.add(name)
+    }
   }
 
   /** A signed request that was accepted before must not be accepted again. */
