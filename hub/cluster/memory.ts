@@ -76,7 +76,7 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
   const continuity = new Continuity({
     ...{ db, now, timers, serves, file: needs.seenFile, onRestored: needs.onRestored },
   })
-  const writer = new GroupWriter(db, clusterWrites, () => timers.monotonic())
+  const writer = new GroupWriter(db, clusterWrites, timers)
   const known = { schema: readMigrations().length, onNewer: needs.onNewerSchema }
   const { copies, onStanding } = needs
   const processes = new Processes({ db, timers, clock, id, release, known, serves, copies, onStanding })

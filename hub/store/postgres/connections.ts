@@ -24,9 +24,9 @@ export interface Queries {
 
 /**
  * `patient`: may take as long as it needs, as a migration does. `holds`: has a lock for work that is done elsewhere. `reads`:
- * changes nothing.
+ * changes nothing. `lockMs`: waits no longer than this for a lock.
  */
-export type TransactionOptions = { patient?: boolean; holds?: boolean; reads?: boolean }
+export type TransactionOptions = { patient?: boolean; holds?: boolean; reads?: boolean; lockMs?: number }
 
 /** Outside a transaction `all` and `one` only read. */
 export interface Connections extends Queries {
@@ -64,8 +64,13 @@ const BOUNDS: Bounds = {
   answerMs: 20_000,
   patientCommitMs: 60_000,
 }
-const boundsOf = (bounds: Bounds, { patient = false, holds = false }: TransactionOptions): Bounds =>
-  patient ? patientOf(bounds) : holds ? { ...bounds, idleMs: HOLDS_MS } : bounds
+const boundsOf = (
+  bounds: Bounds,
+  { patient = false, holds = false, lockMs = bounds.lockMs }: TransactionOptions,
+): Bounds =>
+  patient
+    ? patientOf(bounds)
+    : { ...bounds, lockMs: Math.min(bounds.lockMs, lockMs), idleMs: holds ? HOLDS_MS : bounds.idleMs }
 const patientOf = (bounds: Bounds): Bounds => ({
   ...bounds,
   ...{ statementMs: 0, lockMs: 0, idleMs: PATIENT_IDLE_MS, answerMs: PATIENT_MS },

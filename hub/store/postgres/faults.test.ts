@@ -191,12 +191,17 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'a server that
     await refused.close()
   })
 
-  test('what somebody else has locked is refused in time, and goes through later', async () => {
-    await aside.transaction(async db => {
-      await db.run("SELECT FROM agent WHERE aid = 'agent-one' FOR UPDATE")
-      await expect(store.enqueue(letter(1))).rejects.toBeInstanceOf(StoreLocked)
-      expect(await store.health()).toMatchObject({ locked: true, away: false })
-    })
+  test('what somebody else has locked is refused in time, and goes through later', {
+    timeout: 20_000,
+  }, async () => {
+    await aside.transaction(
+      async db => {
+        await db.run("SELECT FROM agent WHERE aid = 'agent-one' FOR UPDATE")
+        await expect(store.enqueue(letter(1))).rejects.toBeInstanceOf(StoreLocked)
+        expect(await store.health()).toMatchObject({ locked: true, away: false })
+      },
+      { holds: true },
+    )
     expect(await store.enqueue(letter(1))).toMatchObject({ outcome: 'queued' })
     expect(await store.health()).toMatchObject({ locked: false })
   })

@@ -3,26 +3,22 @@
  * changes the same, in this process or another, waits for its end. All locks are taken before the first change, in one
  * order, so that no two groups wait for each other.
  */
-import { soon } from '../../../protocol/timers.ts'
-import { type GroupCommitted, StoreAway, type StoreBroken } from '../port.ts'
+import { sleep, soon, type Timers } from '../../../protocol/timers.ts'
+import type { GroupCommitted, StoreBroken } from '../port.ts'
 import type { Connections, Queries } from './connections.ts'
 import { ConnectionCut } from './faults.ts'
-
-/**
- * `subjects` are names of what is no row of a mailbox. `aids` may have no row yet; of `judgedBy` those that have one are
- * locked.
- */
-export type Locks = {
-  subjects?: readonly string[]
-  aids?: readonly string[]
-  judgedBy?: readonly string[]
-  mailboxes?: readonly number[]
-}
-
-export const withSubjects = ({ subjects = [], ...locks }: Locks, ...more: readonly string[]): Locks => ({
-  ...locks,
-  subjects: [...more, ...subjects],
-})
+import {
+  alone,
+  ChangeBroke,
+  free,
+  heldBySomebody,
+  isLocked,
+  isOfLock,
+  isToRepeat,
+  type Outcome,
+  plain,
+} from './group-changes.ts'
+import { type Locks, namesOf, takeLocks } from './locks.ts'
 
 /** One kind of change: what it locks, and how it is made inside a transaction, or how those that follow each other are. */
 export type Write<A, R> = { locks: (argument: A) => Locks } & (
@@ -33,14 +29,13 @@ export type Writes = Readonly<Record<string, Write<never, unknown>>>
 export type ArgumentOf<W> = W extends Write<infer A, infer _> ? A : never
 export type ResultOf<W> = W extends Write<infer _, infer R> ? R : never
 
-type Job = {
+export type Job = {
   kind: Write<unknown, unknown>
   argument: unknown
   locks: Locks
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
 }
-type Outcome = { value: unknown } | { error: unknown }
 
 type GroupEvents = {
   onGroup?: ((group: GroupCommitted) => void) | undefined
@@ -53,41 +48,40 @@ const GROUP_MAX = 512
 const SUBJECTS_MAX = 256
 /** Groups under way at once; what comes meanwhile goes with the next, so that groups are large. */
 const GROUPS_MAX = 2
-/** The server refused a group as a whole because of another one; made again, it goes through. */
-const AGAIN: ReadonlySet<unknown> = new Set(['40001', '40P01'])
 const ATTEMPTS_MAX = 5
+/** A group waits so long for what somebody else has locked; then those go on that lock something else. */
+const PATIENCE_MS = 2000
+/** What is locked is tried again so often, and waits no longer than this for a row that it did not name. */
+const TRY_EVERY_MS = 250
+const TRY_MS = 100
+/** What stays locked for so long is refused. */
+const LOCKED_MS = 10_000
 
-/**
- * An agent that has no row yet is locked by its name. The server has room for some thousand such locks in all, so that
- * agents share some of them, however many are written at once.
- */
-const NAMES_OF_AGENTS = 256
-const LOCK_NAMES =
-  'SELECT pg_advisory_xact_lock(h) FROM (SELECT hashtextextended(name, 0) AS h FROM unnest($1::text[]) AS name' +
-  ` UNION SELECT hashtextextended(aid, 0) & ${NAMES_OF_AGENTS - 1} FROM unnest($2::text[]) AS aid ORDER BY h) AS sorted`
-const LOCK_AGENTS =
-  'SELECT number FROM agent WHERE number = ANY($1::bigint[]) OR aid = ANY($2::text[]) ORDER BY number FOR UPDATE'
+type Late = { job: Job; untilMs: number }
 
 export class GroupWriter<W extends Writes> {
   readonly #connections: Pick<Connections, 'transaction'>
   readonly #writes: W
   readonly #events: GroupEvents
-  readonly #monotonic: () => number
+  readonly #timers: Timers
   /** Groups under way, and what each has locked. */
   readonly #under = new Map<Promise<void>, ReadonlySet<string>>()
   #waiting: Job[] = []
+  /** What somebody else had locked. */
+  #late: Late[] = []
+  #trying: Promise<void> | undefined
   #isBeginning = false
   #broken: StoreBroken | undefined
 
   constructor(
     connections: Pick<Connections, 'transaction'>,
     writes: W,
-    monotonic: () => number,
+    timers: Timers,
     events: GroupEvents = {},
   ) {
     this.#connections = connections
     this.#writes = writes
-    this.#monotonic = monotonic
+    this.#timers = timers
     this.#events = events
   }
 
@@ -117,7 +111,8 @@ export class GroupWriter<W extends Writes> {
   /** Resolves once nothing waits and nothing is under way. */
   async idle(): Promise<void> {
     this.#begin()
-    while (this.#under.size > 0) await Promise.all(this.#under.keys())
+    while (this.#under.size > 0 || this.#trying !== undefined)
+      await Promise.all([...this.#under.keys(), this.#trying])
   }
 
   #begin(): void {
@@ -136,7 +131,8 @@ export class GroupWriter<W extends Writes> {
   /** What waits for no group under way: it would sit in the database meanwhile, and in a larger group afterwards. */
   #takeFree(): Job[] {
     if (this.#waiting.length === 0) return []
-    const held = new Set([...this.#under.values()].flatMap(names => [...names]))
+    const late = this.#late.flatMap(({ job }) => namesOf(job.locks))
+    const held = new Set([...late, ...[...this.#under.values()].flatMap(names => [...names])])
     const free = this.#waiting.filter(({ locks }) => {
       const names = namesOf(locks)
       const isFree = !names.some(name => held.has(name))
@@ -151,64 +147,105 @@ export class GroupWriter<W extends Writes> {
   }
 
   async #run(jobs: Job[]): Promise<void> {
-    const startedMs = this.#monotonic()
+    const startedMs = this.#timers.monotonic()
     const outcomes = await this.#outcomes(jobs)
-    this.#events.onGroup?.({ changes: jobs.length, ms: this.#monotonic() - startedMs })
-    jobs.forEach((job, index) => {
-      const outcome = outcomes[index] as Outcome
-      if ('value' in outcome) job.resolve(outcome.value)
-      else {
-        this.#events.onFault?.(outcome.error)
-        job.reject(outcome.error)
-      }
-    })
+    this.#events.onGroup?.({ changes: jobs.length, ms: this.#timers.monotonic() - startedMs })
+    const untilMs = startedMs + LOCKED_MS
+    this.#late.push(...this.#settle(jobs, outcomes).map(job => ({ job, untilMs })))
+    if (this.#late.length > 0)
+      this.#trying ??= this.#tryLate().finally(() => {
+        this.#trying = undefined
+        this.#begin()
+      })
   }
 
-  /** Where a change breaks, the group starts again with a savepoint around each, so that only that one fails. */
+  /** Tells each what became of it; those that somebody else has locked are left. */
+  #settle(jobs: readonly Job[], outcomes: readonly Outcome[]): Job[] {
+    const isLeft = (at: number) => isLocked(outcomes[at]) && this.#broken === undefined
+    jobs.forEach((job, at) => {
+      if (!isLeft(at)) this.#tell(job, outcomes[at] as Outcome)
+    })
+    return jobs.filter((_, at) => isLeft(at))
+  }
+
+  #tell(job: Job, outcome: Outcome): void {
+    if ('value' in outcome) job.resolve(outcome.value)
+    else {
+      this.#events.onFault?.(outcome.error)
+      job.reject(outcome.error)
+    }
+  }
+
+  /** Until somebody else lets go, or it took too long; no connection waits meanwhile. */
+  async #tryLate(): Promise<void> {
+    while (this.#late.length > 0) {
+      await sleep(this.#timers, TRY_EVERY_MS)
+      const tried = [...this.#late]
+      const jobs = tried.map(({ job }) => job)
+      for (let at = 0; at < jobs.length; ) {
+        const some = jobs.slice(at, at + fitting(jobs.slice(at)))
+        const left = new Set(this.#settle(some, await this.#freeAlone(some)))
+        this.#late = this.#late.filter(({ job }) => left.has(job) || !some.includes(job))
+        at += some.length
+      }
+      const nowMs = this.#timers.monotonic()
+      for (const { job, untilMs } of this.#late) if (untilMs <= nowMs) this.#tell(job, heldBySomebody())
+      this.#late = this.#late.filter(({ untilMs }) => untilMs > nowMs)
+      this.#begin()
+    }
+  }
+
+  /**
+   * Where a change breaks, the group starts again with a savepoint around each, so that only that one fails. Where
+   * somebody else has locked something, it starts again without what needs that.
+   */
   async #outcomes(jobs: Job[]): Promise<Outcome[]> {
     try {
       return await this.#committed(jobs, plain)
     } catch (error) {
+      if (isOfLock(error)) return await this.#freeAlone(jobs)
       if (!(error instanceof ChangeBroke)) return jobs.map(() => ({ error }))
     }
     try {
       return await this.#committed(jobs, alone)
     } catch (error) {
+      return isOfLock(error) ? await this.#freeAlone(jobs) : jobs.map(() => ({ error }))
+    }
+  }
+
+  async #freeAlone(jobs: readonly Job[]): Promise<Outcome[]> {
+    try {
+      return await this.#again(() => this.#connections.transaction(db => free(db, jobs), { lockMs: TRY_MS }))
+    } catch (error) {
       return jobs.map(() => ({ error }))
     }
   }
 
-  async #committed(jobs: Job[], make: typeof plain, tried = 1): Promise<Outcome[]> {
-    try {
-      return await this.#connections.transaction(async db => {
-        // whatever is asked after a lock is answered once it is held, and fails where it was refused
-        const [locked, made] = await Promise.allSettled([takeLocks(db, jobs), make(db, jobs)])
-        if (locked.status === 'rejected') throw locked.reason
-        if (made.status === 'rejected') throw made.reason
-        return made.value
-      })
-    } catch (error) {
-      if (!isToRepeat(error, tried)) throw error
+  #committed(jobs: readonly Job[], make: typeof plain): Promise<Outcome[]> {
+    const locks = jobs.map(job => job.locks)
+    const work = async (db: Queries) => {
+      // whatever is asked after a lock is answered once it is held, and fails where it was refused
+      const [locked, made] = await Promise.allSettled([takeLocks(db, locks), make(db, jobs)])
+      if (locked.status === 'rejected') throw locked.reason
+      if (made.status === 'rejected') throw made.reason
+      return made.value
     }
-    return await this.#committed(jobs, make, tried + 1)
+    return this.#again(() => this.#connections.transaction(work, { lockMs: PATIENCE_MS }))
+  }
+
+  async #again<T>(make: () => Promise<T>, tried = 1): Promise<T> {
+    try {
+      return await make()
+    } catch (error) {
+      if (!isAgain(error, tried)) throw error
+    }
+    return await this.#again(make, tried + 1)
   }
 }
 
 /** Nothing of the group is kept, and it goes through if it is made again. */
-function isToRepeat(error: unknown, tried: number): boolean {
-  if (error instanceof ConnectionCut) return tried === 1
-  const cause = error instanceof ChangeBroke ? error.cause : error
-  return AGAIN.has(codeOf(cause)) && tried < ATTEMPTS_MAX
-}
-
-/** A change broke half-way, in a transaction that is rolled back as a whole. */
-class ChangeBroke extends Error {}
-
-const namesOf = ({ subjects = [], aids = [], mailboxes = [], judgedBy = [] }: Locks): string[] => [
-  ...subjects.map(name => `subject ${name}`),
-  ...[...aids, ...judgedBy].map(aid => `agent ${aid}`),
-  ...mailboxes.map(number => `mailbox ${number}`),
-]
+const isAgain = (error: unknown, tried: number): boolean =>
+  error instanceof ConnectionCut ? tried === 1 : isToRepeat(error) && tried < ATTEMPTS_MAX
 
 /** How many of them make a group, if there are any: at least the first. */
 function fitting(jobs: readonly Job[]): number {
@@ -219,73 +256,3 @@ function fitting(jobs: readonly Job[]): number {
   })
   return over < 0 ? jobs.length : over
 }
-
-async function takeLocks(db: Queries, jobs: readonly Job[]): Promise<void> {
-  const of = <T>(read: (locks: Locks) => readonly T[] | undefined): T[] => [
-    ...new Set(jobs.flatMap(({ locks }) => read(locks) ?? [])),
-  ]
-  const [subjects, aids, mailboxes] = [of(l => l.subjects), of(l => l.aids), of(l => l.mailboxes)]
-  const rows = [...aids, ...of(l => l.judgedBy)]
-  await Promise.all([
-    subjects.length + aids.length > 0 && db.run(LOCK_NAMES, subjects, aids),
-    mailboxes.length + rows.length > 0 && db.run(LOCK_AGENTS, mailboxes, rows),
-  ])
-}
-
-/** The results of jobs of one kind. */
-const made = async (db: Queries, kind: Job['kind'], jobs: readonly Job[]): Promise<unknown[]> => {
-  if ('makeAll' in kind)
-    return await kind.makeAll(
-      db,
-      jobs.map(({ argument }) => argument),
-    )
-  const results: unknown[] = []
-  for (const { argument } of jobs) results.push(await kind.make(db, argument))
-  return results
-}
-
-async function plain(db: Queries, jobs: readonly Job[]): Promise<Outcome[]> {
-  const outcomes: Outcome[] = []
-  try {
-    for (const [kind, of] of runsOf(jobs))
-      for (const value of await made(db, kind, of)) outcomes.push({ value })
-    return outcomes
-  } catch (error) {
-    if (error instanceof StoreAway) throw error
-    throw new ChangeBroke('a change broke', { cause: error })
-  }
-}
-
-/** Jobs of one kind that follow each other. */
-function runsOf(jobs: readonly Job[]): [kind: Job['kind'], jobs: Job[]][] {
-  const runs: [Job['kind'], Job[]][] = []
-  for (const job of jobs) {
-    const last = runs.at(-1)
-    if (last?.[0] === job.kind) last[1].push(job)
-    else runs.push([job.kind, [job]])
-  }
-  return runs
-}
-
-async function alone(db: Queries, jobs: readonly Job[]): Promise<Outcome[]> {
-  const outcomes: Outcome[] = []
-  for (const job of jobs) outcomes.push(await behindSavepoint(db, job))
-  return outcomes
-}
-
-async function behindSavepoint(db: Queries, job: Job): Promise<Outcome> {
-  await db.run('SAVEPOINT item')
-  try {
-    const [value] = await made(db, job.kind, [job])
-    await db.run('RELEASE item')
-    return { value }
-  } catch (error) {
-    if (error instanceof StoreAway || AGAIN.has(codeOf(error))) throw error
-    await db.run('ROLLBACK TO item')
-    await db.run('RELEASE item')
-    return { error }
-  }
-}
-
-const codeOf = (error: unknown): unknown =>
-  typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined

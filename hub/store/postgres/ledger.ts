@@ -21,7 +21,8 @@ import {
   totalsOf,
 } from '../ledger-rows.ts'
 import type { Connections, Queries } from './connections.ts'
-import { type Write, withSubjects } from './groups.ts'
+import type { Write } from './groups.ts'
+import { withSubjects } from './locks.ts'
 import { PostingGroup, postingLocks, readTotals, readTransfer } from './posting.ts'
 import { readHead, readRecords, returnRecords, SUPPLY_CHAIN, supplyQueries } from './supply-rows.ts'
 import type { Writer } from './writes.ts'

@@ -54,7 +54,7 @@ export async function openPostgres({
   const key = await madeOnce(connections, RID_KEY_SETTING, toHex(random(RID_KEY_BYTES)))
   const rids = new Rids(fromHex(key, RID_KEY_SETTING))
   const confirmed = new ConfirmedChanges(connections, timers)
-  const writer = new GroupWriter(confirmed, writesWith(rids), () => timers.monotonic(), {
+  const writer = new GroupWriter(confirmed, writesWith(rids), timers, {
     onGroup,
     onFault: error => connections.note(error),
   })

@@ -20,7 +20,8 @@ import {
   type StoredPeerPayment,
 } from '../peer-payment-rows.ts'
 import type { Queries } from './connections.ts'
-import { type Locks, type Write, withSubjects } from './groups.ts'
+import type { Write } from './groups.ts'
+import { type Locks, withSubjects } from './locks.ts'
 import { accountLock, postingLocks, postOne, readTransfer, transferLock } from './posting.ts'
 import type { Writer } from './writes.ts'
 

@@ -16,8 +16,9 @@ import type {
 import { postedOf, type StoredTotals, type StoredTransfer, totalsOf, transferOf } from '../ledger-rows.ts'
 import { type Books, changesTotals, endedHold, judge, type NewHold, openedHold } from '../posting.ts'
 import type { Queries } from './connections.ts'
-import type { Locks, Write } from './groups.ts'
+import type { Write } from './groups.ts'
 import { type Account, type Posted, type PostedGroup, storePosted } from './ledger-rows.ts'
+import type { Locks } from './locks.ts'
 import { addRecords, readHead, SUPPLY_CHAIN } from './supply-rows.ts'
 import { keepVouchers } from './vouchers.ts'
 
