@@ -8,6 +8,7 @@ import type { Connections } from '../store/postgres/connections.ts'
 import { GroupWriter } from '../store/postgres/groups.ts'
 import type { Link } from '../store/postgres/link.ts'
 import { readMigrations, SERVED_LOCK } from '../store/postgres/migrate.ts'
+import { Reserve } from '../store/postgres/reserve.ts'
 import type { WatchedConnections } from '../store/postgres/watched.ts'
 import { cachesOver } from './caches.ts'
 import { AgreedClock, type OnClockOff } from './clock.ts'
@@ -28,6 +29,7 @@ import { clusterWrites } from './writes.ts'
 
 const ID_BYTES = 8
 const FORGET_EVERY_MS = 60_000
+const FILL_EVERY_MS = 5000
 
 export type ClusterNeeds = {
   connections: WatchedConnections
@@ -76,7 +78,8 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
   const continuity = new Continuity({
     ...{ db, now, timers, serves, file: needs.seenFile, onRestored: needs.onRestored },
   })
-  const writer = new GroupWriter(db, clusterWrites, timers)
+  const reserve = new Reserve(db)
+  const writer = new GroupWriter(db, clusterWrites, timers, { giveUpReserve: () => reserve.giveUp() })
   const known = { schema: readMigrations().length, onNewer: needs.onNewerSchema }
   const { copies, onStanding } = needs
   const processes = new Processes({ db, timers, clock, id, release, known, serves, copies, onStanding })
@@ -105,6 +108,7 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
     throw error
   }
   const forgetting = keepForgetting(db, { now, timers })
+  const filling = new Filling(reserve, timers, serves)
   return {
     memory,
     processes,
@@ -114,6 +118,7 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
     },
     async close() {
       timers.clear(forgetting)
+      await filling.close()
       for (const work of atEnd) work()
       await writer.idle()
       await word.idle()
@@ -152,4 +157,31 @@ function keepForgetting(db: Connections, { now, timers }: Pick<ClusterNeeds, 'no
   const timer = timers.every(FORGET_EVERY_MS, () => void forget().catch(() => undefined))
   timer.unref()
   return timer
+}
+
+/** Each process that serves does it: one at a time, and none where the reserve is whole. */
+class Filling {
+  readonly #timers: Timers
+  readonly #timer: Timer | undefined
+  #under: Promise<void> | undefined
+
+  constructor(reserve: Reserve, timers: Timers, serves: boolean) {
+    this.#timers = timers
+    if (!serves) return
+    const fill = () => {
+      this.#under ??= reserve
+        .keep()
+        .catch(() => undefined)
+        .finally(() => {
+          this.#under = undefined
+        })
+    }
+    this.#timer = timers.every(FILL_EVERY_MS, fill)
+    this.#timer.unref()
+  }
+
+  async close(): Promise<void> {
+    this.#timers.clear(this.#timer)
+    await this.#under
+  }
 }

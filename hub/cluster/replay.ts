@@ -50,6 +50,7 @@ const startFloorOf = (began: number): number => (began === 0 ? 0 : began + AHEAD
 
 export const takeTimes: Write<SignedTime, TimeTaken> = {
   locks: ({ aid }) => ({ subjects: [sharedLock('times', aid)] }),
+  makesRoom: true,
   async makeAll(db, asked) {
     const known = await timesOf(db, [...new Set(asked.map(({ aid }) => aid))])
     const taken = asked.map(one => judge(one, known))

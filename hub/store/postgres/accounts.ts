@@ -9,6 +9,7 @@ import type { Writer } from './writes.ts'
 
 export const raiseFloor: Write<{ aid: string; floorMs: number }, void> = {
   locks: () => ({}),
+  makesRoom: true,
   async make(db, { aid, floorMs }) {
     await db.run(
       'INSERT INTO account (aid, floor_ms) VALUES ($1, $2)' +
@@ -32,6 +33,7 @@ export const admit: Write<{ aid: string; admitted: boolean }, void> = {
 
 export const block: Write<{ aid: string; blocked: boolean }, void> = {
   locks: () => ({}),
+  makesRoom: true,
   async make(db, { aid, blocked }) {
     await db.run(
       'INSERT INTO account (aid, blocked) VALUES ($1, $2) ON CONFLICT (aid) DO UPDATE SET blocked = $2',

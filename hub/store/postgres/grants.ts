@@ -28,6 +28,7 @@ async function grant(db: Queries, name: string): Promise<void> {
     `GRANT USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role}`,
     `ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT ${tables} ON TABLES TO ${role}`,
     `ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT USAGE, UPDATE ON SEQUENCES TO ${role}`,
+    `GRANT TRUNCATE ON reserve TO ${role}`,
     `REVOKE INSERT, UPDATE, DELETE ON schema_held FROM ${role}`,
   ])
     await db.run(statement)

@@ -1,5 +1,5 @@
 /** Making the changes of a group inside its transaction: all together, or each so that it fails alone. */
-import { StoreAway, StoreLocked } from '../port.ts'
+import { StoreAway, StoreFull, StoreLocked } from '../port.ts'
 import type { Queries } from './connections.ts'
 import type { Job } from './groups.ts'
 import { namesOf, takeFreeLocks } from './locks.ts'
@@ -74,6 +74,10 @@ export const heldBySomebody = (): Outcome => ({
 /** Whether a group failed because of what somebody else has locked. */
 export const isOfLock = (error: unknown): boolean =>
   (error instanceof ChangeBroke ? error.cause : error) instanceof StoreLocked
+
+/** Whether it found no room. */
+export const isShort = (outcome: Outcome | undefined): boolean =>
+  outcome !== undefined && 'error' in outcome && outcome.error instanceof StoreFull
 
 /** Whether it may go through once somebody else lets go. */
 export const isLocked = (outcome: Outcome | undefined): boolean =>

@@ -14,14 +14,18 @@ import {
   heldBySomebody,
   isLocked,
   isOfLock,
+  isShort,
   isToRepeat,
   type Outcome,
   plain,
 } from './group-changes.ts'
 import { type Locks, namesOf, takeLocks } from './locks.ts'
 
-/** One kind of change: what it locks, and how it is made inside a transaction, or how those that follow each other are. */
-export type Write<A, R> = { locks: (argument: A) => Locks } & (
+/**
+ * One kind of change: what it locks, and how it is made inside a transaction, or how those that follow each other are. Where
+ * it finds no room on the disk, one that `makesRoom` is made again once the reserve is given up.
+ */
+export type Write<A, R> = { locks: (argument: A) => Locks; makesRoom?: true } & (
   | { make: (db: Queries, argument: A) => Promise<R> }
   | { makeAll: (db: Queries, of: readonly A[]) => Promise<R[]> }
 )
@@ -41,6 +45,8 @@ type GroupEvents = {
   onGroup?: ((group: GroupCommitted) => void) | undefined
   /** One change failed, alone or with its group. */
   onFault?: (error: unknown) => void
+  /** Resolves once there may be room for what makes more. */
+  giveUpReserve?: () => Promise<void>
 }
 
 const GROUP_MAX = 512
@@ -148,7 +154,7 @@ export class GroupWriter<W extends Writes> {
 
   async #run(jobs: Job[]): Promise<void> {
     const startedMs = this.#timers.monotonic()
-    const outcomes = await this.#outcomes(jobs)
+    const outcomes = await this.#withReserve(jobs)
     this.#events.onGroup?.({ changes: jobs.length, ms: this.#timers.monotonic() - startedMs })
     const untilMs = startedMs + LOCKED_MS
     this.#late.push(...this.#settle(jobs, outcomes).map(job => ({ job, untilMs })))
@@ -193,6 +199,17 @@ export class GroupWriter<W extends Writes> {
       this.#late = this.#late.filter(({ untilMs }) => untilMs > nowMs)
       this.#begin()
     }
+  }
+
+  /** Whatever makes room and finds none is made once more. */
+  async #withReserve(jobs: Job[]): Promise<Outcome[]> {
+    const outcomes = await this.#outcomes(jobs)
+    const short = jobs.filter(({ kind }, at) => kind.makesRoom === true && isShort(outcomes[at]))
+    if (short.length === 0 || this.#events.giveUpReserve === undefined) return outcomes
+    await this.#events.giveUpReserve()
+    const again = await this.#outcomes(short)
+    const anew = new Map(short.map((job, at) => [job, again[at] as Outcome]))
+    return outcomes.map((outcome, at) => anew.get(jobs[at] as Job) ?? outcome)
   }
 
   /**

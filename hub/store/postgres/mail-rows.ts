@@ -205,6 +205,7 @@ export async function sweepCounts(db: Queries, nowMs: number, limit: number): Pr
 
 export const revoke: Write<Parameters<Store['revoke']>[0], Awaited<ReturnType<Store['revoke']>>> = {
   locks: ({ mailbox }) => ({ mailboxes: [mailbox] }),
+  makesRoom: true,
   async make(db, { mailbox, capabilities, deleteAtMs, nowMs, max }) {
     const gone = await db.run('DELETE FROM revocation WHERE mailbox = $1 AND delete_ms <= $2', mailbox, nowMs)
     const box = await db.one<{ n: number }>('SELECT revocations AS n FROM mailbox WHERE number = $1', mailbox)

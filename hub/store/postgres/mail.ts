@@ -5,6 +5,7 @@ import type { Rids } from '../rids.ts'
 import type { Queries } from './connections.ts'
 import type { Write } from './groups.ts'
 import { filesOf, sweepCounts, sweepRevocations, take } from './mail-rows.ts'
+import { noRoomForMail } from './reserve.ts'
 import { sweepSignUps } from './sign-ups.ts'
 import type { Writer } from './writes.ts'
 
@@ -32,6 +33,7 @@ export const mailQueries = {
 /** Removes the items that are in the mailbox, and keeps the confirmations that came with them. */
 export const ackWith = (rids: Rids): Write<Ack, AckResult> => ({
   locks: ({ mailbox }) => ({ mailboxes: [mailbox] }),
+  makesRoom: true,
   async make(db, { mailbox, items, keepUntilMs }) {
     const asked = new Map(items.map(item => [item.id, item]))
     const taken = await take(db, mailbox, [...asked.keys()])
@@ -66,6 +68,7 @@ export const markFetched: Write<{ rids: Uint8Array[]; keepUntilMs: number }, voi
 /** Deletes what has expired; `more` says that a further sweep has work left. */
 export const sweep: Write<{ nowMs: number; limit: number }, SweepResult> = {
   locks: () => ({ subjects: ['sweep'] }),
+  makesRoom: true,
   async make(db, { nowMs, limit }) {
     const envelopes = await db.all<{ mailbox: number; id: number }>(mailQueries.expired, nowMs, limit)
     const byBox = [...Map.groupBy(envelopes, ({ mailbox }) => mailbox)].sort(([a], [b]) => a - b)
@@ -142,6 +145,7 @@ type MailStore = Pick<
 export const mailOver = (reader: Queries, writer: Writer, rids: Rids): MailStore => ({
   async enqueue(item) {
     const result = await writer.write('enqueue', item)
+    if (result.outcome === 'noRoom') throw noRoomForMail()
     if (result.outcome !== 'queued') return result
     return { ...result, rid: rids.of({ mailbox: item.mailbox, id: result.id }) }
   },

@@ -13,11 +13,14 @@ import { messageOf, type StoredMessage, type StoredTaker, takersOf } from '../op
 import { fitting } from '../queueing.ts'
 import type { Queries } from './connections.ts'
 import type { Write } from './groups.ts'
+import { IS_GIVEN_UP, type NoRoom, noRoomForMail } from './reserve.ts'
 import type { Writer } from './writes.ts'
 
 export const openQueries = {
   box: 'SELECT number, guest_quota, pricing, address, listed, polled_ms, messages FROM open_mailbox WHERE number = $1',
-  room: 'SELECT messages, bytes, (SELECT bytes FROM open_totals WHERE one = 1) AS total FROM open_mailbox WHERE number = $1',
+  room:
+    'SELECT messages, bytes, (SELECT bytes FROM open_totals WHERE one = 1) AS total,' +
+    ` ${IS_GIVEN_UP} AS short FROM open_mailbox WHERE number = $1`,
   waiting:
     'SELECT id, sender, kind, interaction, created_ms, size, file FROM open_message WHERE mailbox = $1 ORDER BY n LIMIT $2',
   contents:
@@ -70,6 +73,7 @@ export const setGuestQuota: Write<{ number: number; guestQuota: number }, void> 
 
 export const notePolled: Write<{ number: number; nowMs: number }, void> = {
   locks: none,
+  makesRoom: true,
   async make(db, { number, nowMs }) {
     await db.run('UPDATE open_mailbox SET polled_ms = $1, away = false WHERE number = $2', nowMs, number)
   },
@@ -96,9 +100,9 @@ export const noteLeft: Write<{ number: number; leftMs: number | undefined }, voi
   },
 }
 
-type Room = { messages: number; bytes: number; total: number | null }
+type Room = { messages: number; bytes: number; total: number | null; short: boolean }
 
-export const sendOpen: Write<OpenSend, OpenSent> = {
+export const sendOpen: Write<OpenSend, OpenSent | NoRoom> = {
   locks: locksOfSums,
   async make(db, item) {
     const room = await db.one<Room>(openQueries.room, item.mailbox)
@@ -108,6 +112,7 @@ export const sendOpen: Write<OpenSend, OpenSent> = {
     const { once, limits, size } = item
     if (once !== undefined && (await wasForwarded(db, once.digest, once.sinceMs)))
       return { outcome: 'repeated' }
+    if (room.short) return { outcome: 'noRoom' }
     if (room.messages >= limits.messagesMax || room.bytes + size > limits.bytesMax)
       return { outcome: 'mailboxFull' }
     if ((room.total ?? 0) + size > limits.totalBytesMax) return { outcome: 'hubFull' }
@@ -202,11 +207,13 @@ async function remove(db: Queries, mailbox: number, ids: readonly string[]): Pro
 
 export const ackOpen: Write<{ mailbox: number; ids: readonly string[] }, Acked> = {
   locks: locksOfSums,
+  makesRoom: true,
   make: (db, { mailbox, ids }) => remove(db, mailbox, ids),
 }
 
 export const sweepOpen: Write<{ leftBeforeMs: number; limit: number }, { files: string[]; more: boolean }> = {
   locks: locksOfSums,
+  makesRoom: true,
   async make(db, { leftBeforeMs, limit }) {
     const rows = await db.all<{ id: string; mailbox: number }>(openQueries.leftBehind, leftBeforeMs, limit)
     const files: string[] = []
@@ -251,7 +258,11 @@ export const openMailOver = (reader: Queries, writer: Writer): OpenMailStore => 
   putOpenProfile: given => writer.write('putOpenProfile', given),
   listOpen: given => writer.write('listOpen', given),
   setGuestQuota: given => writer.write('setGuestQuota', given),
-  sendOpen: item => writer.write('sendOpen', item),
+  async sendOpen(item) {
+    const sent = await writer.write('sendOpen', item)
+    if (sent.outcome === 'noRoom') throw noRoomForMail()
+    return sent
+  },
   wasForwarded: (digest, sinceMs) => wasForwarded(reader, digest, sinceMs),
   sweepForwarded: given => writer.write('sweepForwarded', given),
   async pollOpen({ mailbox, limit, bytesMax }) {

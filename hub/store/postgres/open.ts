@@ -22,6 +22,7 @@ import { openPeersOver } from './open-peers.ts'
 import { openReviewsOver } from './open-reviews.ts'
 import { peerCardsOver } from './peer-cards.ts'
 import { peerPaymentsOver } from './peer-payments.ts'
+import { Reserve } from './reserve.ts'
 import { reviewsOver } from './reviews.ts'
 import { vouchersOver } from './vouchers.ts'
 import type { WatchedConnections } from './watched.ts'
@@ -54,9 +55,11 @@ export async function openPostgres({
   const key = await madeOnce(connections, RID_KEY_SETTING, toHex(random(RID_KEY_BYTES)))
   const rids = new Rids(fromHex(key, RID_KEY_SETTING))
   const confirmed = new ConfirmedChanges(connections, timers)
+  const reserve = new Reserve(connections)
   const writer = new GroupWriter(confirmed, writesWith(rids), timers, {
     onGroup,
     onFault: error => connections.note(error),
+    giveUpReserve: () => reserve.giveUp(),
   })
   return {
     local: undefined,

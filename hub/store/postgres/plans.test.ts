@@ -62,6 +62,7 @@ const SMALL: Readonly<Record<string, string>> = {
   open_peer_read_pkey: 'a row for each peer',
   peer_cards_read: 'a row for each peer',
   peer_cards_read_pkey: 'a row for each peer',
+  reserve_given_up: 'one row',
   refused_range: 'what the operator refuses',
   supply_epoch: 'a row for each day',
   witness: 'what the operator or a witness added, at most some dozens',

@@ -9,10 +9,11 @@ import type { Rids } from '../rids.ts'
 import type { Queries } from './connections.ts'
 import type { Write } from './groups.ts'
 import { type Queued, type QueuedGroup, storeQueued, type Use } from './mail-rows.ts'
+import { IS_GIVEN_UP, type NoRoom } from './reserve.ts'
 
 export const queueQueries = {
   boxes:
-    'SELECT mailbox.number, version, next_id, envelopes, bytes, stranger_envelopes, stranger_bytes' +
+    `SELECT mailbox.number, version, next_id, envelopes, bytes, stranger_envelopes, stranger_bytes, ${IS_GIVEN_UP} AS short` +
     ' FROM mailbox JOIN agent USING (number) WHERE mailbox.number = ANY($1::bigint[])',
   seen:
     'SELECT mailbox, digest, since_ms, times, waiting FROM digest' +
@@ -25,7 +26,7 @@ export const queueQueries = {
     ' WHERE (day, mailbox, capability) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]))',
 } as const
 
-type Box = MailboxCounters & { number: number; version: number; next_id: number }
+type Box = MailboxCounters & { number: number; version: number; next_id: number; short: boolean }
 
 /** What a group finds, and what it changes as its items are judged one after another. */
 class Group implements QueuedGroup {
@@ -79,7 +80,7 @@ class Group implements QueuedGroup {
   }
 
   /** Checks every limit, then counts; nothing is counted unless all of them hold. */
-  judge(item: Enqueue, rids: Rids): EnqueueOutcome {
+  judge(item: Enqueue, rids: Rids): EnqueueOutcome | NoRoom {
     const box = this.#boxes.get(item.mailbox)
     if (box === undefined) return { outcome: 'noMailbox' }
     if (item.judgedBy !== undefined && item.judgedBy !== box.version)
@@ -88,6 +89,7 @@ class Group implements QueuedGroup {
     const repeat = this.#seen.get(name)
     if (repeat !== undefined && repeat.waiting !== 0)
       return { outcome: 'duplicate', rid: rids.of({ mailbox: item.mailbox, id: repeat.waiting }) }
+    if (box.short) return { outcome: 'noRoom' }
     const refusal = limitReached(item, box, repeat) ?? this.#useBarred(item, repeat)
     if (refusal !== undefined) return refusal
     const id = box.next_id
@@ -127,7 +129,7 @@ class Group implements QueuedGroup {
 const nameOf = (mailbox: number, bytes: Uint8Array): string => `${mailbox} ${toHex(bytes)}`
 
 /** Queues envelopes; a group of them costs as many statements as a single one. */
-export const enqueueWith = (rids: Rids): Write<Enqueue, EnqueueOutcome> => ({
+export const enqueueWith = (rids: Rids): Write<Enqueue, EnqueueOutcome | NoRoom> => ({
   locks: ({ mailbox }) => ({ mailboxes: [mailbox] }),
   async makeAll(db, items) {
     const group = await Group.read(db, items)

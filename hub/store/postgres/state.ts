@@ -52,7 +52,8 @@ const LACKING = `
 SELECT count(*)::bigint AS lacking FROM pg_tables
 WHERE schemaname = current_schema() AND tablename <> 'schema_held'
 AND NOT (has_table_privilege(schemaname || '.' || tablename, 'SELECT') AND has_table_privilege(schemaname || '.' || tablename, 'INSERT')
-AND has_table_privilege(schemaname || '.' || tablename, 'UPDATE') AND has_table_privilege(schemaname || '.' || tablename, 'DELETE'))`
+AND has_table_privilege(schemaname || '.' || tablename, 'UPDATE') AND has_table_privilege(schemaname || '.' || tablename, 'DELETE')
+AND (tablename <> 'reserve' OR has_table_privilege(schemaname || '.' || tablename, 'TRUNCATE')))`
 
 /** The table with most rows that are gone and take room. */
 export const deadRowsIn = (db: Queries): Promise<DeadRows | undefined> => db.one<DeadRows>(DEAD)
