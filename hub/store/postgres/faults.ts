@@ -31,6 +31,8 @@ const DRIVER = new Map([
 const NO_SOCKET = 'ENOENT'
 const LOCKED = '55P03'
 const FULL = '53100'
+/** What a new connection meets on a full disk, under a code of its own. */
+const FULL_AT_BEGIN = 'could not write init file'
 /** The role or its password. */
 const ACCESS_CLASS = '28'
 /**
@@ -45,7 +47,8 @@ const awayFor = (why: string): string => `the database is away: ${why}`
 
 /** What a server said that refused something. */
 function refusedWith(code: string, message: string): Error {
-  if (code === FULL) return new StoreFull(`the disk of the database is full: ${message}`)
+  if (code === FULL || message === FULL_AT_BEGIN)
+    return new StoreFull(`the disk of the database is full: ${message}`)
   if (code === LOCKED) return new StoreLocked(`something else holds a lock in the database: ${message}`)
   if (code.startsWith(ACCESS_CLASS)) return new StoreAway(awayFor('it refuses the role or its password'))
   if (ENDING.test(code)) return new ConnectionCut(awayFor(message))

@@ -9,7 +9,7 @@ import { NOW } from './state.ts'
 /** Two files of the log, which may lie on the same disk. */
 const RESERVE_BYTES = 32 * 1024 * 1024
 /** Added at a time, each on a page of its own. */
-const ROWS = 128
+const ROWS = 512
 /** For so long whoever collects and confirms has the room alone. */
 const GIVEN_UP_MS = 10_000
 
