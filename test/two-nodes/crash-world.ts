@@ -84,6 +84,8 @@ export class CrashLab {
   #stopping = false
   #programs = { hub: '', node: '' }
   kills = 0
+  /** What the hub is started with besides, from its next start on. */
+  hubArgs: readonly string[] = []
 
   /** Nodes with these settings; each knows all others as contacts. The hub speaks this wire alone. */
   constructor(
@@ -189,8 +191,8 @@ export class CrashLab {
   #programOf(who: Who): string[] {
     const { hub, node } = this.#programs
     const address = `127.0.0.1:${this.#ports.get(who)}`
-    if (who === 'hub')
-      return [hub, 'serve', '--wire', String(this.wire), '--listen', address, '--data-dir', this.dir('hub')]
+    const at = ['--wire', String(this.wire), '--listen', address, '--data-dir', this.dir('hub')]
+    if (who === 'hub') return [hub, 'serve', ...at, ...this.hubArgs]
     return who.endsWith(' serve') ? [node, 'p2p', 'serve', '--listen', address] : [node, 'daemon']
   }
 
@@ -223,11 +225,16 @@ export class CrashLab {
     })
   }
 
-  /** Ends a process in good order and starts it again with a fault armed. */
-  async arm(who: Who, fault: string): Promise<void> {
+  /** Ends a process in good order; it stays away until it is started. */
+  async halt(who: Who): Promise<void> {
     const child = this.#children.get(who)
     this.#children.delete(who)
     await this.#end(child, 'SIGTERM')
+  }
+
+  /** Ends a process in good order and starts it again with a fault armed. */
+  async arm(who: Who, fault: string): Promise<void> {
+    await this.halt(who)
     this.start(who, fault)
     if (who === 'hub') await this.#serving()
     else if (who.endsWith(' serve')) await this.#listening(who)
@@ -308,9 +315,7 @@ export class CrashLab {
 
   /** Where the hub was away, the next try would be ten minutes later. */
   async #tryReviews(): Promise<void> {
-    const child = this.#children.get('alice')
-    this.#children.delete('alice')
-    await this.#end(child, 'SIGTERM')
+    await this.halt('alice')
     const database = new DatabaseSync(join(this.dir('alice'), 'interactions', 'store.db'))
     database.exec("UPDATE reviews SET next_at = 0 WHERE state = 'kept'")
     database.close()
