@@ -97,6 +97,8 @@ describe('the store', () => {
     ['view "other"', 'CREATE VIEW other AS SELECT * FROM counters'],
     ['computed column "more.b"', 'CREATE TABLE more (a, b AS (a || a))'],
     ['computed column "more.b"', 'CREATE TABLE more (a, b AS (a || a) STORED)'],
+    ['computed column "more.b"', 'CREATE TABLE more (a, "b"as/**/(a || a))'],
+    ['computed column "as.b"', 'CREATE TABLE "as" (a, b TEXT GENERATED ALWAYS\nas\n(a || a))'],
   ])('that holds a %s is opened by nobody', (what, sql) => {
     const { dir, path } = filled()
     const store = openStore(dir)
