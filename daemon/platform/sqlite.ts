@@ -7,7 +7,8 @@ const Database =
 
 export type Database = sqlite.DatabaseSync
 export type Statement = sqlite.StatementSync
-export type Row = Record<string, sqlite.SQLOutputValue>
+export type Value = sqlite.SQLOutputValue
+export type Row = Record<string, Value>
 
 const CACHE_KIB = 16_384
 

@@ -13,6 +13,7 @@ import {
   type Row,
   type Statement,
   transaction,
+  type Value,
   withPlainLimit,
 } from '../platform/sqlite.ts'
 import { foreignIn } from './foreign-schema.ts'
@@ -27,12 +28,14 @@ export class StoreError extends Failure {
 }
 
 type Parameter = string | number | Uint8Array | null
+/** A statement, and its columns once it has run: a table that was altered meanwhile has others. */
+type Prepared = { statement: Statement; columns: readonly string[] | undefined }
 
 /** The store: transactions, and statements prepared once by their text. */
 export class Store {
   readonly folder: string
   readonly database: Database
-  #statements = new Map<string, Statement>()
+  #statements = new Map<string, Prepared>()
   #afterCommit: (() => void)[] = []
   #onTaskFailed: (error: unknown) => void = () => {}
 
@@ -101,16 +104,22 @@ export class Store {
   }
 
   run(sql: string, ...parameters: Parameter[]): { changes: number; key: number } {
-    const { changes, lastInsertRowid } = this.#prepare(sql).run(...parameters)
+    const { changes, lastInsertRowid } = this.#prepare(sql).statement.run(...parameters)
     return { changes: Number(changes), key: Number(lastInsertRowid) }
   }
 
   get<R = Row>(sql: string, ...parameters: Parameter[]): R | undefined {
-    return this.#prepare(sql).get(...parameters) as R | undefined
+    const prepared = this.#prepare(sql)
+    const values = prepared.statement.get(...parameters) as unknown as Value[] | undefined
+    return values && (rowOf(columnsOf(prepared), values) as R)
   }
 
   all<R = Row>(sql: string, ...parameters: Parameter[]): R[] {
-    return this.#prepare(sql).all(...parameters) as R[]
+    const prepared = this.#prepare(sql)
+    const rows = prepared.statement.all(...parameters) as unknown as Value[][]
+    if (rows.length === 0) return []
+    const columns = columnsOf(prepared)
+    return rows.map(values => rowOf(columns, values) as R)
   }
 
   /** Lets go of the pages and prepared statements that are kept in memory; those that are needed are had again. */
@@ -124,14 +133,27 @@ export class Store {
     this.database.close()
   }
 
-  #prepare(sql: string): Statement {
-    let statement = this.#statements.get(sql)
-    if (statement === undefined) {
-      statement = this.database.prepare(withPlainLimit(sql))
-      this.#statements.set(sql, statement)
+  #prepare(sql: string): Prepared {
+    let prepared = this.#statements.get(sql)
+    if (prepared === undefined) {
+      const statement = this.database.prepare(withPlainLimit(sql), { returnArrays: true })
+      prepared = { statement, columns: undefined }
+      this.#statements.set(sql, prepared)
     }
-    return statement
+    return prepared
   }
+}
+
+function columnsOf(prepared: Prepared): readonly string[] {
+  prepared.columns ??= prepared.statement.columns().map(({ name }) => name)
+  return prepared.columns
+}
+
+/** Made here, since the runtime makes objects whose members take long to be found. */
+function rowOf(columns: readonly string[], values: readonly Value[]): Row {
+  const row: Row = {}
+  for (let n = 0; n < columns.length; n++) row[columns[n] as string] = values[n] as Value
+  return row
 }
 
 /** Where the store of a data directory is. */

@@ -108,10 +108,11 @@ function openAt(path: string): Database {
     },
     function: (name: string, ...run: unknown[]) =>
       Reflect.apply(use().function, connection.database, [name, ...run]),
-    prepare(sql) {
+    prepare(sql, options = {}) {
       const database = use()
-      const statement = connection.prepared.get(sql) ?? database.prepare(sql)
-      connection.prepared.set(sql, statement)
+      const name = `${JSON.stringify(options)} ${sql}`
+      const statement = connection.prepared.get(name) ?? database.prepare(sql, options)
+      connection.prepared.set(name, statement)
       return statement
     },
     close() {
