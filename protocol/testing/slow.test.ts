@@ -1,11 +1,13 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 
-beforeEach(() => void vi.resetModules())
+let runs = 0
+
 afterEach(() => void vi.unstubAllEnvs())
 
-async function run(env: Record<string, string>) {
+/** Each run has the module for itself. */
+async function run(env: Record<string, string>): Promise<typeof import('./slow.ts')> {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
-  return await import('./slow.ts')
+  return await import(new URL(`slow.ts?run=${++runs}`, import.meta.url).href)
 }
 const points = ['a', 'b', 'c', 'd']
 
@@ -22,6 +24,5 @@ test('a slice runs a part, which another seed chooses otherwise', async () => {
     ['d', 'a'],
     ['d', 'a', 'b', 'c'],
   ])
-  vi.resetModules()
   expect((await run({ SEED: '5' })).drawn(points, 2)).toEqual(['b', 'c'])
 })
