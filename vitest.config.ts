@@ -45,6 +45,7 @@ export default defineConfig({
           exclude: [...never, ...slow, ...programs],
           ...mutating,
           testTimeout: 60_000,
+          hookTimeout: 60_000,
           expect,
         },
       },

@@ -360,8 +360,7 @@ describe('strangers', () => {
         (error: { code: string }) => error.code,
       )
     }
-    const outcomes: unknown[] = []
-    for (let n = 0; n < 110; n++) outcomes.push(await sent('203.0.113.7', n))
+    const outcomes = await Promise.all(Array.from({ length: 130 }, (_, n) => sent('203.0.113.7', n)))
     expect([outcomes[0], outcomes[99], outcomes.at(-1)]).toEqual(['sent', 'sent', 'rateLimited'])
     expect(await sent('203.0.113.8', 200)).toBe('sent')
   })
