@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { blobContract, blobName as name } from '../../testing/blob-contract.ts'
+import { StoreAway } from '../port.ts'
 import { BlobFolder } from './folder.ts'
 
 const folders: string[] = []
@@ -26,6 +27,19 @@ describe('blobs', () => {
     const blobs = new BlobFolder(directory)
     expect(statSync(join(directory, 'blobs')).mode & 0o077).toBe(0)
     await expect(blobs.open('../../etc/passwd')).rejects.toThrow(/not one of ours/)
+  })
+
+  test('are away while their folder is, and are none that nobody wrote', async () => {
+    const directory = folder()
+    const blobs = new BlobFolder(directory)
+    const writer = await blobs.create(name('e'))
+    await writer.commit()
+    renameSync(directory, `${directory}-elsewhere`)
+    await expect(blobs.open(name('e'))).rejects.toThrow(StoreAway)
+    await expect(blobs.create(name('f'))).rejects.toThrow(/look whether its disk is mounted/)
+    renameSync(`${directory}-elsewhere`, directory)
+    await (await blobs.open(name('e')))?.close()
+    expect(await blobs.open(name('f'))).toBeUndefined()
   })
 
   test('collects torn temporary files at start, and orphans once they are an hour old', async () => {

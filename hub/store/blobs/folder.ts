@@ -17,7 +17,7 @@ import {
   blobPath,
   blobPlaces,
 } from '../blob-port.ts'
-import { StoreBroken, StoreFull } from '../port.ts'
+import { StoreAway, StoreBroken, StoreFull } from '../port.ts'
 import { HeldBack } from './held-back.ts'
 import { ORPHAN_AGE_MS, refuseForeign } from './names.ts'
 
@@ -104,9 +104,19 @@ export class BlobFolder implements Blobs {
     try {
       return reader(await open(this.#pathOf(name), 'r'))
     } catch (error) {
-      if (systemCode(error) === 'ENOENT') return undefined
-      throw error
+      if (systemCode(error) !== 'ENOENT') throw error
+      await this.#checkThere()
+      return undefined
     }
+  }
+
+  /** A file may be gone; its folder is gone where a disk is not mounted any more. */
+  async #checkThere(): Promise<void> {
+    const held = await stat(this.#folder).catch(() => undefined)
+    if (held === undefined)
+      throw new StoreAway(
+        `the folder of long mail is away: ${this.#folder}; look whether its disk is mounted`,
+      )
   }
 
   /** No room is a state that passes; a failed write or flush is the end, because its pages may be lost silently. */
@@ -116,6 +126,7 @@ export class BlobFolder implements Blobs {
     } catch (error) {
       const code = systemCode(error)
       if (code === 'ENOSPC' || code === 'EDQUOT') throw new StoreFull('no room on the disk for mail')
+      if (code === 'ENOENT') await this.#checkThere()
       if (code !== 'EIO' && code !== 'EROFS') throw error
       const broken = new StoreBroken(`the disk failed: ${code}`)
       this.#onBroken(broken)
