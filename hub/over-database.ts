@@ -183,7 +183,7 @@ async function claim(connections: Connections, own: string, directory: string): 
   const [aid] = held.split(' ')
   const what = own.startsWith(`${aid} `) ? 'another secret' : `hub ${own.split(' ')[0]}`
   throw new StoreRefused(
-    `the database belongs to hub ${aid}, and ${directory} holds ${what}; copy ${NEEDED.join(', ')} there from a machine that serves it`,
+    `the database belongs to hub ${aid}, and ${directory} holds ${what}; name the database of that one with --store, or another --data-dir with the ${NEEDED.join(', ')} of a machine that serves this one`,
   )
 }
 

@@ -145,7 +145,7 @@ function checkOwner({ owner }: RowsState, directory: string): Finding {
       return wrong(
         'hub of the database',
         `is another one than that of ${directory}`,
-        `copy ${NEEDED.join(', ')} there from a machine that serves it`,
+        `name its own database with --store, or another --data-dir with the ${NEEDED.join(', ')} of a machine that serves this one`,
       )
   }
 }
