@@ -1,6 +1,6 @@
 /**
  * The engine of every machine: node:crypto. Key objects are cached, because importing one costs a third of a
- * verification; so is what held, because logs and credentials are shown again and again. Both engines hold a signature to one rule: {@link isStrict}, then `encode([s]B - [k]A) = R`, without the
+ * verification. Both engines hold a signature to one rule: {@link isStrict}, then `encode([s]B - [k]A) = R`, without the
  * cofactor; that is OpenSSL's equation.
  */
 import * as crypto from 'node:crypto'
@@ -8,13 +8,10 @@ import { concat, Malformed, toBase64url } from '../encoding/bytes.ts'
 import { isStrict } from './strict.ts'
 
 const KEY_OBJECTS_MAX = 4096
-const HELD_MAX = 4096
 const SEED_BYTES = 32
 const TAG_BYTES = 16
 
 const publicKeys = new Map<string, crypto.KeyObject>()
-/** Hashes of key, signature and message, of signatures that held. */
-const held = new Set<string>()
 /** By the seed's own array, so that a key lives no longer than whoever holds its seed. */
 const privateKeys = new WeakMap<Uint8Array, { of: string; key: crypto.KeyObject }>()
 
@@ -80,16 +77,11 @@ export function sign(seed: Uint8Array, message: Uint8Array): Uint8Array {
 /** Strict Ed25519, objects §3; false for anything that does not hold, lengths included. */
 export function verify(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   if (!isStrict(key, signature)) return false
-  const name = crypto.hash('sha256', concat(key, signature, message), 'base64url')
-  if (held.has(name)) return true
   try {
-    if (!crypto.verify(null, message, publicKeyObject(key), signature)) return false
+    return crypto.verify(null, message, publicKeyObject(key), signature)
   } catch {
     return false
   }
-  if (held.size >= HELD_MAX) held.delete(held.values().next().value as string)
-  held.add(name)
-  return true
 }
 
 /** {@link verify} on the thread pool, for servers that must not hold their event loop. */

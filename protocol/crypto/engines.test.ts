@@ -185,16 +185,6 @@ describe('Ed25519', () => {
     expect(await engine.verifyAsync(key.subarray(1), key, signature)).toBe(false)
   })
 
-  test('a signature that held once holds for nothing else', () => {
-    const [one, other] = [1, 2].map(n => new Uint8Array(32).fill(n)) as [Uint8Array, Uint8Array]
-    const key = engine.publicKey(one)
-    const signature = engine.sign(one, other)
-    for (let n = 0; n < 2; n++) expect(engine.verify(key, other, signature)).toBe(true)
-    expect(engine.verify(key, one, signature)).toBe(false)
-    expect(engine.verify(engine.publicKey(other), other, signature)).toBe(false)
-    expect(engine.verify(key, other, engine.sign(one, one))).toBe(false)
-  })
-
   test('a seed of another length is a mistake of ours', () => {
     expect(() => engine.sign(new Uint8Array(31), new Uint8Array(0))).toThrow(TypeError)
   })

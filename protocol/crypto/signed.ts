@@ -1,7 +1,8 @@
 /** Signed objects `[body bstr, sig bstr]`: the signature covers the body bytes as received, under one label a role. */
 import { type CborValue, decode, encode } from '../encoding/cbor.ts'
 import { blob, bytes, type Field, mapped, type RecordCodec, tuple } from '../encoding/record.ts'
-import { labelledSign, labelledVerify } from './hash.ts'
+import { labelledSign } from './hash.ts'
+import { verifyShown } from './held-signatures.ts'
 
 /** Bytes of an Ed25519 signature, objects §3. */
 export const SIGNATURE_BYTES = 64
@@ -34,6 +35,6 @@ export function signed<T>(label: string, body: RecordCodec<T>, bodyBytesMax: num
     },
     encode: object => encode(field.write(object) as CborValue),
     decode: bytes => field.read(decode(bytes), label),
-    verify: (publicKey, object) => labelledVerify(label, publicKey, object.bodyBytes, object.signature),
+    verify: (publicKey, object) => verifyShown(label, publicKey, object.bodyBytes, object.signature),
   }
 }

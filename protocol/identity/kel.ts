@@ -4,7 +4,8 @@
  * the identity, because each event commits to the digest of a next key that stays elsewhere.
  */
 import { publicKey as publicKeyOf } from '#crypto'
-import { labelledHash, labelledSign, labelledVerify } from '../crypto/hash.ts'
+import { labelledHash, labelledSign } from '../crypto/hash.ts'
+import { verifyShown } from '../crypto/held-signatures.ts'
 import { equal } from '../encoding/bytes.ts'
 import { decode, encode } from '../encoding/cbor.ts'
 import { Refusal } from '../encoding/errors.ts'
@@ -175,7 +176,7 @@ export function keyCommitment(publicKey: Uint8Array): Uint8Array {
 export type SignatureCheck = (key: Uint8Array, event: KeyEvent) => boolean
 
 const checkSignature: SignatureCheck = (key, { bodyBytes, signatures: [first] }) =>
-  first !== undefined && labelledVerify(KEL_LABEL, key, bodyBytes, first[1])
+  first !== undefined && verifyShown(KEL_LABEL, key, bodyBytes, first[1])
 
 /** Replays a log from its inception; throws {@link KelInvalid} at the first event that does not hold. */
 export function verifyKel(events: readonly KeyEvent[]): VerifiedKel {
