@@ -117,8 +117,7 @@ async function examineHub(config: Config, given: GivenAddresses, isKnown: boolea
     const clock = checkClock(clockMs, systemNow(), running)
     const clockBehind = clock.state === 'wrong'
     return [
-      finding ??
-        (config.database === undefined ? noneRuns(dataDir, last) : noneRunsHere(dataDir, last, serving)),
+      finding ?? noneRuns(config, last, serving),
       ...ofDirectory,
       ...ofStore,
       await checkRoom(dataDir, running),
@@ -196,32 +195,29 @@ async function findRunning(directory: string): Promise<Found> {
   }
 }
 
-/** A hub that stops in order takes its socket with it. */
-function noneRuns(directory: string, last: LastStart | undefined): Finding {
-  const next = startAgain(directory, last)
-  return hasSocket(directory)
+/** A hub that stops in order takes its socket with it. Over a database, other processes may serve it meanwhile. */
+function noneRuns(
+  { dataDir, database }: Config,
+  last: LastStart | undefined,
+  serving: number | undefined,
+): Finding {
+  const [what, kept, others] =
+    database === undefined
+      ? ['no hub is running on this directory', '; what it acknowledged is on the disk', '']
+      : ['no process runs on this directory', '', othersServing(serving)]
+  const next = startAgain(dataDir, last)
+  return hasSocket(dataDir)
     ? wrong(
         'process',
-        'no hub is running on this directory, and the last one did not stop in order: it was killed, or the machine went down; what it acknowledged is on the disk',
+        `${what}, and the last one did not stop in order: it was killed, or the machine went down${kept}${others}`,
         next,
       )
-    : note('process', 'no hub is running on this directory', next)
+    : note('process', `${what}${others}`, next)
 }
 
-/** Of a hub over a database, one of whose processes may be away while others serve it. */
-function noneRunsHere(directory: string, last: LastStart | undefined, serving: number | undefined): Finding {
-  const next = startAgain(directory, last)
-  const others =
-    serving === undefined
-      ? ''
-      : `; within the last 10 s ${serving} ${serving === 1 ? 'process' : 'processes'} did serve this hub`
-  return hasSocket(directory)
-    ? wrong(
-        'process',
-        `no process runs on this directory, and the last one did not stop in order: it was killed, or the machine went down${others}`,
-        next,
-      )
-    : note('process', `no process runs on this directory${others}`, next)
+function othersServing(serving: number | undefined): string {
+  if (serving === undefined) return ''
+  return `; within the last 10 s ${serving} ${serving === 1 ? 'process' : 'processes'} did serve this hub`
 }
 
 function asJson(findings: Finding[], bad: number): string {
