@@ -59,6 +59,14 @@ describe.skipIf(withoutPostgres !== undefined)(
       expect(await hub.exited).toEqual({ code: 0, signal: null })
     })
 
+    test('a role without its rights is told who gives them', async () => {
+      const { code, stderr } = await runHub(['serve', '--listen', '127.0.0.1:0', ...as('other'), ...at])
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/permission denied .*: svc-hub init --store <URL> --grant <ROLE>/),
+      ])
+    })
+
     test('orders go through that role while no process runs', async () => {
       const asked = await runHub(['stats', ...as('server'), ...at])
       expect([asked.code, JSON.parse(asked.stdout)]).toEqual([0, expect.objectContaining({ agents: 2 })])

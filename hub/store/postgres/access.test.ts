@@ -92,6 +92,8 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'the way to a 
     expect(refused).toBeInstanceOf(StoreAway)
     expect(inspect(refused)).toMatch(/it refuses the role or its password/)
     expect(inspect(refused)).not.toMatch(/not-it|127\.0\.0\.1|postgres:\/\//)
+    writeFileSync(passwordFile, '')
+    await expect(connections.one('SELECT 1')).rejects.toThrow(/asks for a password, and none was given/)
     writeFileSync(passwordFile, PASSWORD)
     expect(await connections.one('SELECT 1 AS one')).toEqual({ one: 1 })
     await connections.close()

@@ -25,11 +25,19 @@ const DRIVER = new Map([
   ['timeout exceeded when trying to connect', 'too much waits for it'],
   ['Connection terminated due to connection timeout', LATE],
   ['The server does not support SSL connections', 'it speaks no TLS'],
+  ...['a string', 'a non-empty string'].map(
+    what =>
+      [
+        `SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be ${what}`,
+        'it asks for a password, and none was given; name a file that holds it with --store-password-file',
+      ] as const,
+  ),
 ])
 
 /** There is no socket where the address says. */
 const NO_SOCKET = 'ENOENT'
 const LOCKED = '55P03'
+const NO_RIGHT = '42501'
 const FULL = '53100'
 /** What a new connection meets on a full disk, under a code of its own. */
 const FULL_AT_BEGIN = 'could not write init file'
@@ -50,6 +58,11 @@ function refusedWith(code: string, message: string): Error {
   if (code === FULL || message === FULL_AT_BEGIN)
     return new StoreFull(`the disk of the database is full: ${message}`)
   if (code === LOCKED) return new StoreLocked(`something else holds a lock in the database: ${message}`)
+  if (code === NO_RIGHT)
+    return new ServerFault(
+      code,
+      `${message} (${code}); let the owner of its tables grant that: svc-hub init --store <URL> --grant <ROLE>`,
+    )
   if (code.startsWith(ACCESS_CLASS)) return new StoreAway(awayFor('it refuses the role or its password'))
   if (ENDING.test(code)) return new ConnectionCut(awayFor(message))
   return AWAY.test(code) ? new StoreAway(awayFor(message)) : new ServerFault(code, `${message} (${code})`)
