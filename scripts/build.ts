@@ -134,6 +134,8 @@ const elsewhere = (folder: string, stays?: RegExp): Plugin => ({
 const plainBuiltins: Plugin = {
   name: 'plain-builtins',
   setup(build) {
+    // which class it has depends on the runtime
+    build.onResolve({ filter: /^node:sqlite$/ }, ({ path }) => ({ path, external: true }))
     build.onResolve({ filter: /^node:/ }, ({ path, kind }) => ({
       path,
       namespace: kind === 'require-call' ? 'required' : 'imported',
@@ -203,7 +205,7 @@ const bundle = (outdir: string, entryPoints: Record<string, string>) =>
     outdir,
     splitting: true,
     chunkNames: 'part-[hash]',
-    plugins: [withoutDebugger, withoutSchemaCompiler],
+    plugins: [plainBuiltins, withoutDebugger, withoutSchemaCompiler],
   })
 const file = (outfile: string, entry: string, plugins: Plugin[], define: BuildOptions['define'] = {}) =>
   build({
