@@ -37,6 +37,14 @@ describe('a round', () => {
     expect([registrations(), world.post.listed.has(node.aid)]).toEqual([2, true])
   })
 
+  test('that finds everything as it was changes nothing in the store', async () => {
+    const changes = () => node.ctx.store.get<{ n: number }>('SELECT total_changes() AS n')?.n
+    for (let n = 0; n < 3; n++) await round()
+    const before = changes()
+    await round()
+    expect(changes()).toBe(before)
+  })
+
   test.each([
     [
       'another history',

@@ -90,7 +90,12 @@ export function writeHome(store: Store, home: Home, moves: boolean, now: number)
 
 /** Keeps what a hub now shows of itself. */
 export function keepHubLog(store: Store, { url, log, bits }: Pick<HubRow, 'url' | 'log' | 'bits'>): void {
-  store.run('UPDATE hubs SET log = ?, bits = ? WHERE url = ?', log, bits, url)
+  store.run(
+    'UPDATE hubs SET log = ?1, bits = ?2 WHERE url = ?3 AND (log IS NOT ?1 OR bits IS NOT ?2)',
+    log,
+    bits,
+    url,
+  )
 }
 
 /** Ends the membership at a hub; one that never took a registration is forgotten. */

@@ -63,7 +63,8 @@ export function keepLasting(store: Store, changes: Partial<Lasting>): void {
   const columns = Object.keys(changes).map(columnOf)
   store.run(
     `INSERT INTO lasting (one, ${columns.join(', ')}) VALUES (1${', ?'.repeat(columns.length)})
-     ON CONFLICT (one) DO UPDATE SET ${columns.map(column => `${column} = excluded.${column}`).join(', ')}`,
+     ON CONFLICT (one) DO UPDATE SET ${columns.map(column => `${column} = excluded.${column}`).join(', ')}
+     WHERE ${columns.map(column => `lasting.${column} IS NOT excluded.${column}`).join(' OR ')}`,
     ...Object.values(changes),
   )
 }
