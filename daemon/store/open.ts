@@ -28,14 +28,14 @@ export class StoreError extends Failure {
 }
 
 type Parameter = string | number | Uint8Array | null
-/** A statement, and its columns once it has run: a table that was altered meanwhile has others. */
-type Prepared = { statement: Statement; columns: readonly string[] | undefined }
+/** Columns of a statement once it has run: a table that was altered meanwhile has others. */
+const columnsOfStatements = new WeakMap<Statement, readonly string[]>()
 
 /** The store: transactions, and statements prepared once by their text. */
 export class Store {
   readonly folder: string
   readonly database: Database
-  #statements = new Map<string, Prepared>()
+  #statements = new Map<string, Statement>()
   #afterCommit: (() => void)[] = []
   #onTaskFailed: (error: unknown) => void = () => {}
 
@@ -104,21 +104,21 @@ export class Store {
   }
 
   run(sql: string, ...parameters: Parameter[]): { changes: number; key: number } {
-    const { changes, lastInsertRowid } = this.#prepare(sql).statement.run(...parameters)
+    const { changes, lastInsertRowid } = this.#prepare(sql).run(...parameters)
     return { changes: Number(changes), key: Number(lastInsertRowid) }
   }
 
   get<R = Row>(sql: string, ...parameters: Parameter[]): R | undefined {
-    const prepared = this.#prepare(sql)
-    const values = prepared.statement.get(...parameters) as unknown as Value[] | undefined
-    return values && (rowOf(columnsOf(prepared), values) as R)
+    const statement = this.#prepare(sql)
+    const values = statement.get(...parameters) as unknown as Value[] | undefined
+    return values && (rowOf(columnsOf(statement), values) as R)
   }
 
   all<R = Row>(sql: string, ...parameters: Parameter[]): R[] {
-    const prepared = this.#prepare(sql)
-    const rows = prepared.statement.all(...parameters) as unknown as Value[][]
+    const statement = this.#prepare(sql)
+    const rows = statement.all(...parameters) as unknown as Value[][]
     if (rows.length === 0) return []
-    const columns = columnsOf(prepared)
+    const columns = columnsOf(statement)
     return rows.map(values => rowOf(columns, values) as R)
   }
 
@@ -133,20 +133,23 @@ export class Store {
     this.database.close()
   }
 
-  #prepare(sql: string): Prepared {
-    let prepared = this.#statements.get(sql)
-    if (prepared === undefined) {
-      const statement = this.database.prepare(withPlainLimit(sql), { returnArrays: true })
-      prepared = { statement, columns: undefined }
-      this.#statements.set(sql, prepared)
+  #prepare(sql: string): Statement {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.database.prepare(withPlainLimit(sql), { returnArrays: true })
+      this.#statements.set(sql, statement)
     }
-    return prepared
+    return statement
   }
 }
 
-function columnsOf(prepared: Prepared): readonly string[] {
-  prepared.columns ??= prepared.statement.columns().map(({ name }) => name)
-  return prepared.columns
+function columnsOf(statement: Statement): readonly string[] {
+  let columns = columnsOfStatements.get(statement)
+  if (columns === undefined) {
+    columns = statement.columns().map(({ name }) => name)
+    columnsOfStatements.set(statement, columns)
+  }
+  return columns
 }
 
 /** Made here, since the runtime makes objects whose members take long to be found. */

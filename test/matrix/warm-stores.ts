@@ -7,7 +7,13 @@ import { SECRET_FILE_MODE } from '../../daemon/platform/files.ts'
 import { type Database, openDatabase, type Statement } from '../../daemon/platform/sqlite.ts'
 import { openStoreAlone, type Store, storePath } from '../../daemon/store/open.ts'
 
-type Connection = { database: Database; prepared: Map<string, Statement>; file: number }
+type Connection = {
+  database: Database
+  /** By their text, of those that give rows as arrays and of the others; all of one schema. */
+  prepared: { arrays: Map<string, Statement>; objects: Map<string, Statement> }
+  schema: unknown
+  file: number
+}
 
 const TAKE = 'PRAGMA locking_mode = EXCLUSIVE'
 /** The lock goes with the next read. */
@@ -84,12 +90,18 @@ function connectionTo(path: string): Connection {
   closed.delete(path)
   if (found !== undefined && isStill(found, path)) {
     found.database.exec(TAKE)
-    return found
+    const schema = schemaIn(found.database)
+    return found.schema === schema ? found : { ...found, schema, prepared: nothingPrepared() }
   }
   found?.database.close()
   const database = openDatabase(path, { isAlone: true })
-  return { database, prepared: new Map(), file: fs.statSync(path).ino }
+  const file = fs.statSync(path).ino
+  return { database, prepared: nothingPrepared(), schema: schemaIn(database), file }
 }
+
+const nothingPrepared = () => ({ arrays: new Map(), objects: new Map() })
+const schemaIn = (database: Database): unknown =>
+  database.prepare('PRAGMA schema_version').get()?.['schema_version']
 
 /** The database of one node, which ends with it. */
 function openAt(path: string): Database {
@@ -110,9 +122,9 @@ function openAt(path: string): Database {
       Reflect.apply(use().function, connection.database, [name, ...run]),
     prepare(sql, options = {}) {
       const database = use()
-      const name = `${JSON.stringify(options)} ${sql}`
-      const statement = connection.prepared.get(name) ?? database.prepare(sql, options)
-      connection.prepared.set(name, statement)
+      const of = connection.prepared[options.returnArrays === true ? 'arrays' : 'objects']
+      const statement = of.get(sql) ?? database.prepare(sql, options)
+      of.set(sql, statement)
       return statement
     },
     close() {
