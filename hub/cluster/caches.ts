@@ -47,6 +47,7 @@ export function cachesOver({ word, link, timers }: Parts): Caches {
           held.forget(key)
           word.tell(kind, key)
         },
+        refresh: key => held.forget(key),
         clear: () => held.clear(),
       }
     },

@@ -1,5 +1,6 @@
 /** Times of signers that all processes of a hub remember together. */
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { AHEAD_UNSTORED_MS } from '../core/clocks.ts'
 import type { Replay, SignedTime, TimeTaken } from '../core/ports/replay.ts'
 import type { Queries } from '../store/postgres/connections.ts'
@@ -15,31 +16,40 @@ const OVERTAKEN_MAX = 64
 
 /** `times` are those of requests that came with a floor; one at `forgottenMs` or before is not new. */
 type Latest = { marks: string[]; times: number[]; forgottenMs: number }
-type Times = { lastMs: number; latest: Latest }
+type Times = { lastMs: number; latest: Latest; version: number | undefined }
 
 const none = (): Latest => ({ marks: [], times: [], forgottenMs: 0 })
 
 const READ = `
-SELECT asked.aid AS aid, signed_time.last_ms AS last_ms, signed_time.latest AS latest, account.floor_ms AS floor_ms
+SELECT asked.aid AS aid, signed_time.last_ms AS last_ms, signed_time.latest AS latest, account.floor_ms AS floor_ms,
+  agent.version AS version
 FROM unnest($1::text[]) AS asked(aid)
 LEFT JOIN signed_time ON signed_time.aid = asked.aid
-LEFT JOIN account ON account.aid = asked.aid`
+LEFT JOIN account ON account.aid = asked.aid
+LEFT JOIN agent ON agent.aid = asked.aid`
 const KEEP = `
 INSERT INTO signed_time (aid, last_ms, latest) SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])
 ON CONFLICT (aid) DO UPDATE SET last_ms = excluded.last_ms, latest = excluded.latest`
 
-type Row = { aid: string; last_ms: number | null; latest: string | null; floor_ms: number | null }
+type Row = {
+  aid: string
+  last_ms: number | null
+  latest: string | null
+  floor_ms: number | null
+  version: number | null
+}
 
 /** What is known of each; where nothing was remembered, what the account and the beginning of memory leave possible. */
 async function timesOf(db: Queries, aids: readonly string[]): Promise<Map<string, Times>> {
   const startMs = startFloorOf(await beganMs(db))
   const rows = await db.all<Row>(READ, aids)
   return new Map(
-    rows.map(({ aid, last_ms, latest, floor_ms }) => [
+    rows.map(({ aid, last_ms, latest, floor_ms, version }) => [
       aid,
       {
         lastMs: last_ms ?? Math.max(startMs, floor_ms ?? 0),
         latest: latest === null ? none() : (JSON.parse(latest) as Latest),
+        version: version ?? undefined,
       },
     ]),
   )
@@ -72,7 +82,7 @@ function judge(
   { aid, tsMs, mark, nowMs, windowMs, floorMs }: SignedTime,
   known: Map<string, Times>,
 ): TimeTaken {
-  const { lastMs, latest } = known.get(aid) as Times
+  const { lastMs, latest, version } = known.get(aid) as Times
   const seen = toBase64url(mark)
   if (latest.marks.includes(seen)) return { outcome: 'repeated' }
   const isOld = tsMs < nowMs - windowMs
@@ -81,8 +91,8 @@ function judge(
   if ((tsMs <= lastMs && !isLate) || isOld)
     return { outcome: 'stale', floorMs: isOld ? Math.max(lastMs, nowMs) : lastMs }
   if (tsMs > nowMs + windowMs) return { outcome: 'ahead' }
-  known.set(aid, { lastMs: Math.max(lastMs, tsMs), latest: noted(latest, seen, floorMs && tsMs) })
-  return { outcome: 'taken' }
+  known.set(aid, { lastMs: Math.max(lastMs, tsMs), latest: noted(latest, seen, floorMs && tsMs), version })
+  return { outcome: 'taken', ...present({ version }) }
 }
 
 function noted({ marks, times, forgottenMs }: Latest, mark: string, tsMs: number | undefined): Latest {

@@ -61,6 +61,37 @@ export class Agents {
     })
   }
 
+  /** The same for who has signed under this key event, which another process may have taken a moment ago. */
+  async findUnder(aid: string, seq: number): Promise<Agent | undefined> {
+    const known = await this.find(aid)
+    if (known === undefined || known.log.seq >= seq) return known
+    this.#cached.refresh(aid)
+    return await this.find(aid)
+  }
+
+  /** Whether the agent is as it was found; `version`: that of its row now, where another process may have written it. */
+  async isAsOf({ log, row }: Agent, version: number | undefined): Promise<boolean> {
+    if (version === row.version) return true
+    if (version !== undefined) this.#cached.refresh(log.aid)
+    return (await this.find(log.aid))?.row.version === row.version
+  }
+
+  /** Whether an agent is registered still, under the key by which it was judged, whatever other processes wrote. */
+  async isUnderSameKey({ log }: Agent): Promise<boolean> {
+    this.#cached.refresh(log.aid)
+    return (await this.findRegistered(log.aid))?.log.seq === log.seq
+  }
+
+  /** {@link update} by the agent itself, which is refused where its key was retired since it was judged. */
+  async updateBy(signer: Agent, change: (held: Agent) => Agent, archiving?: Archiving) {
+    const { aid, seq } = signer.log
+    const judged = (held: Agent | undefined): Agent => {
+      if (held?.log.seq !== seq) throw new Refusal('keyRetired')
+      return change(held)
+    }
+    return await this.update(aid, judged, undefined, archiving)
+  }
+
   /** What the operator set for an AID. */
   async account(aid: string): Promise<Account> {
     const read = () => this.#context.store.account(aid)

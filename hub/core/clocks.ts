@@ -33,13 +33,14 @@ export class SignerClocks {
 
   /**
    * Judges the time of a request whose signature has verified; what it accepts can't be used again. `floorMs`: the floor
-   * that its head met, where its body came after it.
+   * that its head met, where its body came after it. Returns the version that the signer's row had then, where another
+   * process may have written it.
    */
   async accept(
     { aid, tsMs, signature }: { aid: string; tsMs: number; signature: Uint8Array },
     nowMs: number,
     floorMs?: number,
-  ): Promise<void> {
+  ): Promise<number | undefined> {
     const { store, memory } = this.#context
     const mark = signature.subarray(0, MARK_BYTES)
     const taken = await memory.replay.take({ aid, tsMs, mark, nowMs, windowMs: CLOCK_WINDOW_MS, floorMs })
@@ -52,6 +53,7 @@ export class SignerClocks {
       })
     this.note(nowMs)
     if (tsMs > nowMs + AHEAD_UNSTORED_MS) await store.raiseFloor(aid, tsMs)
+    return taken.version
   }
 
   /** The hub's own clock, never a client's; it shares the commits of other changes. */

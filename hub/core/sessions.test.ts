@@ -26,7 +26,7 @@ afterEach(() => core.close())
 
 async function open(aid: string) {
   const seed = random(32)
-  const { sid, enc, ciphertext } = await sessions.open(aid, xwingPublicKey(seed))
+  const { sid, enc, ciphertext } = await sessions.open(aid, xwingPublicKey(seed), async () => true)
   const names = { hub: core.context.identity.aid, sid, aid }
   return { sid, ...openSession(seed, names, enc, ciphertext) }
 }
@@ -55,6 +55,13 @@ async function waitOf(aid: string): Promise<number> {
   const refused = await contact(aid)
   return refused.outcome === 'senderFull' ? refused.waitMs : 0
 }
+
+test('a session of an agent whose key is retired while it opens is none, and ends the others', async () => {
+  const before = await open(ONE)
+  const epk = xwingPublicKey(random(32))
+  expect(await refusedWith(() => sessions.open(ONE, epk, async () => false))).toBe('keyRetired')
+  expect(await use(before)).toBe('sessionInvalid')
+})
 
 test('a session lives until its end, which it names', async () => {
   const session = await open(ONE)
@@ -133,5 +140,7 @@ test('after a start on the same day half of the quota is used, on the next day n
 })
 
 test('what is no key of the suite opens nothing', async () => {
-  expect(await refusedWith(() => sessions.open(ONE, new Uint8Array(10)))).toBe('requestMalformed')
+  expect(await refusedWith(() => sessions.open(ONE, new Uint8Array(10), async () => true))).toBe(
+    'requestMalformed',
+  )
 })

@@ -24,10 +24,14 @@ export class Sessions {
     })
   }
 
-  /** Opens a session for a registered agent; one too many ends its oldest. */
+  /**
+   * Opens a session for a registered agent; one too many ends its oldest. `isJudged`: whether that agent is still as it was
+   * judged, which is asked once the session is there: whoever retires its key after that ends the session with the others.
+   */
   async open(
     aid: string,
     epk: Uint8Array,
+    isJudged: () => Promise<boolean>,
   ): Promise<{ sid: Uint8Array; expMs: number; enc: Uint8Array; ciphertext: Uint8Array }> {
     const { now, identity, limits, memory } = this.#context
     const waitMs = await this.#openings.take(aid, now())
@@ -36,10 +40,13 @@ export class Sessions {
     const nowMs = now()
     const expMs = nowMs + limits.sessionLifeMs
     const terms = { aid, nowMs, expMs, max: limits.sessionsPerAgentMax }
-    return await memory.sessions.open(terms, ({ sid, macKey }) => {
+    const opened = await memory.sessions.open(terms, ({ sid, macKey }) => {
       const sealed = seal(epk, { hub: identity.aid, sid, aid }, { macKey, quota, expMs })
       return { sid, expMs, ...sealed }
     })
+    if (await isJudged()) return opened
+    await this.endAll(aid)
+    throw new Refusal('keyRetired')
   }
 
   /** The session that a send names, if it lives and its MAC covers exactly this envelope and credential. */

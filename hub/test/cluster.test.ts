@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { xwingPublicKey } from '../../protocol/crypto/xwing.ts'
 import { toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { defaultLimits } from '../core/limits.ts'
@@ -125,6 +126,40 @@ describe.skipIf(withoutPostgres !== undefined)(
       Object.assign(agent, before)
       expect((await agent.call('relayPoll', {})).status).toBeGreaterThanOrEqual(400)
       Object.assign(agent, { seed, log })
+    })
+
+    test('from its answer on a rotation holds at every process, whatever the key before it tries', async () => {
+      const [one, other] = both()
+      for (let n = 0; n < 5; n++) {
+        const agent = await cluster.agent(one)
+        expect((await at(agent, other).call('relayPoll', {})).status).toBe(200)
+        const before = { seed: agent.seed, log: agent.log }
+        at(agent, one).rotate()
+        expect((await agent.register()).status).toBe(200)
+        const after = { seed: agent.seed, log: agent.log }
+        at(Object.assign(agent, before), other)
+        const tried = [
+          agent.call('relaySession', { epk: toBase64url(xwingPublicKey(random(32))) }),
+          agent.call('setVisibility', { visibility: 'public' }, { params: { aid: agent.aid } }),
+          agent.call('relayPoll', {}),
+          agent.call('deregister', {}, { params: { aid: agent.aid } }),
+        ]
+        for (const { json } of await Promise.all(tried))
+          expect(json['reason']).toMatch(/^(key_retired|ts_stale)$/)
+        Object.assign(agent, after)
+        expect((await agent.call('relayPoll', {})).status).toBe(200)
+      }
+    })
+
+    test('a key that was rotated at one signs at the other at once', async () => {
+      const [one, other] = both()
+      for (let n = 0; n < 5; n++) {
+        const agent = await cluster.agent(one)
+        expect((await at(agent, other).call('relayPoll', {})).status).toBe(200)
+        at(agent, one).rotate()
+        expect((await agent.register()).status).toBe(200)
+        expect((await at(agent, other).call('relayPoll', {})).status).toBe(200)
+      }
     })
 
     test('a process with the identity of another hub does not start', async () => {

@@ -11,7 +11,7 @@ import {
   redemptionPurpose,
   transactionOf,
 } from '../../protocol/proof/payment.ts'
-import { Agents } from '../core/agents.ts'
+import { type Agent, Agents } from '../core/agents.ts'
 import { Credits } from '../core/ledger/credits.ts'
 import { HoldClock } from '../core/ledger/hold-clock.ts'
 import { Issuance } from '../core/ledger/issuance.ts'
@@ -33,7 +33,7 @@ const ROTATIONS_MAX = 200
 type Held = { agent: TestAgent; payee: TestAgent; amount: number; untilMs: number; request: PaymentRequest }
 
 /** The parts of a hub that a ledger needs, over one core. */
-type Parts = { core: TestCore; credits: Credits; issuance: Issuance; registry: Registry }
+type Parts = { core: TestCore; credits: Credits; issuance: Issuance; registry: Registry; known: Agents }
 
 export type Model = Parts & {
   agents: TestAgent[]
@@ -79,7 +79,7 @@ async function partsOver(core: TestCore): Promise<Parts> {
     issuance,
     admission: new Admission(core.context),
   })
-  return { core, credits, issuance, registry }
+  return { core, credits, issuance, registry, known: agents }
 }
 
 export async function openModel(seed: number, crashEvery: number): Promise<Model> {
@@ -299,7 +299,7 @@ const steps = {
   async leave(model: Model) {
     const agent = one(model, model.agents) as TestAgent
     if (model.left.delete(agent.aid)) return enrol(model, agent)
-    await model.registry.deregister(agent.aid)
+    await model.registry.deregister((await model.known.find(agent.aid)) as Agent)
     model.left.add(agent.aid)
   },
   /** The hub goes down while a payment is under way: made or not, it is made once. */

@@ -143,8 +143,10 @@ async function authenticate(exchange: Exchange<Wire1>, hub: Hub): Promise<Wire1[
   const challenge = challengeOf(exchange)
   hub.challenges.checkTime(challenge)
   if (exchange.row.signer === 'core') return undefined
+  await hub.agents.findUnder(inPath ?? '', challenge.seq)
   const isOfMail = exchange.row.action === 'poll' || exchange.row.action === 'ack'
   const found = await (isOfMail ? hub.openMail.findReader(inPath ?? '') : hub.openMail.find(inPath ?? ''))
   await hub.challenges.verify(challenge, found?.agent.log)
+  if (found !== undefined && !(await hub.agents.isUnderSameKey(found.agent))) throw new Refusal('keyRetired')
   return found && { kind: 'agent', agent: found.agent }
 }

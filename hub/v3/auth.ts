@@ -61,9 +61,9 @@ export class Authenticator {
     this.#verifier = options.verifier
   }
 
-  /** Accepts a signed request under a key state, once; throws the refusal otherwise. */
-  async verify(given: SignedHeaders, line: RequestLine, log: VerifiedKel): Promise<void> {
-    await this.verifyDigest(given, line.action, log, requestDigest(line.method, line.path, line.body))
+  /** Accepts a signed request under a key state, once; throws the refusal otherwise. Returns as `SignerClocks.accept`. */
+  async verify(given: SignedHeaders, line: RequestLine, log: VerifiedKel): Promise<number | undefined> {
+    return await this.verifyDigest(given, line.action, log, requestDigest(line.method, line.path, line.body))
   }
 
   /** The same where the digest of the request was taken as it came; `floorMs`: the floor that its head met. */
@@ -73,7 +73,7 @@ export class Authenticator {
     log: VerifiedKel,
     digest: Uint8Array,
     floorMs?: number,
-  ): Promise<void> {
+  ): Promise<number | undefined> {
     if (log.aid !== given.aid) throw unauthorized('the signer is not the agent')
     const text = signedText({ action, aid: given.aid, hub: this.#hub, ts: given.tsMs }, digest)
     const key = given.seq > log.seq ? undefined : keyAt(log, given.seq)
@@ -81,7 +81,7 @@ export class Authenticator {
     if (!(await this.#verifier.verify(key, text, given.signature)))
       throw unauthorized('it does not cover this request')
     if (given.seq < log.seq) throw new Refusal('keyRetired')
-    await this.#clocks.accept(given, this.#now(), floorMs)
+    return await this.#clocks.accept(given, this.#now(), floorMs)
   }
 }
 

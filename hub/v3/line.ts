@@ -117,14 +117,22 @@ async function authenticate(
   if (signed === undefined || row.signer === 'core') return undefined
   if (params['aid'] !== undefined && params['aid'] !== signed.aid)
     throw unauthorized('the signer is not the agent of this path')
-  const agent = await signerOf(row, signed.aid, hub)
+  const agent = await signerOf(row, signed, hub)
   if (agent === undefined) {
     if (row.unknownSigner === 'admission') await hub.registry.checkOpen(signed.aid)
-    throw unauthorized('the signer is not registered here', 'register it again, or ask the operator')
+    throw notRegistered()
   }
-  await authenticator.verify(signed, lineOf(exchange), agent.log)
-  return { kind: 'agent', agent }
+  const version = await authenticator.verify(signed, lineOf(exchange), agent.log)
+  if (await hub.agents.isAsOf(agent, version)) return { kind: 'agent', agent }
+  // the request is taken; what it was judged by has changed meanwhile
+  const newest = await signerOf(row, signed, hub)
+  if (newest === undefined) throw notRegistered()
+  if (newest.log.seq !== agent.log.seq) throw new Refusal('keyRetired')
+  return { kind: 'agent', agent: newest }
 }
+
+const notRegistered = () =>
+  unauthorized('the signer is not registered here', 'register it again, or ask the operator')
 
 /** Whoever is no peer is told so before its body is read. */
 function readPeer(given: IncomingHttpHeaders, { context }: Hub): SignedHeaders {
@@ -163,9 +171,13 @@ async function verifyPeer(
 }
 
 /** An agent registered here now; of its account also one that has left and whose identity has not ended. */
-async function signerOf({ signer }: Wire3Row, aid: string, { agents }: Hub): Promise<Agent | undefined> {
-  if (signer !== 'account') return await agents.findRegistered(aid)
-  const agent = await agents.find(aid)
+async function signerOf(
+  { signer }: Wire3Row,
+  { aid, seq }: SignedHeaders,
+  { agents }: Hub,
+): Promise<Agent | undefined> {
+  const agent = await agents.findUnder(aid, seq)
+  if (signer !== 'account') return agent?.row.registered === true ? agent : undefined
   return agent?.log.deactivated === true ? undefined : agent
 }
 

@@ -74,15 +74,15 @@ export function registerHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
       return { aid: agent.row.aid, kel: toBase64url(agent.row.kel), registered: agent.row.registered }
     },
     async updateProfile({ signer, body }) {
-      await registry.updateProfile(signer.row.aid, profileOf(body))
+      await registry.updateProfile(signer, profileOf(body))
       return { status: 'profile_updated' }
     },
     async setVisibility({ signer, body }) {
-      await registry.setVisibility(signer.row.aid, body.visibility)
+      await registry.setVisibility(signer, body.visibility)
       return { status: 'visibility_set', visibility: body.visibility }
     },
     async deregister({ signer }) {
-      return { status: 'deregistered', undelivered: await registry.deregister(signer.row.aid) }
+      return { status: 'deregistered', undelivered: await registry.deregister(signer) }
     },
   }
 }

@@ -28,7 +28,11 @@ export function relayHandlers(hub: Hub): Part<Names> {
   const answers = new MailAnswers()
   return {
     async relaySession({ signer, body }) {
-      const { sid, expMs, enc, ciphertext } = await hub.sessions.open(signer.row.aid, fromBase64url(body.epk))
+      const { sid, expMs, enc, ciphertext } = await hub.sessions.open(
+        signer.row.aid,
+        fromBase64url(body.epk),
+        () => hub.agents.isUnderSameKey(signer),
+      )
       return { sid: toBase64url(sid), exp: expMs, enc: toBase64url(enc), ct: toBase64url(ciphertext) }
     },
     relaySend: incoming => send(hub, incoming),

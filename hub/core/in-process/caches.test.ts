@@ -14,6 +14,7 @@ const but = (changed: <T>(cache: Cache<T>) => Partial<Cache<T>>) => (): Pair<Cac
       find: (key, read) => cache.find(key, read),
       put: (key, value) => cache.put(key, value),
       forget: key => cache.forget(key),
+      refresh: key => cache.refresh(key),
       clear: () => cache.clear(),
       ...changed(cache),
     }

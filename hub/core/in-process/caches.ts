@@ -37,6 +37,9 @@ class CacheInProcess<T> implements Cache<T> {
     for (const reading of this.#reading) if (reading.key === key) reading.isOld = true
   }
 
+  /** Nobody else writes. */
+  refresh(): void {}
+
   clear(): void {
     this.#held.clear()
   }

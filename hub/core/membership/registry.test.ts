@@ -60,6 +60,7 @@ const registration = (of: TestAgent, more: Partial<Registration> = {}): Registra
 const register = (of: TestAgent, more: Partial<Registration> = {}, verify = signed) =>
   registry.register(registration(of, more), HERE, verify)
 const push = (of: TestAgent, address = HERE) => registry.push(of.aid, kelOf(of), address)
+const found = async (of: TestAgent) => (await agents.find(of.aid)) as Agent
 const held = async (of: TestAgent) => (await agents.find(of.aid))?.row
 
 describe('a registration', () => {
@@ -265,16 +266,30 @@ describe('a pushed log', () => {
 describe('an account', () => {
   test('changes what is given of its profile, and its visibility', async () => {
     await register(alice, { profile: { name: 'Alice', readme: 'read me' } })
-    await registry.updateProfile(alice.aid, { name: 'Alicia' })
-    await registry.setVisibility(alice.aid, 'public')
+    await registry.updateProfile(await found(alice), { name: 'Alicia' })
+    await registry.setVisibility(await found(alice), 'public')
     expect(await held(alice)).toMatchObject({ name: 'Alicia', readme: 'read me', visibility: 'public' })
+  })
+
+  test('is changed and given up by no key that was retired since it was judged', async () => {
+    await register(alice, { keys: keysOf(alice) })
+    const judged = await found(alice)
+    alice.rotate()
+    await push(alice)
+    for (const attempt of [
+      () => registry.updateProfile(judged, { name: 'Mallory' }),
+      () => registry.setVisibility(judged, 'public'),
+      () => registry.deregister(judged),
+    ])
+      expect(await refusedWith(attempt)).toBe('keyRetired')
+    expect(await held(alice)).toMatchObject({ registered: true, visibility: 'hub-local' })
   })
 
   test('that is given up leaves the log, ends what was open, and tells how much mail went', async () => {
     await register(alice, { keys: keysOf(alice) })
     const { store } = core.context
     const put = vi.spyOn(store, 'putAgent')
-    expect(await registry.deregister(alice.aid)).toBe(0)
+    expect(await registry.deregister(await found(alice))).toBe(0)
     expect(put).toHaveBeenCalledOnce()
     expect(ended).toEqual([alice.aid])
     expect(await held(alice)).toMatchObject({ registered: false, keys: undefined })

@@ -31,7 +31,7 @@ import type { Buckets } from '../ports/rates.ts'
 import { Refusal } from '../refusal.ts'
 import type { Admission } from './admission.ts'
 import { eventsOf, type KeyLogs, lastBody, newest } from './key-logs.ts'
-import { leave, required } from './leaving.ts'
+import { required } from './leaving.ts'
 import { RefusedNewcomers } from './refused-lately.ts'
 
 const MEND_FIRST = 'mend that first, then solve the challenge and register again'
@@ -291,22 +291,19 @@ export class Registry {
     return witnessKel(log, this.#context.identity, this.#context.now())
   }
 
-  async updateProfile(aid: string, profile: Profile): Promise<void> {
-    await this.#agents.update(aid, held => withProfile(required(held), profile))
+  async updateProfile(signer: Agent, profile: Profile): Promise<void> {
+    await this.#agents.updateBy(signer, held => withProfile(held, profile))
   }
 
-  async setVisibility(aid: string, visibility: Visibility): Promise<void> {
-    await this.#agents.update(aid, held => {
-      const agent = required(held)
-      return { ...agent, row: { ...agent.row, visibility } }
-    })
+  async setVisibility(signer: Agent, visibility: Visibility): Promise<void> {
+    await this.#agents.updateBy(signer, held => ({ ...held, row: { ...held.row, visibility } }))
   }
 
   /** Takes an agent off the registry; its log is still served. Tells how many envelopes nobody collected. */
-  async deregister(aid: string): Promise<number> {
-    const { agent, dropped } = await leave(this.#agents, aid)
+  async deregister(signer: Agent): Promise<number> {
+    const { agent, stored } = await this.#agents.updateBy(signer, withoutAccount, 'restored')
     await this.#endSigner(agent)
-    return dropped
+    return stored.dropped
   }
 }
 

@@ -12,6 +12,8 @@ export interface Cache<T> {
   put(key: string, value: T): void
   /** A value is not to be trusted any more, in any process. */
   forget(key: string): void
+  /** What this process has of a key may be older than what another one wrote. */
+  refresh(key: string): void
   /** Frees memory, here alone. */
   clear(): void
 }

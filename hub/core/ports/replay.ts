@@ -14,7 +14,8 @@ export type SignedTime = {
 }
 
 export type TimeTaken =
-  | { outcome: 'taken' }
+  /** `version`: the one that the signer's row had at that moment, where another process may have written it. */
+  | { outcome: 'taken'; version?: number }
   /** This very request was taken before. */
   | { outcome: 'repeated' }
   /** Only a time above `floorMs` is taken now. */

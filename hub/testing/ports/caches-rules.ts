@@ -60,6 +60,17 @@ export const cachesRules: readonly Rule<Caches>[] = [
     },
   ],
   [
+    'has what another process wrote as soon as it is refreshed, though no word of it came',
+    async pair => {
+      const { shelf, here, there, found } = opened(pair)
+      await found(there)
+      shelf.values.set('a', 'second')
+      here.put('a', 'second')
+      there.refresh('a')
+      expect(await found(there)).toBe('second')
+    },
+  ],
+  [
     'keeps nothing that was read while it changed',
     async pair => {
       const { here, found } = opened(pair)
