@@ -88,6 +88,7 @@ export function guestsOver({ db, writer, secret, random }: Parts): GuestSessions
       ...session,
       owner: session.owner,
       lastName: session.lastName,
+      sendingSinceMs: session.sendingSinceMs,
       endNumber: session.endNumber,
       version,
     }

@@ -166,6 +166,17 @@ describe('a visitor', () => {
     expect((await got(agent)).map(({ open }) => open.body.number)).toEqual([1, 2])
   })
 
+  it('that sends a message several times at once under the same name sends it once', async () => {
+    const agent = await client.registered()
+    const { session } = await started()
+    const attempts = Array.from({ length: 6 }, () => sent(session, 'one', { once: 'a' }))
+    const replies = await Promise.all(attempts)
+    for (const { status } of replies) expect([200, 500]).toContain(status)
+    expect(replies.some(({ status }) => status === 200)).toBe(true)
+    expect((await sent(session, 'one', { once: 'a' })).json).toEqual({ remaining: 4 })
+    expect((await got(agent)).length).toBe(1)
+  })
+
   it('may send again what its handler had no room for, as the message that it was', async () => {
     const agent = await client.registered()
     const { session } = await started()

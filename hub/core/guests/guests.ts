@@ -13,7 +13,7 @@ import type { HubContext } from '../context.ts'
 import { ABANDONED_AFTER_MS, type GivenMessage, type OpenMail } from '../open-mail/open-mail.ts'
 import type { GuestSession, GuestWord } from '../ports/guests.ts'
 import { Refusal, refusalOf, withoutRoom } from '../refusal.ts'
-import { ending, heard, notEnded, notSent, opened, sending, without } from './session.ts'
+import { ending, fateOf, heard, left, notEnded, notSent, opened, sending, without } from './session.ts'
 import { type Visit, visitsOf } from './visits.ts'
 import { type Encoded, endOf, readWords, type Said, signedWords, wordsOf } from './words.ts'
 
@@ -23,6 +23,8 @@ const GUEST_SESSIONS_MAX = 2000
 const OWNER_SESSIONS_MAX = 100
 const GUEST_IDLE_MS = 30 * MINUTE_MS
 const SWEEP_EVERY_MS = 5 * MINUTE_MS
+/** A message has left by then, or not. */
+const REPEAT_MS = 1000
 const TOKEN_BYTES = 32
 const ID_BYTES = 16
 /** A handler is drawn among so many. */
@@ -111,20 +113,23 @@ export class Guests {
 
   /** Writes to the handler in the name of the hub; once, where the visitor calls a message the same again. */
   async send(id: string, said: Said, name?: string): Promise<GuestSent> {
-    const isRepeated = ({ lastName }: GuestSession): boolean => name !== undefined && name === lastName
-    const leaves = (session: GuestSession): boolean => outcomeOf(session) === 'sent' && !isRepeated(session)
-    const step = await this.#change(id, session => (leaves(session) ? sending(session) : session))
-    if (step === undefined || step.before.state === 'ended') return { outcome: 'ended', remaining: 0 }
-    const { before, after } = step
-    const { remaining, sent } = after
-    if (!leaves(before)) return { outcome: isRepeated(before) ? 'sent' : 'limitReached', remaining }
+    const nowMs = this.#context.now()
+    const step = await this.#change(id, session =>
+      fateOf(session, name, nowMs) === 'leaves' ? sending(session, name, nowMs) : session,
+    )
+    const fate = step === undefined ? 'ended' : fateOf(step.before, name, nowMs)
+    if (step === undefined || fate === 'ended') return { outcome: 'ended', remaining: 0 }
+    const { remaining, sent } = step.after
+    if (fate === 'underWay')
+      throw new Refusal('overloaded', { why: 'that message is still on its way', retryAfterMs: REPEAT_MS })
+    if (fate !== 'leaves') return { outcome: fate === 'repeated' ? 'sent' : 'limitReached', remaining }
     try {
-      await this.#write(after, sent, wordsOf(this.#context, sent === 1, said), GUEST_SHARE)
+      await this.#write(step.after, sent, wordsOf(this.#context, sent === 1, said), GUEST_SHARE)
     } catch (error) {
-      await this.#change(id, session => notSent(session, sent))
+      await this.#change(id, session => notSent(session, sent, name))
       throw error
     }
-    if (name !== undefined) await this.#change(id, session => ({ ...session, lastName: name }))
+    if (name !== undefined) await this.#change(id, session => left(session, name))
     return { outcome: 'sent', remaining }
   }
 
@@ -261,11 +266,6 @@ export class Guests {
     if (!more) this.#sweptMs = nowMs
     return more
   }
-}
-
-function outcomeOf({ state, remaining }: GuestSession): GuestSent['outcome'] {
-  if (state === 'ended') return 'ended'
-  return remaining === 0 ? 'limitReached' : 'sent'
 }
 
 const isSignedNow = ({ log }: Agent, { kelSeq, kelHeadDigest }: MessageBody): boolean =>

@@ -1,12 +1,24 @@
 /** The steps of a guest's session: what was said, what came, in which turn, and what ends it. */
 import { describe, expect, it, test } from 'vitest'
 import type { GuestEnd, GuestSession } from '../ports/guests.ts'
-import { ending, heard, missingOf, notEnded, notSent, opened, sending, without } from './session.ts'
+import {
+  ending,
+  fateOf,
+  heard,
+  left,
+  missingOf,
+  notEnded,
+  notSent,
+  opened,
+  sending,
+  without,
+} from './session.ts'
 
 const KIB = 1024
 const start = opened({
   ...{ id: 'secret', handler: 'A-one', task: 'task', owner: undefined, remaining: 5, seenMs: 1 },
 })
+const said = (session: GuestSession, name?: string) => sending(session, name, 1)
 const word = (body: string, end: GuestEnd = '') => ({ body, system: end !== '', end })
 const bodies = ({ waiting }: GuestSession) => waiting.map(({ body }) => body)
 const after = (...numbers: number[]): GuestSession =>
@@ -14,20 +26,32 @@ const after = (...numbers: number[]): GuestSession =>
 
 describe('what the visitor sends', () => {
   it('takes one of those that are left, and the next number', () => {
-    const sent = sending(sending(start))
+    const sent = said(said(start))
     expect([sent.remaining, sent.sent]).toEqual([3, 2])
     expect(start.remaining).toBe(5)
   })
 
   it('is given back where it did not leave, and its number where none came after it', () => {
-    const [one, two] = [sending(start), sending(sending(start))]
+    const [one, two] = [said(start), said(said(start))]
     expect(notSent(one, 1)).toEqual(start)
     expect(notSent(two, 1)).toMatchObject({ remaining: 4, sent: 2 })
   })
 
+  it('is the last one where it has its name, for as long as that may be under way and once it has left', () => {
+    const one = said(start, 'a')
+    expect([fateOf(one, 'a', 2), fateOf(one, 'b', 2), fateOf(one, undefined, 2)]).toEqual([
+      'underWay',
+      'leaves',
+      'leaves',
+    ])
+    expect(fateOf(one, 'a', 60_001)).toBe('leaves')
+    expect(fateOf(left(one, 'a'), 'a', 60_001)).toBe('repeated')
+    expect(notSent(one, 1, 'a')).toEqual(start)
+  })
+
   it('ends with a message of its own once something was said, and goes on where that did not leave', () => {
     expect(ending(start)).toMatchObject({ state: 'ended', sent: 0 })
-    const talking = sending(start)
+    const talking = said(start)
     const ended = ending(talking)
     expect(ended).toMatchObject({ state: 'ended', sent: 2 })
     expect(notEnded(ended, talking)).toEqual(talking)

@@ -9,28 +9,50 @@ const WAITING_BYTES_MAX = 1024 * 1024
 const WORD_BYTES = 64
 /** So many messages may come before one that is missing. */
 const BEYOND_MAX = 256
+/** A message takes no longer to leave. */
+const UNDER_WAY_MAX_MS = 60_000
 
 export type Opening = Pick<GuestSession, 'id' | 'handler' | 'task' | 'owner' | 'remaining' | 'seenMs'>
 
 /** A session in which nothing was said yet. */
 export const opened = (given: Opening): GuestSession => ({
   ...given,
-  ...{ version: 0, sent: 0, lastName: undefined, heardUpTo: 0, heardBeyond: [] },
+  ...{ version: 0, sent: 0, lastName: undefined, sendingSinceMs: undefined, heardUpTo: 0, heardBeyond: [] },
   ...{ waiting: [], waitingBytes: 0, fetched: 0, endNumber: undefined, state: 'open' },
 })
 
+/** What becomes of a message that a visitor sends: one under the name of the last one is that one. */
+export function fateOf(
+  { state, remaining, lastName, sendingSinceMs }: GuestSession,
+  name: string | undefined,
+  nowMs: number,
+): 'leaves' | 'repeated' | 'underWay' | 'limitReached' | 'ended' {
+  if (state === 'ended') return 'ended'
+  const isSame = name !== undefined && name === lastName
+  if (isSame && sendingSinceMs === undefined) return 'repeated'
+  // whoever sent it may have died over it
+  if (isSame && nowMs - (sendingSinceMs as number) < UNDER_WAY_MAX_MS) return 'underWay'
+  return remaining <= 0 ? 'limitReached' : 'leaves'
+}
+
 /** One of the visitor's messages is on its way. */
-export const sending = (session: GuestSession): GuestSession => ({
+export const sending = (session: GuestSession, name: string | undefined, nowMs: number): GuestSession => ({
   ...session,
   remaining: session.remaining - 1,
   sent: session.sent + 1,
+  ...(name !== undefined && { lastName: name, sendingSinceMs: nowMs }),
 })
 
-/** The message of a number did not leave. */
-export const notSent = (session: GuestSession, number: number): GuestSession => ({
+/** The message of this name has left. */
+export const left = (session: GuestSession, name: string): GuestSession =>
+  session.lastName === name ? { ...session, sendingSinceMs: undefined } : session
+
+/** The message of a number, and of a name where it has one, did not leave. */
+export const notSent = (session: GuestSession, number: number, name?: string): GuestSession => ({
   ...session,
   remaining: session.remaining + 1,
   sent: session.sent === number ? number - 1 : session.sent,
+  ...(name !== undefined && session.lastName === name && { lastName: undefined, sendingSinceMs: undefined }),
 })
 
 /** The visitor has all words before the one of this count, and may drop them. */

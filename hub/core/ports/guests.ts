@@ -19,8 +19,9 @@ export type GuestSession = {
   readonly remaining: number
   /** Number of the last message to the handler. */
   readonly sent: number
-  /** What the visitor called the last message that was sent. */
+  /** What the visitor called the last message that was sent, and since when that is under way; undefined once it has left. */
   readonly lastName: string | undefined
+  readonly sendingSinceMs: number | undefined
   /** All messages of the handler up to this number came, and these beyond it. */
   readonly heardUpTo: number
   readonly heardBeyond: readonly number[]

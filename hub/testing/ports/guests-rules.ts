@@ -8,7 +8,7 @@ const ROOM = { max: 3, ownerMax: 2 }
 
 const session = (id: string, more: Partial<GuestSession> = {}): GuestSession => ({
   ...{ id, handler: 'A-one', task: `task of ${id}`, owner: undefined, version: 0 },
-  ...{ remaining: 5, sent: 0, lastName: undefined, heardUpTo: 0, heardBeyond: [] },
+  ...{ remaining: 5, sent: 0, lastName: undefined, sendingSinceMs: undefined, heardUpTo: 0, heardBeyond: [] },
   ...{ waiting: [], waitingBytes: 0, fetched: 0, endNumber: undefined, state: 'open', seenMs: NOW_MS },
   ...more,
 })
