@@ -9,16 +9,18 @@ import { Refusal } from '../core/refusal.ts'
 import { type BodyRoom, HEAD_BYTES } from './body-room.ts'
 
 const CHECK_EVERY_MS = 1000
+/** By then whoever sends too slowly has read why. */
+const CUT_AFTER_MS = 1000
 
 /** After each of these a body that gave nothing is worth another look. */
 const events = ['readable', 'end', 'error', 'close'] as const
 
-/** The client went away, or was cut for being too slow, before its body was complete. */
+/** The client went away before its body was complete. */
 export class BodyCut extends Failure {
   override name = 'BodyCut'
 }
 
-/** Cuts bodies that arrive more slowly than the minimum rate. */
+/** Ends bodies that arrive more slowly than the minimum rate. */
 export class RateWatch {
   readonly #bytesPerSecondMin: number
   readonly #graceMs: number
@@ -46,6 +48,13 @@ export class RateWatch {
     this.#watched.delete(source)
   }
 
+  /** Ends a connection soon, whatever comes on it until then. */
+  endSoon(request: IncomingMessage): void {
+    const timer = this.#timers.after(CUT_AFTER_MS, () => request.destroy())
+    timer.unref()
+    request.once('close', () => this.#timers.clear(timer))
+  }
+
   close(): void {
     this.#timers.clear(this.#timer)
   }
@@ -69,6 +78,7 @@ export class BodySource {
   /** The request may hold what it sends; before that, no more than a head. */
   #accepted = false
   #gaveWay = false
+  #isTooSlow = false
   #wake: (() => void) | undefined
   #watched = false
 
@@ -104,6 +114,10 @@ export class BodySource {
       if (this.#gaveWay) {
         this.close()
         throw new Refusal('overloaded')
+      }
+      if (this.#isTooSlow) {
+        this.close()
+        throw new Refusal('requestMalformed', { why: 'its body came too slowly' })
       }
       const chunk = request.read() as Buffer | null
       if (chunk !== null) {
@@ -151,9 +165,13 @@ export class BodySource {
     for (const event of events) if (event !== 'error') this.#request.removeListener(event, this.#look)
   }
 
+  /** Whoever reads it is refused with the reason, since a proxy takes a connection without an answer for a hub that fails. */
   cut(): void {
     this.#watch.delete(this)
-    this.#request.destroy()
+    if (this.#response.headersSent) return void this.#request.destroy()
+    this.#isTooSlow = true
+    this.#response.once('finish', () => this.#watch.endSoon(this.#request))
+    this.#look()
   }
 }
 

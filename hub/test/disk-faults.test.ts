@@ -288,7 +288,7 @@ test('a failed flush ends all writing with 503 and the process with 1; what was 
   expect((await second.exited).code).toBe(0)
 })
 
-test('a body that comes more slowly than the minimum rate is cut, and nothing of it stays', async () => {
+test('a body that comes more slowly than the minimum rate is told so and cut, and nothing of it stays', async () => {
   const hub = await startTestHub({ limits: { bodyGraceMs: 50, bodyBytesPerSecondMin: MIB } })
   const agent = await registeredAgent(hub)
   const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes: MIB })
@@ -297,11 +297,15 @@ test('a body that comes more slowly than the minimum rate is cut, and nothing of
   const { hostname, port } = new URL(hub.url)
   const socket = connect(Number(port), hostname)
   socket.on('error', () => undefined)
-  socket.resume()
+  let told = ''
+  socket.on('data', chunk => {
+    told += chunk
+  })
   const cut = new Promise(resolve => socket.once('close', resolve))
   socket.write(`POST /relay/send HTTP/1.1\r\n${lines}Content-Length: ${envelope.bytes.length}\r\n\r\n`)
   socket.write(envelope.bytes.subarray(0, 100 * KIB))
   await cut
+  expect(told).toMatch(/^HTTP\/1\.1 400 .*its body came too slowly/s)
   expect((await agent.poll()).messages).toEqual([])
   expect((await callRoute(hub, 'healthz', undefined)).status).toBe(200)
   await hub.close()
