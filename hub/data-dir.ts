@@ -42,6 +42,7 @@ import {
   StoreFull,
   StoreRefused,
 } from './store/port.ts'
+import { SetupRefused } from './store/setup-refused.ts'
 import type { Threads } from './store/threads.ts'
 
 /** A hub over a database has its secret in a file, and no rows. */
@@ -136,7 +137,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   let store: Store | undefined
   try {
     if (existsSync(join(directory, RESTORE_MARKER)))
-      throw new StoreRefused(
+      throw new SetupRefused(
         `${directory} contains an unfinished restore; run it again: svc-hub restore <backup> --data-dir ${directory}`,
       )
     refuseMoving(directory)
@@ -177,7 +178,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
 export function refuseMoving(directory: string): void {
   const marker = join(directory, MOVING_MARKER)
   if (!existsSync(marker)) return
-  throw new StoreRefused(
+  throw new SetupRefused(
     `the rows of ${directory} are on their way to another place, which was interrupted; run it again: ${readFileSync(marker, 'utf8').trim()}`,
   )
 }
@@ -201,13 +202,17 @@ function requireHub(directory: string): void {
     )
 }
 
-export type Parts = { state: 'none' | 'new' | 'whole' } | { state: 'unusable'; found: string; next: string }
+/** `isSetup`: nothing of the hub is lost, and its operator has to change a right or a setting. */
+export type Parts =
+  | { state: 'none' | 'new' | 'whole' }
+  | { state: 'unusable'; isSetup: boolean; found: string; next: string }
 
 /** Looks at a directory; `new` says that a first start there did not come to its end. */
 export function partsOf(directory: string): Parts {
   if (!isEnterable(directory))
     return {
       state: 'unusable',
+      isSetup: true,
       found: `this user cannot enter ${directory}: permission denied`,
       next: openingUp(directory),
     }
@@ -218,6 +223,7 @@ export function partsOf(directory: string): Parts {
   if (missing.includes(ROWS_FILE) && existsSync(join(directory, SECRET_FILE)))
     return {
       state: 'unusable',
+      isSetup: true,
       found: `${directory} is that of a hub whose rows lie in a database`,
       next: 'name the database with --store (SVC_HUB_STORE), or move the rows here: svc-hub migrate --to file --store <URL>',
     }
@@ -226,7 +232,7 @@ export function partsOf(directory: string): Parts {
   const next = missing.includes(ROWS_FILE)
     ? 'restore a backup, because a new store would be another hub: svc-hub restore <backup> --data-dir <new folder>'
     : `copy ${IDENTITY_FILE} there from a backup; without it this would be another hub`
-  return { state: 'unusable', found, next }
+  return { state: 'unusable', isSetup: false, found, next }
 }
 
 /** A database that holds nothing is as good as none. */
@@ -236,7 +242,8 @@ function isMissing(path: string): boolean {
 
 /** Refuses a directory that lost a part of its hub, or that this user cannot look into. */
 export function refuseUnusable(parts: Parts): void {
-  if (parts.state === 'unusable') throw new StoreRefused(`${parts.found}; ${parts.next}`)
+  if (parts.state !== 'unusable') return
+  throw new (parts.isSetup ? SetupRefused : StoreRefused)(`${parts.found}; ${parts.next}`)
 }
 
 /** What the engine says of a store that does not open, with what to do. */
@@ -297,7 +304,7 @@ function allows(path: string, access: number | undefined): boolean {
 /** Refuses, in words, files that this user can't work with. */
 export function refuseForeign(directory: string): void {
   const foreign = foreignFile(directory)
-  if (foreign !== undefined) throw new StoreRefused(`${foreign.found}; ${foreign.next}`)
+  if (foreign !== undefined) throw new SetupRefused(`${foreign.found}; ${foreign.next}`)
 }
 
 async function ensureSecret(store: Store, random: (count: number) => Uint8Array): Promise<Uint8Array> {

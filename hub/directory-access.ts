@@ -4,6 +4,7 @@ import { systemCode } from '../protocol/encoding/errors.ts'
 import { LOCK_FILE } from './directory-lock.ts'
 import { isOwn, makeFolder } from './files.ts'
 import { StoreRefused } from './store/port.ts'
+import { SetupRefused } from './store/setup-refused.ts'
 
 const UNWRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ENOENT'])
 
@@ -34,8 +35,10 @@ export function makeWritable(directory: string): void {
 /** Refuses, in words, a directory in which this user can't make, read and replace files; `code` is what making it met. */
 export function refuseUnwritable(directory: string, code?: string): void {
   if (code === undefined && isWritable(directory)) return
-  const { found, next } = unwritable(directory, code)
-  throw new StoreRefused(`${found}; ${next}`)
+  const met = code ?? accessFault(directory)
+  const { found, next } = unwritable(directory, met)
+  // a file system that failed is mounted again without a word of the hub
+  throw new (met === 'EROFS' ? StoreRefused : SetupRefused)(`${found}; ${next}`)
 }
 
 /** Why a directory cannot be written, and what helps; `code` is what making it met. */
@@ -99,7 +102,7 @@ function linkTarget(path: string): string | undefined {
 export function refuseRoot(directory: string): void {
   const { uid } = statSync(directory)
   if (uid !== 0 && process.geteuid?.() === 0)
-    throw new StoreRefused(
+    throw new SetupRefused(
       `${directory} belongs to user ${uid}, whom files written by root would shut out; run svc-hub as that user`,
     )
 }

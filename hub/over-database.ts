@@ -39,7 +39,7 @@ import type { DatabasePlace } from './places-config.ts'
 import { type BlobPlace, type Blobs, blobPlaces } from './store/blob-port.ts'
 import { BlobFolder } from './store/blobs/folder.ts'
 import { BlobBucket } from './store/blobs/s3.ts'
-import { type Store, StoreRefused } from './store/port.ts'
+import type { Store } from './store/port.ts'
 import { madeOnce } from './store/postgres/accounts.ts'
 import type { Connections, Queries } from './store/postgres/connections.ts'
 import { noHubThere, schemaIn } from './store/postgres/migrate.ts'
@@ -49,6 +49,7 @@ import { standbysOf } from './store/postgres/state.ts'
 import { WatchedConnections } from './store/postgres/watched.ts'
 import { watchedChainsOver } from './store/postgres/watched-chains.ts'
 import { connectionsTo, linkTo } from './store/postgres/way.ts'
+import { SetupRefused } from './store/setup-refused.ts'
 import type { WatchedChains } from './store/witness-port.ts'
 
 export { CLOCK_OFF_MS } from './cluster/clock.ts'
@@ -149,7 +150,7 @@ export const bucketAt = (
 function refuseFileOfRows(directory: string): void {
   const path = join(directory, engine.files.rows)
   if (existsSync(path))
-    throw new StoreRefused(
+    throw new SetupRefused(
       `${path} holds the rows of a hub already; move them first: svc-hub migrate --to <URL>`,
     )
 }
@@ -160,12 +161,12 @@ async function isForNew(store: Store, { directory, existing }: Options): Promise
   const missing = NEEDED.filter(name => !existsSync(join(directory, name)))
   if (missing.length === 0) return false
   if (hub !== '')
-    throw new StoreRefused(
+    throw new SetupRefused(
       `the database belongs to hub ${hub}, and ${directory} lacks ${missing.join(', ')}; copy ${NEEDED.join(', ')} there from a machine that serves it`,
     )
   // a first start that was cut short has left a part, which nobody serves yet
   if (missing.includes(NEXT_FILE) && !missing.includes(IDENTITY_FILE))
-    throw new StoreRefused(
+    throw new SetupRefused(
       `${directory} lacks ${missing.join(', ')}, without which this would be another hub; copy it there from a backup`,
     )
   if (existing === true) throw noHubThere()
@@ -177,12 +178,12 @@ async function claim(connections: Connections, own: string, directory: string): 
   const held = await madeOnce(connections, HUB_SETTING, own)
   if (held === own) return
   if (held.startsWith('moved '))
-    throw new StoreRefused(
+    throw new SetupRefused(
       'the rows of this hub went from the database to a file; serve that one, or move it here: svc-hub migrate --to <URL>',
     )
   const [aid] = held.split(' ')
   const what = own.startsWith(`${aid} `) ? 'another secret' : `hub ${own.split(' ')[0]}`
-  throw new StoreRefused(
+  throw new SetupRefused(
     `the database belongs to hub ${aid}, and ${directory} holds ${what}; name the database of that one with --store, or another --data-dir with the ${NEEDED.join(', ')} of a machine that serves this one`,
   )
 }
@@ -195,7 +196,7 @@ async function claimFiles(
 ): Promise<void> {
   const own = typeof files === 'string' ? folderMark(files, random) : bucketMark(files)
   if ((await madeOnce(connections, FILES_SETTING, own)) === own) return
-  throw new StoreRefused(
+  throw new SetupRefused(
     'long mail of this hub lies in another place than this process was given; give each process the same --files',
   )
 }
@@ -222,7 +223,7 @@ export function claimOf(aid: string, secret: Uint8Array): string {
 export async function requireOwn(db: Queries, directory: string): Promise<string> {
   const { aid } = readIdentity(directory)
   if ((await settingIn(db, HUB_SETTING)) !== claimOf(aid, readSecret(directory)))
-    throw new StoreRefused('the database does not hold the rows of the hub whose data directory this is')
+    throw new SetupRefused('the database does not hold the rows of the hub whose data directory this is')
   return aid
 }
 
@@ -257,7 +258,7 @@ export function readSecret(directory: string): Uint8Array {
   const path = join(directory, SECRET_FILE)
   const text = readFileSync(path, 'utf8').trim()
   if (/^[0-9a-f]{64}$/.test(text)) return fromHex(text, SECRET_FILE)
-  throw new StoreRefused(`${path} holds no secret of a hub; copy it from a machine that serves this hub`)
+  throw new SetupRefused(`${path} holds no secret of a hub; copy it from a machine that serves this hub`)
 }
 
 function rememberOver(cluster: Cluster, db: Connections, directory: string): Remembered {

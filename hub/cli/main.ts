@@ -5,10 +5,10 @@ import { buildInfo } from '../../protocol/build-info.ts'
 import { isShell, type OfferedFlag, shells } from '../../protocol/completion.ts'
 import { Failure, Refusal, systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { nearest } from '../../protocol/shell.ts'
-import { AddressRefused, ConfigRefused } from '../config-refused.ts'
 import { EngineFault } from '../store/port.ts'
-import { asCalled, EXIT_CONFIG, EXIT_FAILED, EXIT_USAGE, say } from '../terminal.ts'
+import { asCalled, EXIT_USAGE, say } from '../terminal.ts'
 import { type Flags, UsageError } from './commands.ts'
+import { exitCodeOf } from './exit-codes.ts'
 import { flagTable, shown } from './flags.ts'
 import { type Command, commands, type Terminal } from './table.ts'
 
@@ -135,12 +135,11 @@ function fail(error: unknown, command: Command, { err }: Terminal): number {
   err(`svc-hub: ${asCalled(message)}\n`)
   if (error instanceof UsageError) {
     err(`${asCalled(`usage: svc-hub ${withFlags(command)}`)}\n`)
-    return EXIT_USAGE
+    return exitCodeOf(error)
   }
-  if (error instanceof ConfigRefused && !(error instanceof AddressRefused)) return EXIT_CONFIG
   const expected = error instanceof Refusal || error instanceof Failure || isOfSystem(error)
   if (!expected && error instanceof Error) err(`${error.stack ?? ''}\n`)
-  return EXIT_FAILED
+  return exitCodeOf(error)
 }
 
 /** What the operating system refused says enough in its own sentence. */

@@ -12,6 +12,7 @@ const at = (name: string): string => new URL(`../deploy/${name}`, import.meta.ur
 const read = (name: string): string => readFileSync(at(name), 'utf8')
 const withoutComments = (text: string): string => text.replace(/^\s*#.*$/gm, '')
 const unit = withoutComments(read('svc-hub.service'))
+const manyUnit = withoutComments(read('svc-hub@.service'))
 const backupUnit = withoutComments(read('svc-hub-backup.service'))
 const container = withoutComments(read('Containerfile'))
 const caddy = withoutComments(read('Caddyfile'))
@@ -39,15 +40,18 @@ test.each([
   expect(['127.0.0.1', undefined]).toContain(config.operatorListen?.host)
 })
 
-test('the unit starts the hub, starts it again only after a failure, and leaves it time to stop', () => {
-  expect(unit).toMatch(/^ExecStart=\S+ svc-hub serve --existing$/m)
-  expect(unit).toMatch(/^Restart=on-failure$/m)
-  expect(unit).toMatch(/^Type=notify$/m)
-  expect(unit).toMatch(/^NotifyAccess=all$/m)
-  expect(Number(/^WatchdogSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(10)
-  const final = /^RestartPreventExitStatus=(.+)$/m.exec(unit)?.[1]?.split(' ').map(Number)
+test.each([
+  ['svc-hub.service', unit],
+  ['svc-hub@.service', manyUnit],
+])('%s starts the hub, starts it again only after a failure, and leaves it time to stop', (_, text) => {
+  expect(text).toMatch(/^ExecStart=\S+ svc-hub serve --existing$/m)
+  expect(text).toMatch(/^Restart=on-failure$/m)
+  expect(text).toMatch(/^Type=notify$/m)
+  expect(text).toMatch(/^NotifyAccess=all$/m)
+  expect(Number(/^WatchdogSec=(\d+)$/m.exec(text)?.[1])).toBeGreaterThan(10)
+  const final = /^RestartPreventExitStatus=(.+)$/m.exec(text)?.[1]?.split(' ').map(Number)
   expect(final).toEqual([EXIT_USAGE, EXIT_CONFIG])
-  const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])
+  const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])
   expect(seconds).toBeGreaterThan(10)
 })
 
@@ -70,14 +74,13 @@ test.each([
 })
 
 test('the unit of one process among several is protected as that of a hub alone', () => {
-  const template = withoutComments(read('svc-hub@.service'))
   const protections = (text: string) =>
     text
       .slice(text.indexOf('ProtectSystem='))
       .split('\n')
       .filter(line => line !== '')
-  expect(protections(template)).toEqual(protections(unit))
-  const env = settings(template.replaceAll('%i', '8091'))
+  expect(protections(manyUnit)).toEqual(protections(unit))
+  const env = settings(manyUnit.replaceAll('%i', '8091'))
   expect(readConfig({}, env)).toMatchObject({
     dataDir: '/var/lib/svc-hub-8091',
     listen: { host: '127.0.0.1', port: 8091 },

@@ -42,9 +42,8 @@ export async function checkDatabase(database: DatabasePlace, directory: string):
     const outside = { now: systemNow, timers: systemTimers, random: systemRandom }
     state = await lookAtDatabase(database, directory, outside)
   } catch (error) {
-    const mend = 'look whether its server runs, whether its address and password are right, and what it logs'
     return {
-      findings: [...ofFiles, wrong(CHECK, wordsOf(error), mend)],
+      findings: [...ofFiles, checkAway(error)],
       ...{ clockMs: undefined, last: lastStartOf(ownSettings(directory)), serving: undefined },
     }
   }
@@ -67,6 +66,17 @@ export async function checkDatabase(database: DatabasePlace, directory: string):
   }
 }
 
+function checkAway(error: unknown): Finding {
+  const [found, next] = halvesOf(wordsOf(error))
+  return wrong(CHECK, found, next ?? 'look whether its server runs, and what it logs')
+}
+
+/** What happened, and what to do where the sentence says that. */
+function halvesOf(sentence: string): [found: string, next: string | undefined] {
+  const at = sentence.indexOf('; ')
+  return at === -1 ? [sentence, undefined] : [sentence.slice(0, at), sentence.slice(at + 2)]
+}
+
 /** What each machine has a copy of. */
 function checkFiles(directory: string): Finding[] {
   const missing = NEEDED.filter(name => !existsSync(join(directory, name)))
@@ -82,8 +92,8 @@ function checkFiles(directory: string): Finding[] {
 
 function checkServer({ release, unfit, isReadOnly }: DatabaseState): Finding {
   if (unfit !== undefined) {
-    const [found = unfit, next = 'correct it'] = unfit.split('; ')
-    return wrong(CHECK, found, next)
+    const [found, next] = halvesOf(unfit)
+    return wrong(CHECK, found, next ?? 'correct it')
   }
   if (isReadOnly)
     return wrong(

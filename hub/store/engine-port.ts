@@ -5,7 +5,8 @@
 import type { Timers } from '../../protocol/timers.ts'
 import type { ClearingState } from './clearing-port.ts'
 import type { LedgerSnapshot, LedgerStore } from './ledger-port.ts'
-import { type GroupCommitted, type Store, type StoreBroken, StoreRefused } from './port.ts'
+import type { GroupCommitted, Store, StoreBroken } from './port.ts'
+import { SetupRefused } from './setup-refused.ts'
 import type { Threads } from './threads.ts'
 import type { WatchedChains, WitnessStore } from './witness-port.ts'
 
@@ -90,8 +91,8 @@ export interface StoreEngine {
 type Schemas = { held: number; newest: number; release: string; wrote: string }
 
 /** The refusal of a store that a newer release wrote. */
-export function newerStore(path: string, { held, newest, release, wrote }: Schemas): StoreRefused {
-  return new StoreRefused(
+export function newerStore(path: string, { held, newest, release, wrote }: Schemas): SetupRefused {
+  return new SetupRefused(
     `${path} was written by a newer svc-hub: it has schema ${held}, and svc-hub ${release} knows up to ${newest}; ${newerBuild(wrote, release)}, or restore a backup from before the upgrade to a new folder`,
   )
 }

@@ -174,7 +174,7 @@ describe.skipIf(withoutPostgres !== undefined)(
         ...cluster.args,
       ])
       expect([started.code, started.stderr]).toEqual([
-        1,
+        78,
         expect.stringContaining(`the database belongs to hub ${one.aid}`),
       ])
       await runHub(['init', '--data-dir', directory])
@@ -186,7 +186,7 @@ describe.skipIf(withoutPostgres !== undefined)(
         directory,
         ...cluster.args,
       ])
-      expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('svc-hub migrate')])
+      expect([other.code, other.stderr]).toEqual([78, expect.stringContaining('svc-hub migrate')])
     })
 
     test('a first start that was cut short goes on, where no process serves the database yet', async () => {
@@ -210,7 +210,7 @@ describe.skipIf(withoutPostgres !== undefined)(
         copyFileSync(join(one.directory, name), join(directory, name))
       const store = ['--store', cluster.server.url]
       const started = await runHub(['serve', '--listen', '127.0.0.1:0', '--data-dir', directory, ...store])
-      expect([started.code, started.stderr]).toEqual([1, expect.stringContaining('the same --files')])
+      expect([started.code, started.stderr]).toEqual([78, expect.stringContaining('the same --files')])
       expect((await runHub(['stats', '--data-dir', directory, ...store])).code).toBe(0)
     })
 

@@ -32,7 +32,7 @@ describe.skipIf(withoutPostgres !== undefined)(
     test('the role that serves makes no schema, and the refusal has the command', async () => {
       const { code, stderr } = await runHub(['serve', '--listen', '127.0.0.1:0', ...as('server'), ...at])
       expect([code, stderr]).toEqual([
-        1,
+        78,
         expect.stringMatching(
           /may not change the schema of its database, which has 0 and needs \d+; .*: svc-hub init --store <URL> --grant <ROLE>\n$/,
         ),
@@ -62,7 +62,7 @@ describe.skipIf(withoutPostgres !== undefined)(
     test('a role without its rights is told who gives them', async () => {
       const { code, stderr } = await runHub(['serve', '--listen', '127.0.0.1:0', ...as('other'), ...at])
       expect([code, stderr]).toEqual([
-        1,
+        78,
         expect.stringMatching(/permission denied .*: svc-hub init --store <URL> --grant <ROLE>/),
       ])
     })
@@ -92,7 +92,7 @@ describe.skipIf(withoutPostgres !== undefined)(
         const { code, stderr } = await runHub([...command, ...as('server'), ...at])
         expect([command, code, stderr]).toEqual([
           command,
-          1,
+          78,
           expect.stringContaining('svc-hub init --store <URL>'),
         ])
       }

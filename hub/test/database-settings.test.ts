@@ -56,7 +56,7 @@ describe.skipIf(withoutPostgres !== undefined)(
     test('an order makes no hub in a database that has none', async () => {
       const asked = await runHub(['stats'], { env })
       expect([asked.code, asked.stderr]).toEqual([
-        1,
+        78,
         'svc-hub: there is no hub in this database; make one there: svc-hub init --store <URL>\n',
       ])
     })

@@ -112,7 +112,7 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'moving a hub'
       await toDatabase({ SVC_FAULT: `hub.moving.${fault}` })
       for (const args of [[], over()]) {
         const started = await runHub(['serve', '--listen', '127.0.0.1:0', '--data-dir', directory(), ...args])
-        expect([started.code, started.stderr]).toEqual([1, expect.stringContaining('svc-hub migrate')])
+        expect([started.code, started.stderr]).toEqual([78, expect.stringContaining('svc-hub migrate')])
       }
       expect((await toDatabase()).code).toBe(0)
       await serve(over())
@@ -126,7 +126,7 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'moving a hub'
       expect((await toDatabase()).code).toBe(0)
       await toFile({ SVC_FAULT: `hub.moving.${fault}` })
       const started = await runHub(['serve', '--listen', '127.0.0.1:0', '--data-dir', directory(), ...over()])
-      expect([started.code, started.stderr]).toEqual([1, expect.stringContaining('svc-hub migrate')])
+      expect([started.code, started.stderr]).toEqual([78, expect.stringContaining('svc-hub migrate')])
       expect((await toFile()).code).toBe(0)
       await serve()
       expect(await look()).toEqual(seen)

@@ -57,7 +57,7 @@ describe.skipIf(!isRoot)(isRoot ? 'as root' : 'left out: only root can make file
       const { status, stderr } = run(argv)
       expect([argv[0], status, stderr]).toEqual([
         argv[0],
-        1,
+        78,
         `svc-hub: ${directory} belongs to user ${OWNER}, whom files written by root would shut out; run svc-hub as that user\n`,
       ])
       expect(owners()).toEqual([OWNER])
@@ -73,7 +73,7 @@ describe.skipIf(!isRoot)(isRoot ? 'as root' : 'left out: only root can make file
     chownSync(place, OWNER, OWNER)
     const { status, stderr } = run(['restore', saved], undefined, place)
     expect([status, stderr]).toEqual([
-      1,
+      78,
       `svc-hub: ${place} belongs to user ${OWNER}, whom files written by root would shut out; run svc-hub as that user\n`,
     ])
     expect(readdirSync(place)).toEqual([])
@@ -89,7 +89,7 @@ describe.skipIf(!isRoot)(isRoot ? 'as root' : 'left out: only root can make file
     const refused = `${found}; run svc-hub as the owner of that directory, or give another --data-dir`
     for (const argv of [['serve', '--existing'], ['stats'], ['backup', join(outside, 'saved')]]) {
       const { status, stderr } = run(argv, OTHER, place)
-      expect([argv[0], status, stderr]).toEqual([argv[0], 1, `svc-hub: ${refused}\n`])
+      expect([argv[0], status, stderr]).toEqual([argv[0], 78, `svc-hub: ${refused}\n`])
     }
     const { status, stdout } = run(['doctor'], OTHER, place)
     expect([status, stdout]).toEqual([1, expect.stringContaining(`WRONG data directory: ${found}\n`)])

@@ -7,7 +7,7 @@ import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { systemCode, systemFault } from '../../../protocol/encoding/errors.ts'
 import { present } from '../../../protocol/encoding/present.ts'
-import { StoreRefused } from '../port.ts'
+import { SetupRefused } from '../setup-refused.ts'
 
 /** Contents of what the address names. */
 type TlsFiles = Pick<ConnectionOptions, 'ca' | 'cert' | 'key'>
@@ -41,7 +41,7 @@ export function addressOf(text: string): Address {
   const user = decoded(url.username)
   const database = decoded(url.pathname.slice(1)) || user
   if (host === '' || user === '')
-    throw new StoreRefused(`the address of the database has no host or role; ${FORM}`)
+    throw new SetupRefused(`the address of the database has no host or role; ${FORM}`)
   return {
     ...{ host, user, database },
     port: url.port === '' ? PORT : Number(url.port),
@@ -53,7 +53,7 @@ export function addressOf(text: string): Address {
 function parsed(text: string): URL {
   const url = URL.parse(text)
   if (url === null || !PROTOCOLS.includes(url.protocol))
-    throw new StoreRefused(`the address of the database cannot be read; ${FORM}`)
+    throw new SetupRefused(`the address of the database cannot be read; ${FORM}`)
   return url
 }
 
@@ -61,7 +61,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    throw new StoreRefused('the address of the database has a stray %; write it as %25')
+    throw new SetupRefused('the address of the database has a stray %; write it as %25')
   }
 }
 
@@ -70,7 +70,7 @@ function optionsOf(url: URL): Options {
   for (const [name, value] of url.searchParams) {
     const known = OPTIONS.find(option => option === name)
     if (known === undefined)
-      throw new StoreRefused(
+      throw new SetupRefused(
         `the address of the database has an option that is not known here: ${name}; leave it out, or use ${OPTIONS.join(', ')}`,
       )
     given[known] = value
@@ -82,7 +82,7 @@ function isEncrypted(host: string, mode: string | undefined): boolean {
   if (host.startsWith('/') || mode === 'disable') return false
   if (mode === undefined) return !isLoopback(host)
   if (ENCRYPTED.includes(mode)) return true
-  throw new StoreRefused(
+  throw new SetupRefused(
     `sslmode=${mode} would let anybody in between read; use verify-full, or disable on a network that is yours alone`,
   )
 }
@@ -93,7 +93,7 @@ const isLoopback = (host: string): boolean =>
 
 function filesOf({ sslrootcert, sslcert, sslkey }: Options): TlsFiles {
   if ((sslcert === undefined) !== (sslkey === undefined))
-    throw new StoreRefused('the address of the database names one of sslcert and sslkey; name both')
+    throw new SetupRefused('the address of the database names one of sslcert and sslkey; name both')
   const read = (path: string | undefined) => path && contentOf(path)
   const ca = sslrootcert === SYSTEM ? undefined : sslrootcert
   return present({ ca: read(ca), cert: read(sslcert), key: read(sslkey) })
@@ -106,7 +106,7 @@ function contentOf(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new StoreRefused(
+    throw new SetupRefused(
       `${path} cannot be read: ${systemFault(systemCode(error) ?? '')}; name another file`,
     )
   }

@@ -1,5 +1,5 @@
 /** Whether a server keeps what the hub promises: one that does not refuses the start. */
-import { StoreRefused } from '../port.ts'
+import { SetupRefused } from '../setup-refused.ts'
 import type { Queries } from './connections.ts'
 
 export type ServerSettings = {
@@ -40,5 +40,5 @@ export const settingsOf = (db: Queries): Promise<ServerSettings | undefined> =>
 export async function refuseUnfit(db: Queries): Promise<void> {
   const settings = await settingsOf(db)
   const unfit = settings && unfitFor(settings)
-  if (unfit !== undefined) throw new StoreRefused(unfit)
+  if (unfit !== undefined) throw new SetupRefused(unfit)
 }

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { newerStore } from '../engine-port.ts'
 import { StoreRefused } from '../port.ts'
+import { SetupRefused } from '../setup-refused.ts'
 import type { Connections, Queries } from './connections.ts'
 
 const FOLDER = new URL('./schema/', import.meta.url)
@@ -50,7 +51,7 @@ export async function migrate(connections: Connections, options: MigrateOptions)
     await connections.transaction(bring, { patient: true })
   } catch (error) {
     if (!isForbidden(error)) throw error
-    throw new StoreRefused(
+    throw new SetupRefused(
       `the role of this hub may not change the schema of its database, which has ${seen.held} and needs ${seen.newest}; bring it there with the role that owns it: svc-hub init --store <URL> --grant <ROLE>`,
     )
   }
@@ -83,15 +84,15 @@ const isForbidden = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === FORBIDDEN
 
 /** An order leaves the schema to whoever serves. */
-const olderSchema = ({ held, newest }: SchemaHeld): StoreRefused =>
+const olderSchema = ({ held, newest }: SchemaHeld): SetupRefused =>
   held === 0
     ? noHubThere()
-    : new StoreRefused(
+    : new SetupRefused(
         `the database has schema ${held}, and this svc-hub works with ${newest}; bring it there: svc-hub init --store <URL>`,
       )
 
-export const noHubThere = (): StoreRefused =>
-  new StoreRefused('there is no hub in this database; make one there: svc-hub init --store <URL>')
+export const noHubThere = (): SetupRefused =>
+  new SetupRefused('there is no hub in this database; make one there: svc-hub init --store <URL>')
 
 async function heldIn(db: Queries): Promise<{ held: number; wrote: string }> {
   const row = await db.one<{ number: number; release: string }>(
