@@ -28,7 +28,7 @@ import type { Memory } from './core/ports/memory.ts'
 import { closeToOthers, isEnterable, makeWritable, openingUp, refuseRoot } from './directory-access.ts'
 import { LOCK_FILE, lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
-import { givingBack, isOwn, ownerOf } from './files.ts'
+import { givingBack, isOwn, missingFolders, ownerOf } from './files.ts'
 import { type BlobPlace, type Blobs, blobPlaces } from './store/blob-port.ts'
 import { BlobFolder } from './store/blobs/folder.ts'
 import type { Migrated } from './store/engine-port.ts'
@@ -77,7 +77,8 @@ export type DataDirectory = {
   own: OwnSettings
   /** What the processes of this hub remember; asked for once, and closed with the rest. */
   remember(): Promise<Remembered>
-  close(): Promise<void>
+  /** `isRefused`: the start came to nothing, and leaves nothing of its own. */
+  close(isRefused?: boolean): Promise<void>
 }
 
 export type OwnSettings = Pick<Store, 'setting' | 'putSetting'>
@@ -130,10 +131,11 @@ export type DataDirectoryOptions = {
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { directory, now, random } = options
   if (options.existing === true) requireHub(directory)
+  const made = missingFolders(directory)
   makeWritable(directory)
   refuseRoot(directory)
   refuseForeign(directory)
-  const lock = lockDirectory(directory)
+  const lock = lockDirectory(directory, made)
   let store: Store | undefined
   try {
     if (existsSync(join(directory, RESTORE_MARKER)))
@@ -161,15 +163,16 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     if ((await opened.setting(MODE_SETTING)) === undefined)
       await opened.putSetting(MODE_SETTING, options.admission ?? 'closed')
     rmSync(marker, { force: true })
-    const close = async (): Promise<void> => {
+    const close = async (isRefused?: boolean): Promise<void> => {
       await opened.close()
-      lock.release()
+      if (isRefused === true) lock.undo()
+      else lock.release()
     }
     const remember = () => rememberAlone(opened, options)
     return { identity, created, store: opened, own: opened, blobs, openBlobs, secret, remember, close }
   } catch (error) {
     await store?.close()
-    lock.release()
+    lock.undo()
     throw inWords(error, directory)
   }
 }

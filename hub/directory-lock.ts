@@ -1,13 +1,15 @@
 /** One process a data directory: a lock of the operating system, which ends with the process however it ends. */
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { sleep, systemTimers } from '../protocol/timers.ts'
+import { removeEmpty } from './files.ts'
 import { StoreRefused } from './store/port.ts'
 import { faultClass, inWords, openLock } from './store/sqlite/database.ts'
 
 export const LOCK_FILE = 'lock'
 
-export type DirectoryLock = { release(): void }
+/** `undo` lets go too, and takes away what was made for this lock. */
+export type DirectoryLock = { release(): void; undo(): void }
 
 /** A command works for moments; whoever finds the directory taken waits so long for it. */
 const WAIT_MS = 5000
@@ -54,10 +56,24 @@ function holderOf(path: string): number | undefined {
   }
 }
 
-/** Takes the lock of a data directory, or refuses because another process holds it. */
-export function lockDirectory(directory: string): DirectoryLock {
-  const lock = takeLock(join(directory, LOCK_FILE), directory)
-  return { release: () => lock.close() }
+/** Takes the lock of a data directory, or refuses because another process holds it. `made`: its folders that were not there before. */
+export function lockDirectory(directory: string, made: readonly string[] = []): DirectoryLock {
+  const path = join(directory, LOCK_FILE)
+  const isMade = !existsSync(path)
+  const lock = takeLock(path, directory)
+  // whoever took it away meanwhile lets nobody else have what is left of it
+  if (!existsSync(path)) {
+    lock.close()
+    throw new DirectoryBusy(`another svc-hub has just used ${directory}; try again`)
+  }
+  return {
+    release: () => lock.close(),
+    undo() {
+      if (isMade) rmSync(path, { force: true })
+      lock.close()
+      removeEmpty(made)
+    },
+  }
 }
 
 function takeLock(path: string, directory: string): ReturnType<typeof openLock> {

@@ -1,5 +1,5 @@
 /** Small steps with files that more than one part of the hub takes. */
-import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs'
 import { type FileHandle, open, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { systemCode } from '../protocol/encoding/errors.ts'
@@ -39,6 +39,21 @@ export function makeFolder(path: string): void {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw error
+  }
+}
+
+/** The folders of a path that are not there yet, the deepest first. */
+export function missingFolders(path: string): string[] {
+  const above = dirname(path)
+  return existsSync(path) || above === path ? [] : [path, ...missingFolders(above)]
+}
+
+/** Takes away folders as long as they hold nothing. */
+export function removeEmpty(folders: readonly string[]): void {
+  try {
+    for (const folder of folders) rmdirSync(folder)
+  } catch {
+    // what holds something stays, and so does what it lies in
   }
 }
 

@@ -17,16 +17,8 @@ import { lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
 import { faultPoint } from './faults.ts'
 import { syncFolder } from './files.ts'
-import {
-  bucketAt,
-  claimOf,
-  FILES_SETTING,
-  HUB_SETTING,
-  keepSecret,
-  readSecret,
-  requireOwn,
-  SECRET_FILE,
-} from './over-database.ts'
+import { bucketAt, claimFiles, FILES_SETTING, requireFiles } from './long-mail.ts'
+import { claimOf, HUB_SETTING, keepSecret, readSecret, requireOwn, SECRET_FILE } from './over-database.ts'
 import type { DatabasePlace } from './places-config.ts'
 import { type BlobPlace, type Blobs, blobPlaces } from './store/blob-port.ts'
 import { copyBlobs } from './store/blobs/copy.ts'
@@ -51,6 +43,7 @@ export type Moving = {
   command: string
   timers: Timers
   now: () => number
+  random: (count: number) => Uint8Array
 }
 
 /** Settings that belong to a place of rows: they stay where they are. */
@@ -90,6 +83,8 @@ export async function moveToDatabase(moving: Moving): Promise<Moved> {
         { patient: true },
       )
       faultPoint('hub.moving.after-commit')
+      const { files } = moving.database
+      if (files !== undefined) await claimFiles(connections, { place: files, isGiven: true }, moving.random)
       keepOnce(directory, secret)
       file.close()
       renameSync(path, `${path}.moved`)
@@ -109,7 +104,9 @@ export async function moveToFile(moving: Moving): Promise<Moved> {
     const [path, draft] = [join(directory, engine.files.rows), join(directory, DRAFT)]
     const secret = readSecret(directory)
     const claim = claimOf(readIdentity(directory).aid, secret)
-    await copyFiles(moving.database.files, directory, moving)
+    const { files } = moving.database
+    await requireFiles(connections, { place: files ?? directory, isGiven: files !== undefined })
+    await copyFiles(files, directory, moving)
     const held = await connections.transaction(
       async db => {
         const tables = await movedTables(db)

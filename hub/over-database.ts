@@ -2,22 +2,11 @@
  * A hub whose rows lie in a database that several processes share: each has a data directory of its own, which holds a copy
  * of the identity and of the secret, and nothing that another process needs.
  */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
 import { sha256 } from '../protocol/crypto/engine.node.ts'
 import { concat, fromHex, toHex, utf8 } from '../protocol/encoding/bytes.ts'
-import { systemCode } from '../protocol/encoding/errors.ts'
-import type { BucketPlace } from './bucket-config.ts'
 import { CLOCK_OFF_MS } from './cluster/clock.ts'
 import { type Cluster, joinCluster } from './cluster/memory.ts'
 import { mendHistory, rotateAsOne } from './cluster/one-history.ts'
@@ -34,11 +23,11 @@ import {
 import { closeToOthers, makeWritable, refuseRoot } from './directory-access.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { engine } from './engine.ts'
+import { missingFolders } from './files.ts'
+import { claimFiles, sharedBlobs } from './long-mail.ts'
 import { keepOwnSetting, ownSettings } from './own-settings.ts'
 import type { DatabasePlace } from './places-config.ts'
-import { type BlobPlace, type Blobs, blobPlaces } from './store/blob-port.ts'
-import { BlobFolder } from './store/blobs/folder.ts'
-import { BlobBucket } from './store/blobs/s3.ts'
+import { type BlobPlace, blobPlaces } from './store/blob-port.ts'
 import type { Store } from './store/port.ts'
 import { madeOnce } from './store/postgres/accounts.ts'
 import type { Connections, Queries } from './store/postgres/connections.ts'
@@ -60,13 +49,8 @@ const SECRET_BYTES = 32
 const MARK_DIGITS = 32
 /** Which hub a database belongs to: its AID, and a hash that tells its secret from others. */
 export const HUB_SETTING = 'hub'
-/** Where long mail of all processes lies. */
-export const FILES_SETTING = 'files'
 /** What this process has seen of the database, so that it knows one that was put back. */
 export const SEEN_FILE = 'database.seen'
-/** Tells a folder for long mail from others. */
-const FOLDER_MARK = 'folder-id'
-const FOLDER_MARK_BYTES = 16
 /** What each machine of a hub has a copy of. */
 const IDENTITY_FILES = `${IDENTITY_FILE} and ${NEXT_FILE}`
 export const NEEDED = [IDENTITY_FILE, NEXT_FILE, SECRET_FILE]
@@ -77,10 +61,11 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
   const { directory, database, now, random } = options
   /** Signs calls of a bucket by the clock of the database as soon as that is known. */
   let agreedNow = now
+  const connections = new WatchedConnections(connectionsTo(database), options.onAway)
+  const made = missingFolders(directory)
   makeWritable(directory)
   refuseRoot(directory)
-  const lock = lockDirectory(directory)
-  const connections = new WatchedConnections(connectionsTo(database), options.onAway)
+  const lock = lockDirectory(directory, made)
   let cluster: Cluster | undefined
   try {
     refuseMoving(directory)
@@ -98,11 +83,12 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
     const secret = readSecret(directory)
     await claim(connections, claimOf(identity.aid, secret), directory)
     await madeOnce(connections, MODE_SETTING, options.admission ?? 'closed')
-    const files = database.files ?? directory
-    const blobsAt = (place: BlobPlace) =>
-      typeof files === 'string'
-        ? new BlobFolder(files, place, error => void store.fail(error), { isShared: true })
-        : bucketAt(files, place, { timers: options.timers, now: () => agreedNow() })
+    const files = { place: database.files ?? directory, isGiven: database.files !== undefined }
+    const blobsAt = (kind: BlobPlace) =>
+      sharedBlobs(files, kind, {
+        ...{ timers: options.timers, now: () => agreedNow() },
+        onBroken: error => void store.fail(error),
+      })
     return {
       ...{ identity, created, store, secret },
       blobs: blobsAt(blobPlaces.envelopes),
@@ -127,25 +113,19 @@ export async function openOverDatabase(options: Options): Promise<DataDirectory>
         agreedNow = () => clock.now()
         return rememberOver(cluster, connections, directory)
       },
-      async close() {
+      async close(isRefused) {
         await cluster?.close()
         await store.close()
-        lock.release()
+        if (isRefused === true) lock.undo()
+        else lock.release()
       },
     }
   } catch (error) {
     await connections.close().catch(() => undefined)
-    lock.release()
+    lock.undo()
     throw error
   }
 }
-
-/** Large mail of one kind in a bucket. */
-export const bucketAt = (
-  bucket: BucketPlace,
-  place: BlobPlace,
-  { timers, now }: Pick<Options, 'timers' | 'now'>,
-): Blobs => new BlobBucket(bucket, place, { fetch, timers, now })
 
 function refuseFileOfRows(directory: string): void {
   const path = join(directory, engine.files.rows)
@@ -186,31 +166,6 @@ async function claim(connections: Connections, own: string, directory: string): 
   throw new SetupRefused(
     `the database belongs to hub ${aid}, and ${directory} holds ${what}; name the database of that one with --store, or another --data-dir with the ${NEEDED.join(', ')} of a machine that serves this one`,
   )
-}
-
-/** The first process says where long mail lies; one with another place would not find that of the others. */
-async function claimFiles(
-  connections: Connections,
-  files: string | BucketPlace,
-  random: (count: number) => Uint8Array,
-): Promise<void> {
-  const own = typeof files === 'string' ? folderMark(files, random) : bucketMark(files)
-  if ((await madeOnce(connections, FILES_SETTING, own)) === own) return
-  throw new SetupRefused(
-    'long mail of this hub lies in another place than this process was given; give each process the same --files',
-  )
-}
-
-const bucketMark = ({ endpoint, bucket, prefix }: BucketPlace): string => `${endpoint}/${bucket}/${prefix}`
-
-function folderMark(folder: string, random: (count: number) => Uint8Array): string {
-  const path = join(folder, FOLDER_MARK)
-  try {
-    writeFileSync(path, `${toHex(random(FOLDER_MARK_BYTES))}\n`, { flag: 'wx', mode: 0o600, flush: true })
-  } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error
-  }
-  return readFileSync(path, 'utf8').trim()
 }
 
 /** Tells an identity and its secret from others. */

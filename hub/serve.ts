@@ -139,7 +139,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
     })
     running = await serve(data, options, { timers, random, watched, site })
   } catch (error) {
-    await data?.close()
+    await data?.close(true)
     await watched?.close()
     throw failed === undefined ? error : unusable(config.dataDir, failed)
   }

@@ -131,7 +131,7 @@ export const rooms: Record<string, Room> = {
   },
   'hub/directory-lock.ts': {
     purpose: 'one process a data directory: its lock, and waiting for it',
-    uses: ['protocol/timers.ts', 'hub/store', 'hub/store/sqlite'],
+    uses: ['protocol/timers.ts', 'hub/files.ts', 'hub/store', 'hub/store/sqlite'],
   },
   'hub/core/ports': {
     purpose: 'what the processes of one hub remember beside the store, as ports',
@@ -279,6 +279,17 @@ export const rooms: Record<string, Room> = {
     purpose: 'what each machine of a hub over a database has in files of its own',
     uses: ['protocol/encoding', 'protocol/crypto', 'protocol/identity', 'hub/core', 'hub/cluster'],
   },
+  'hub/long-mail.ts': {
+    purpose: 'where long mail of a hub over a database lies, and whether it is there',
+    uses: [
+      'protocol/encoding',
+      'protocol/timers.ts',
+      'hub/bucket-config.ts',
+      'hub/store',
+      'hub/store/blobs',
+      'hub/store/postgres',
+    ],
+  },
   'hub/over-database.ts': {
     purpose: 'a hub whose rows lie in a database that several processes share',
     uses: [
@@ -288,7 +299,6 @@ export const rooms: Record<string, Room> = {
       'protocol/build-info.ts',
       'protocol/crypto',
       'hub/store',
-      'hub/store/blobs',
       'hub/store/postgres',
       'hub/cluster',
       'hub/engine.ts',
@@ -296,7 +306,8 @@ export const rooms: Record<string, Room> = {
       'hub/core',
       'hub/data-dir.ts',
       'hub/directory-access.ts',
-      'hub/bucket-config.ts',
+      'hub/files.ts',
+      'hub/long-mail.ts',
       'hub/places-config.ts',
     ],
   },
@@ -312,6 +323,7 @@ export const rooms: Record<string, Room> = {
       'protocol/timers.ts',
       'hub/faults.ts',
       'hub/files.ts',
+      'hub/long-mail.ts',
       'hub/store',
       'hub/store/blobs',
       'hub/store/sqlite',

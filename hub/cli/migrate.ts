@@ -3,6 +3,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import { systemNow, systemTimers } from '../../protocol/timers.ts'
 import { type ConfigFlags, readConfig } from '../config.ts'
+import { systemRandom } from '../core/random.ts'
 import { partsOf, refuseUnusable } from '../data-dir.ts'
 import { whenFree } from '../directory-lock.ts'
 import { leftIn, moveToDatabase, moveToFile } from '../moving.ts'
@@ -36,6 +37,7 @@ export async function migrate(to: Flags[string], settings: ConfigFlags): Promise
       command,
       timers: systemTimers,
       now: systemNow,
+      random: systemRandom,
     }),
   )
   const { ms, ...figures } = moved

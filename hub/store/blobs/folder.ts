@@ -24,6 +24,11 @@ import { ORPHAN_AGE_MS, refuseForeign } from './names.ts'
 /** How many bytes may be written past the last time they were forced out. */
 const FLUSH_EVERY_BYTES = 8 * 1024 * 1024
 
+/** Makes what files of a kind are written into. */
+export function makeFolders(directory: string, { folder, temporary }: BlobPlace): void {
+  for (const name of [folder, temporary]) mkdirSync(join(directory, name), { recursive: true, mode: 0o700 })
+}
+
 export class BlobFolder implements Blobs {
   readonly #directory: string
   readonly #place: BlobPlace
@@ -38,7 +43,7 @@ export class BlobFolder implements Blobs {
 
   /**
    * `onBroken` is told when the disk has failed; nothing may be written from then on. `isShared`: other processes write
-   * into this folder too.
+   * into this folder too, and whoever claims it makes it.
    */
   constructor(
     directory: string,
@@ -52,8 +57,7 @@ export class BlobFolder implements Blobs {
     this.#place = place
     this.#folder = join(directory, place.folder)
     this.#temporary = join(directory, place.temporary)
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-    mkdirSync(this.#temporary, { recursive: true, mode: 0o700 })
+    if (!isShared) makeFolders(directory, place)
   }
 
   async create(name: string): Promise<BlobWriter> {
