@@ -1,12 +1,10 @@
 /** What can be seen of a hub's database from outside: for the doctor, which changes nothing there. */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { toHex } from '../protocol/encoding/bytes.ts'
 import { sleep, type Timers } from '../protocol/timers.ts'
 import { LINE_SETTING } from './cluster/continuity.ts'
 import { readIdentity } from './core/identity.ts'
 import { type ChainHeld, chainHeld } from './core/supply/held.ts'
-import { claimOf, HUB_SETTING, readSecret, SECRET_FILE } from './over-database.ts'
+import { claimOf, HUB_SETTING, readSecret } from './over-database.ts'
 import type { DatabasePlace } from './places-config.ts'
 import type { ClearingState } from './store/clearing-port.ts'
 import { readClearing } from './store/postgres/clearing.ts'
@@ -50,8 +48,10 @@ export type DatabaseState = {
 }
 
 export type RowsState = {
-  /** `none`: of no hub yet; `moved`: the rows went to a file. */
-  owner: 'own' | 'none' | 'moved' | 'other'
+  /** `none`: of no hub yet; `moved`: the rows went to a file; `unknown`: the files here do not tell. */
+  owner: 'own' | 'none' | 'moved' | 'other' | 'unknown'
+  /** The AID of the hub, empty where there is none. */
+  hub: string
   lackingRights: number
   /** Each that serves. */
   processes: LiveProcess[]
@@ -101,6 +101,7 @@ async function rowsIn(db: Queries, directory: string): Promise<RowsState> {
   const settings = new Map(listed.map(({ name, value }) => [name, value]))
   return {
     owner: ownerOf(settings.get(HUB_SETTING), directory),
+    hub: settings.get(HUB_SETTING)?.split(' ')[0] ?? '',
     lackingRights: await lackingRights(db),
     processes: await processesIn(db),
     dead: await deadRowsIn(db),
@@ -143,8 +144,12 @@ export async function clearingIn(
 function ownerOf(held: string | undefined, directory: string): RowsState['owner'] {
   if (held === undefined) return 'none'
   if (held.startsWith('moved ')) return 'moved'
-  if (!existsSync(join(directory, SECRET_FILE))) return 'other'
-  return held === claimOf(readIdentity(directory).aid, readSecret(directory)) ? 'own' : 'other'
+  try {
+    return held === claimOf(readIdentity(directory).aid, readSecret(directory)) ? 'own' : 'other'
+  } catch {
+    // a file is missing or damaged, which is told of as such
+    return 'unknown'
+  }
 }
 
 /** A pooler that lends connections out loses what is told to one that waits. */

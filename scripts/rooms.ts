@@ -402,6 +402,7 @@ export const rooms: Record<string, Room> = {
       'hub/bind.ts',
       'hub/data-dir.ts',
       'hub/own-settings.ts',
+      'hub/long-mail.ts',
       'hub/over-database.ts',
       'hub/database-state.ts',
       'hub/putting-back.ts',

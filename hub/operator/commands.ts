@@ -12,11 +12,12 @@ import { refuseUnwritable } from '../directory-access.ts'
 import { lockDirectory, whenFree } from '../directory-lock.ts'
 import { engine } from '../engine.ts'
 import { makeFolder } from '../files.ts'
-import { besideStore, type DatabasePlace } from '../places-config.ts'
+import type { DatabasePlace } from '../places-config.ts'
 import { StoreRefused } from '../store/port.ts'
 import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
 import { writeBackup } from './backup.ts'
 import { nameOfNow, ofFuture, removeOlder } from './kept-backups.ts'
+import { atHub } from './last-start.ts'
 import type { Manifest } from './manifest.ts'
 import type { RunningState } from './order-shapes.ts'
 import { backupFaults, floorOf, restoreBackup } from './restore.ts'
@@ -157,7 +158,7 @@ export async function restoreDatabase(database: DatabasePlace, { dataDir }: Conf
       ordersNote(lostSinceMs),
       chainNote(isWitnessed),
     ],
-    next: `svc-hub serve --data-dir ${shellWord(dataDir)} --store <URL>${besideStore(database)}`,
+    next: `svc-hub serve${atHub({ dataDir, database })}`,
   })
 }
 

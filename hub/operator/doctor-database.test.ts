@@ -1,6 +1,6 @@
 // project: programs
 /** What an operator sees of a hub over a database: the doctor, figures and readiness, on real servers. */
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -54,7 +54,49 @@ describe.skipIf(withoutBouncer !== undefined)(
         state: 'wrong',
         found: expect.stringContaining('lacks identity.kel, identity.next, secret'),
       })
-      expect(seen.get('hub of the database')).toMatchObject({ state: 'wrong' })
+      expect(seen.get('hub of the database')).toMatchObject({
+        state: 'note',
+        found: expect.stringContaining(`is ${both()[0].aid}`),
+      })
+    })
+
+    test('a secret that is missing or damaged is called so, and the hub no other one', async () => {
+      const [one] = both()
+      const directory = join(folder, 'spoiled')
+      mkdirSync(directory, { mode: 0o700 })
+      for (const name of ['identity.kel', 'identity.next'])
+        copyFileSync(join(one.directory, name), join(directory, name))
+      const at = ['--data-dir', directory, ...cluster.args]
+      const missing = await look(at)
+      expect(missing.get('data directory')).toMatchObject({
+        found: `${directory} lacks secret`,
+        mend: expect.stringMatching(
+          /^copy them there from a machine that serves this hub; .* svc-hub init --data-dir \S+ --store <URL> --files \S+$/,
+        ),
+      })
+      writeFileSync(join(directory, 'secret'), 'x\n', { mode: 0o600 })
+      const damaged = await look(at)
+      expect(damaged.get('data directory')).toMatchObject({
+        found: `${join(directory, 'secret')} holds no secret of a hub`,
+        mend: 'copy it from a machine that serves this hub',
+      })
+      for (const seen of [missing, damaged]) expect(seen.get('hub of the database')?.state).toBe('note')
+    })
+
+    test('the folder of long mail is looked at: whether it is there, the right one, and has room', async () => {
+      const [one] = both()
+      const at = ['--data-dir', one.directory, '--store', cluster.server.url]
+      const seen = (await look(['--data-dir', one.directory, ...cluster.args])).get('long mail')
+      expect(seen).toMatchObject({
+        state: expect.stringMatching(/^(ok|note)$/),
+        found: expect.stringMatching(/^lies in \S+\/files, on the file system mounted at \S+; \d+ MiB free$/),
+      })
+      const absent = (await look([...at, '--files', join(folder, 'absent')])).get('long mail')
+      expect(absent).toMatchObject({ state: 'wrong', mend: expect.stringContaining('mount what belongs') })
+      expect((await look(at)).get('long mail')).toMatchObject({
+        state: 'note',
+        found: expect.stringContaining('--files names no place'),
+      })
     })
 
     test('a pooler without a way beside it is found', async () => {
@@ -125,10 +167,11 @@ describe.skipIf(withoutBouncer !== undefined)(
       const [, other] = both()
       await cluster.end(other)
       const { mend } = (await look(['--data-dir', other.directory, ...cluster.args])).get('process') ?? {}
-      expect(mend).toContain(`svc-hub serve --data-dir ${other.directory} – with --listen, --operator-listen`)
+      const again = `svc-hub serve --data-dir ${other.directory} --store <URL> --files ${join(cluster.folder, 'files')}`
+      expect(mend).toBe(`${again} – with --listen, --operator-listen, as at its last start`)
       writeFileSync(join(other.directory, 'process.json'), '{}')
       const unknown = (await look(['--data-dir', other.directory, ...cluster.args])).get('process')
-      expect(unknown?.mend).toBe(`svc-hub serve --data-dir ${other.directory}`)
+      expect(unknown?.mend).toBe(again)
       await cluster.add(other.directory)
     })
 

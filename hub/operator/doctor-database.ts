@@ -11,11 +11,13 @@ import { IDENTITY_FILE, NEXT_FILE } from '../core/identity.ts'
 import { systemRandom } from '../core/random.ts'
 import { heldFinding } from '../core/supply/held.ts'
 import { type DatabaseState, lookAtDatabase, type RowsState } from '../database-state.ts'
-import { CLOCK_OFF_MS, NEEDED } from '../over-database.ts'
+import { FILES_SETTING } from '../long-mail.ts'
+import { CLOCK_OFF_MS, NEEDED, readSecret } from '../over-database.ts'
 import { ownSettings } from '../own-settings.ts'
 import type { DatabasePlace } from '../places-config.ts'
 import { newerBuild } from '../store/engine-port.ts'
-import { type LastStart, lastStartOf } from './last-start.ts'
+import { checkLongMail } from './doctor-long-mail.ts'
+import { atHub, type LastStart, lastStartOf } from './last-start.ts'
 
 const CHECK = 'database'
 const PAGE = 'docs/host/many-processes.md'
@@ -36,14 +38,16 @@ type Found = {
 }
 
 export async function checkDatabase(database: DatabasePlace, directory: string): Promise<Found> {
-  const ofFiles = checkFiles(directory)
+  const at = atHub({ dataDir: directory, database })
+  const ofFiles = checkFiles(directory, at)
+  const files = { place: database.files ?? directory, isGiven: database.files !== undefined }
   let state: DatabaseState
   try {
     const outside = { now: systemNow, timers: systemTimers, random: systemRandom }
     state = await lookAtDatabase(database, directory, outside)
   } catch (error) {
     return {
-      findings: [...ofFiles, checkAway(error)],
+      findings: [...ofFiles, checkAway(error), ...(await checkLongMail(files, undefined))],
       ...{ clockMs: undefined, last: lastStartOf(ownSettings(directory)), serving: undefined },
     }
   }
@@ -53,8 +57,9 @@ export async function checkDatabase(database: DatabasePlace, directory: string):
       ...ofFiles,
       checkServer(state),
       ...checkPages(state),
-      checkSchema(state),
-      ...(rows === undefined ? [] : checkRows(rows, directory)),
+      checkSchema(state, at),
+      ...(rows === undefined ? [] : checkRows(rows, directory, at)),
+      ...(await checkLongMail(files, rows?.settings.get(FILES_SETTING))),
       checkWord(state),
       checkServerClock(state),
       ...checkStandbys(state),
@@ -78,16 +83,26 @@ function halvesOf(sentence: string): [found: string, next: string | undefined] {
 }
 
 /** What each machine has a copy of. */
-function checkFiles(directory: string): Finding[] {
+function checkFiles(directory: string, at: string): Finding[] {
   const missing = NEEDED.filter(name => !existsSync(join(directory, name)))
-  if (missing.length === 0) return []
+  if (missing.length === 0) return checkSecret(directory)
   return [
     wrong(
       'data directory',
       `${directory} lacks ${missing.join(', ')}`,
-      'copy them there from a machine that serves this hub; a new hub is made with: svc-hub init --store <URL>',
+      `copy them there from a machine that serves this hub; a new hub is made with: svc-hub init${at}`,
     ),
   ]
+}
+
+function checkSecret(directory: string): Finding[] {
+  try {
+    readSecret(directory)
+    return []
+  } catch (error) {
+    const [found, next] = halvesOf(wordsOf(error))
+    return [wrong('data directory', found, next ?? 'copy it from a machine that serves this hub')]
+  }
 }
 
 function checkServer({ release, unfit, isReadOnly }: DatabaseState): Finding {
@@ -111,15 +126,15 @@ function checkPages({ tearsPages }: DatabaseState): Finding[] {
   return [note('pages', found, 'set full_page_writes to on, unless its file system never tears a page')]
 }
 
-function checkSchema({ schema: { held, newest, wrote } }: DatabaseState): Finding {
+function checkSchema({ schema: { held, newest, wrote } }: DatabaseState, at: string): Finding {
   if (held === newest) return ok('schema', `${held}`)
   if (held === 0)
-    return wrong('schema', 'there is no hub in this database', 'make one there: svc-hub init --store <URL>')
+    return wrong('schema', 'there is no hub in this database', `make one there: svc-hub init${at}`)
   if (held < newest)
     return note(
       'schema',
       `schema ${held}; this build knows ${newest}`,
-      'the next start of a role that owns it brings it up, or: svc-hub init --store <URL>',
+      `the next start of a role that owns it brings it up, or: svc-hub init${at}`,
     )
   return wrong(
     'schema',
@@ -128,21 +143,27 @@ function checkSchema({ schema: { held, newest, wrote } }: DatabaseState): Findin
   )
 }
 
-function checkRows(rows: RowsState, directory: string): Finding[] {
+function checkRows(rows: RowsState, directory: string, at: string): Finding[] {
   return [
     checkOwner(rows, directory),
-    checkRights(rows),
-    ...checkProcesses(rows),
+    checkRights(rows, at),
+    ...checkProcesses(rows, at),
     ...checkDead(rows),
-    ...checkPutBack(rows),
+    ...checkPutBack(rows, at),
     ...checkSupply(rows),
   ]
 }
 
-function checkOwner({ owner }: RowsState, directory: string): Finding {
+function checkOwner({ owner, hub }: RowsState, directory: string): Finding {
   switch (owner) {
     case 'own':
       return ok('hub of the database', 'is the one whose identity and secret lie here')
+    case 'unknown':
+      return note(
+        'hub of the database',
+        `is ${hub}, and whether ${directory} is of that one is not known`,
+        'bring its files in order first, as said above',
+      )
     case 'none':
       return note('hub of the database', 'is none yet', 'the first start claims it')
     case 'moved':
@@ -160,13 +181,13 @@ function checkOwner({ owner }: RowsState, directory: string): Finding {
   }
 }
 
-function checkPutBack({ isPutBack }: RowsState): Finding[] {
+function checkPutBack({ isPutBack }: RowsState, at: string): Finding[] {
   if (!isPutBack) return []
   return [
     note(
       'line',
       'the database was restored, promoted or copied since a process served last',
-      'the next start raises its numbers; if it was put back to an earlier time, start with: svc-hub restore --store <URL>',
+      `the next start raises its numbers; if it was put back to an earlier time, start with: svc-hub restore${at}`,
     ),
   ]
 }
@@ -177,19 +198,19 @@ function checkSupply({ held }: RowsState): Finding[] {
   return [wrong('supply chain', found, next)]
 }
 
-function checkRights({ lackingRights }: RowsState): Finding {
+function checkRights({ lackingRights }: RowsState, at: string): Finding {
   if (lackingRights === 0) return ok('rights', 'the role may read and write every table')
   return wrong(
     'rights',
     `the role may not read and write ${lackingRights} of the tables`,
-    'run with the role that owns them: svc-hub init --store <URL> --grant <ROLE>',
+    `run with the role that owns them: svc-hub init${at} --grant <ROLE>`,
   )
 }
 
-function checkProcesses({ processes }: RowsState): Finding[] {
+function checkProcesses({ processes }: RowsState, at: string): Finding[] {
   const releases = [...new Set(processes.map(({ release }) => release))].sort()
   if (processes.length === 0)
-    return [note('processes', 'none serves this database', 'start one: svc-hub serve')]
+    return [note('processes', 'none serves this database', `start one: svc-hub serve${at}`)]
   const found = `${processes.length} ${processes.length === 1 ? 'serves' : 'serve'} this database`
   const ofReleases =
     releases.length === 1

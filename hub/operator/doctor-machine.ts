@@ -13,9 +13,9 @@ import { type LastStart, startAgain } from './last-start.ts'
 import type { RunningState } from './order-shapes.ts'
 
 const RUNTIME_NEEDED = [24, 15] as const
-const MIB = 1024 * 1024
-const ROOM_NEEDED_BYTES = 64 * MIB
-const ROOM_WISHED_BYTES = 1024 * MIB
+export const MIB = 1024 * 1024
+export const ROOM_NEEDED_BYTES = 64 * MIB
+export const ROOM_WISHED_BYTES = 1024 * MIB
 /** Requests whose time differs by more are refused, so a clock that is off by more shuts agents out. */
 const CLOCK_OFF_MS = 300_000
 const CLOCK_BACK_MS = 2000
@@ -33,8 +33,11 @@ export function checkRuntime(version: string): Finding {
   return wrong('runtime', `Node ${version} is too old`, `install Node ${RUNTIME_NEEDED.join('.')} or newer`)
 }
 
-export async function checkRoom(directory: string, running: RunningState | undefined): Promise<Finding> {
-  const free = await freeBytes(directory)
+export async function checkRoom(
+  { dataDir, database }: Pick<Config, 'dataDir' | 'database'>,
+  running: RunningState | undefined,
+): Promise<Finding> {
+  const free = await freeBytes(dataDir)
   const found = `${Math.floor(free / MIB)} MiB free`
   const wished = `have ${ROOM_WISHED_BYTES / MIB} MiB free on the file system of the data directory`
   if (running?.broken === true)
@@ -50,6 +53,12 @@ export async function checkRoom(directory: string, running: RunningState | undef
       'disk',
       'the database of the store is away, and mail is refused',
       'look whether its server runs, and what it logs of this role',
+    )
+  if (running?.full === true && database !== undefined)
+    return wrong(
+      'disk',
+      'mail is refused: the database or the place of long mail has no room',
+      'free some room on the disk of the database, or where long mail lies',
     )
   if (running?.full === true || free < ROOM_NEEDED_BYTES)
     return wrong(
@@ -141,7 +150,7 @@ function served({ url }: RunningState): { host: string; shown: string } {
 }
 
 async function checkBaseUrl(
-  { baseUrl, dataDir }: Config,
+  { baseUrl, ...config }: Config,
   running: RunningState | undefined,
   { aid, last }: Pick<Known, 'aid' | 'last'>,
 ): Promise<Finding> {
@@ -155,11 +164,7 @@ async function checkBaseUrl(
   if (protocol === 'http:' && !isLocal(hostname.replace(/^\[|\]$/g, '')))
     return wrong('base_url', `${baseUrl} does not use TLS`, 'set base_url to an https address')
   if (running === undefined)
-    return note(
-      'base_url',
-      `${baseUrl} was not checked, because no hub is running`,
-      startAgain(dataDir, last),
-    )
+    return note('base_url', `${baseUrl} was not checked, because no hub is running`, startAgain(config, last))
   return await checkAnswer('base_url', baseUrl, aid)
 }
 

@@ -120,7 +120,7 @@ async function examineHub(config: Config, given: GivenAddresses, isKnown: boolea
       finding ?? noneRuns(config, last, serving),
       ...ofDirectory,
       ...ofStore,
-      await checkRoom(dataDir, running),
+      await checkRoom(config, running),
       clock,
       checkSignatures(running),
       ...(running !== undefined || isKnown
@@ -196,16 +196,13 @@ async function findRunning(directory: string): Promise<Found> {
 }
 
 /** A hub that stops in order takes its socket with it. Over a database, other processes may serve it meanwhile. */
-function noneRuns(
-  { dataDir, database }: Config,
-  last: LastStart | undefined,
-  serving: number | undefined,
-): Finding {
+function noneRuns(config: Config, last: LastStart | undefined, serving: number | undefined): Finding {
+  const { dataDir, database } = config
   const [what, kept, others] =
     database === undefined
       ? ['no hub is running on this directory', '; what it acknowledged is on the disk', '']
       : ['no process runs on this directory', '', othersServing(serving)]
-  const next = startAgain(dataDir, last)
+  const next = startAgain(config, last)
   return hasSocket(dataDir)
     ? wrong(
         'process',

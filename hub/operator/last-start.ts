@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
+import { shellWord } from '../../protocol/shell.ts'
+import { besideStore, type DatabasePlace } from '../places-config.ts'
 import type { Store } from '../store/port.ts'
 
 const SETTING = 'last start'
@@ -51,9 +53,23 @@ export function unitOf(
 }
 
 /** The command that starts a hub as it was started last. */
-export function startAgain(directory: string, last: LastStart | undefined): string {
+export function startAgain(hub: HubPlace, last: LastStart | undefined): string {
   if (last?.unit !== undefined) return `systemctl start ${last.unit}`
-  const given = last?.outside ?? []
+  const flags = atHub(hub)
+  const given = (last?.outside ?? []).filter(name => !flags.includes(` ${flagOf(name)} `))
   const as = given.length === 0 ? '' : ` – with ${given.join(', ')}, as at its last start`
-  return `svc-hub serve --data-dir ${directory}${as}`
+  return `svc-hub serve${flags}${as}`
 }
+
+/** The flag that says what a variable of the environment does. */
+const flagOf = (name: string): string =>
+  name.replace(
+    /^SVC_HUB_.+/,
+    variable => `--${variable.slice('SVC_HUB_'.length).toLowerCase().replaceAll('_', '-')}`,
+  )
+
+type HubPlace = { dataDir: string; database?: DatabasePlace | undefined }
+
+/** The flags by which a command is given this hub again. */
+export const atHub = ({ dataDir, database }: HubPlace): string =>
+  ` --data-dir ${shellWord(dataDir)}${database === undefined ? '' : ` --store <URL>${besideStore(database)}`}`
