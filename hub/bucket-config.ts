@@ -8,7 +8,10 @@ import { present } from '../protocol/encoding/present.ts'
 import { ConfigRefused, type Given } from './config-refused.ts'
 import type { S3Credentials, S3Options } from './store/blobs/s3-calls.ts'
 
-export type BucketPlace = Pick<S3Options, 'endpoint' | 'region' | 'bucket' | 'prefix' | 'credentials'>
+/** `credentialsFile`: where its credentials are read from. */
+export type BucketPlace = Pick<S3Options, 'endpoint' | 'region' | 'bucket' | 'prefix' | 'credentials'> & {
+  credentialsFile?: string | undefined
+}
 type Environment = Record<string, string | undefined>
 
 const FORM = 'write it as s3://bucket/prefix?endpoint=https://s3.example.org&region=eu-1'
@@ -40,11 +43,13 @@ export function bucketOf({ text, from }: Given, env: Environment): BucketPlace {
   const file = url.searchParams.get('credentials') ?? env['AWS_SHARED_CREDENTIALS_FILE']
   const credentials = credentialsFrom(file, env, from)
   credentials()
+  const isInFile = env['AWS_ACCESS_KEY_ID'] === undefined || env['AWS_SECRET_ACCESS_KEY'] === undefined
   return {
     ...{ endpoint: endpointOf(endpoint, from), region },
     bucket: url.hostname,
     prefix: path,
     credentials,
+    credentialsFile: isInFile ? file : undefined,
   }
 }
 

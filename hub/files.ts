@@ -66,6 +66,17 @@ export function ownerOf(path: string): number | undefined {
   }
 }
 
+const OTHERS = 0o077
+/** A group may read a file of root, since that is how systemd passes credentials. */
+const OTHERS_OF_ROOT = 0o037
+
+/** What lets others of the machine read a file with a secret, and what closes it; undefined where nothing does. */
+export function secretOpenness(path: string): { found: string; next: string } | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (!stat?.isFile() || (stat.mode & (stat.uid === 0 ? OTHERS_OF_ROOT : OTHERS)) === 0) return undefined
+  return { found: `other users of this machine may read ${path}`, next: `chmod go= ${path}` }
+}
+
 /** Whether modes alone keep this user from what belongs to it. */
 export const isOwn = (path: string): boolean => {
   const user = process.geteuid?.()

@@ -102,6 +102,15 @@ export function databaseOf(
   throw new ConfigRefused(`${alone.from}: no database is configured`, 'set store as well')
 }
 
+/** Files that hold a secret by which the hub reaches its database and its bucket. */
+export function secretFilesOf({ url, listenUrl, passwordFile, files }: DatabasePlace): string[] {
+  const keyOf = (address: string | undefined) =>
+    address === undefined ? undefined : URL.parse(address)?.searchParams.get('sslkey')
+  const bucket = typeof files === 'object' ? files.credentialsFile : undefined
+  const named = [passwordFile, keyOf(url), keyOf(listenUrl), bucket]
+  return [...new Set(named.filter(path => typeof path === 'string'))]
+}
+
 /** The flags beside its address by which a command is given this database again. */
 export function besideStore({ listenUrl, passwordFile, files }: DatabasePlace): string {
   const given: [flag: string, text: string | undefined][] = [

@@ -517,6 +517,7 @@ export const rooms: Record<string, Room> = {
       'protocol/proof',
       'hub/terminal.ts',
       'hub/lean-memory.ts',
+      'hub/files.ts',
       'hub/store',
       'hub/directory-lock.ts',
       'hub/core',

@@ -6,10 +6,12 @@ import { isLocal } from '../bind.ts'
 import type { Config } from '../config.ts'
 import type { AdmissionMode } from '../core/membership/admission.ts'
 import { openness } from '../directory-access.ts'
+import { secretOpenness } from '../files.ts'
 import { keepMemorySmall } from '../lean-memory.ts'
 import { makeLog, toStderr } from '../log.ts'
 import { unitOf } from '../operator/last-start.ts'
 import { serviceManager } from '../operator/service-manager.ts'
+import { secretFilesOf } from '../places-config.ts'
 import { type RunningHub, startHub } from '../serve.ts'
 import { asCalled, EXIT_FAILED, keepPrivate } from '../terminal.ts'
 import { behindCommands, placed } from './commands.ts'
@@ -97,9 +99,13 @@ export function announcement(config: Config, running: Announced, asked?: Admissi
 }
 
 /** What an operator should know who did not mean it. */
-function warnings({ dataDir, listen, operatorListen }: Config, isUnsealed: boolean): string[] {
+function warnings({ dataDir, database, listen, operatorListen }: Config, isUnsealed: boolean): string[] {
   const open = openness(dataDir)
   const lines = open === undefined ? [] : [open]
+  for (const path of database === undefined ? [] : secretFilesOf(database)) {
+    const readable = secretOpenness(path)
+    if (readable !== undefined) lines.push(`${readable.found}; close it with: ${readable.next}`)
+  }
   if (isUnsealed) lines.push(UNSEALED)
   if (!isLocal(listen.host))
     lines.push('this address can be reached from other machines; put TLS in front of it')

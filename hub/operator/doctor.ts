@@ -12,7 +12,9 @@ import { ConfigRefused } from '../config-refused.ts'
 import { foreignFile, type Parts, partsOf } from '../data-dir.ts'
 import { isEnterable, isWritable, unwritable } from '../directory-access.ts'
 import { DirectoryBusy, LOCK_FILE, lockDirectory, lockHolder, whenFree } from '../directory-lock.ts'
+import { secretOpenness } from '../files.ts'
 import { openSite } from '../pages/documents.ts'
+import { secretFilesOf } from '../places-config.ts'
 import { StoreRefused } from '../store/port.ts'
 import { asCalled, EXIT_FAILED, keepPrivate, say } from '../terminal.ts'
 import { checkDirectory } from './doctor-directory.ts'
@@ -62,7 +64,7 @@ export async function examine(
   const machine: Finding[] = []
   try {
     config = read()
-    machine.push(checkConfiguration(config.dataDir), ...checkDocuments(config))
+    machine.push(checkConfiguration(config.dataDir), ...checkSecretFiles(config), ...checkDocuments(config))
   } catch (error) {
     if (!(error instanceof ConfigRefused)) throw error
     machine.push(wrong('configuration', error.found, error.next))
@@ -92,6 +94,15 @@ function checkConfiguration(dataDir: string): Finding {
   if (isEnterable(dataDir)) return ok('configuration', 'is valid')
   const found = `was not read: this user cannot look into ${dataDir}, where config.json may be`
   return note('configuration', found, 'run svc-hub doctor as the user whose hub it is')
+}
+
+/** Who reads one of them may do what the hub may. */
+function checkSecretFiles({ database }: Config): Finding[] {
+  const files = database === undefined ? [] : secretFilesOf(database)
+  if (files.length === 0) return []
+  const open = files.map(secretOpenness).filter(one => one !== undefined)
+  if (open.length > 0) return open.map(({ found, next }) => wrong('secret files', found, next))
+  return [ok('secret files', `nobody else may read ${files.join(', ')}`)]
 }
 
 /** A folder that is no site of the documents refuses the start. */

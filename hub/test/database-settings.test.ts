@@ -1,10 +1,13 @@
 // project: programs
 /** How an operator names the database of a hub, and what the hub says of it. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bundledProgram } from '../testing/bundle.ts'
 import { CuttingProxy } from '../testing/cutting-proxy.ts'
 import { PostgresServer, withoutPostgres } from '../testing/postgres-server.ts'
 import { type HubChild, runHub, startHubChild } from '../testing/process.ts'
@@ -51,6 +54,19 @@ describe.skipIf(withoutPostgres !== undefined)(
       for (let waited = 0; events(hub).length < count && waited < EVENT_WAIT_MS; waited += LOOK_MS)
         await pause(LOOK_MS)
       return events(hub)
+    }
+
+    /** What a start prints for its operator. */
+    async function printedByStart(): Promise<string> {
+      const args = [await bundledProgram(), 'serve', '--listen', '127.0.0.1:0']
+      const child = spawn(process.execPath, args, {
+        stdio: ['ignore', 'pipe', 'ignore'],
+        env: { ...process.env, ...env },
+      })
+      const [printed] = (await once(child.stdout, 'data')) as [Buffer]
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+      return String(printed)
     }
 
     test('an order makes no hub in a database that has none', async () => {
@@ -117,6 +133,19 @@ describe.skipIf(withoutPostgres !== undefined)(
         expect(text).not.toContain(PASSWORD)
         expect(text).not.toContain('hushed')
       }
+    })
+
+    test('a password that others may read is warned of with what closes it, as a start and the doctor say', async () => {
+      chmodSync(passwordFile, 0o644)
+      const mend = `chmod go= ${passwordFile}`
+      const found = `other users of this machine may read ${passwordFile}`
+      const asked = await runHub(['doctor'], { env })
+      expect(asked.stdout).toContain(`WRONG secret files: ${found}\n        fix: ${mend}\n`)
+      const warned = await printedByStart()
+      expect(warned).toContain(`${found}; close it with: ${mend}\n`)
+      chmodSync(passwordFile, 0o600)
+      expect((await runHub(['doctor'], { env })).stdout).toContain('ok    secret files: nobody else may read')
+      expect(await printedByStart()).not.toContain('other users')
     })
 
     test('a backup of files is refused, since the rows are elsewhere', async () => {
