@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { World } from '../cli/demo/world.ts'
 import { Delegations } from './lib/delegations.ts'
+import { endedWith } from './lib/ended-with.ts'
 import { atMost, type Row } from './lib/hub-load.ts'
 import { meetingWorld, percentile, type Running } from './lib/node-world.ts'
 
@@ -19,6 +20,10 @@ type Name = 'alice' | 'bob'
 async function serve(world: World, name: Name): Promise<{ child: ChildProcess; at: string }> {
   const args = [world.programs.svc, 'p2p', 'serve', '--listen', `${HOST}:0`]
   const child = spawn(world.node, args, { env: world.env(name), stdio: ['ignore', 'pipe', 'ignore'] })
+  child.once(
+    'exit',
+    endedWith(() => child.kill()),
+  )
   let printed = ''
   for await (const chunk of child.stdout) {
     printed += String(chunk)

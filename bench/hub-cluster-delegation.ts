@@ -1,6 +1,7 @@
 /** From `delegate` to the provider's store: both nodes at one process of a hub, and each at another, in turn. */
 import { withoutPostgres } from '../hub/testing/postgres-server.ts'
 import { Delegations } from './lib/delegations.ts'
+import { runAlone } from './lib/help.ts'
 import { HubCluster } from './lib/hub-cluster.ts'
 import { atMost, type HubProcess, type Row } from './lib/hub-load.ts'
 import { meetAt, percentile } from './lib/node-world.ts'
@@ -34,4 +35,4 @@ export async function run(): Promise<Row[]> {
   ]
 }
 
-if (import.meta.main) console.table(await run())
+if (import.meta.main) await runAlone(import.meta.filename, run)

@@ -4,6 +4,7 @@ import { connectTo } from '../hub/store/postgres/connections.ts'
 import type { TestAgent } from '../hub/testing/hub.ts'
 import { sealedUnderCapability, sendEnvelope } from '../hub/testing/mail.ts'
 import { withoutPostgres } from '../hub/testing/postgres-server.ts'
+import { runAlone } from './lib/help.ts'
 import { HubCluster } from './lib/hub-cluster.ts'
 import {
   atLeast,
@@ -213,4 +214,4 @@ export async function run(): Promise<Row[]> {
   ]
 }
 
-if (import.meta.main) console.table(await run())
+if (import.meta.main) await runAlone(import.meta.filename, run)

@@ -1,6 +1,7 @@
 /** Resident memory of the built hub after 20,000 connections and a load have come and gone. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { runAlone } from './lib/help.ts'
 import {
   atMost,
   type HubProcess,
@@ -58,4 +59,4 @@ export async function run(): Promise<Row[]> {
   }
 }
 
-if (import.meta.main) console.table(await run())
+if (import.meta.main) await runAlone(import.meta.filename, run)

@@ -6,6 +6,7 @@ import { sendHeaders } from '../hub/testing/mail.ts'
 import { encodeAccess } from '../protocol/mail/access.ts'
 import { proveUse } from '../protocol/mail/capability.ts'
 import { encodeEnvelopeHead, envelopeDigest, latestExpMs } from '../protocol/mail/envelope.ts'
+import { runAlone } from './lib/help.ts'
 import {
   atMost,
   type HubProcess,
@@ -107,4 +108,4 @@ export async function run(): Promise<Row[]> {
   }
 }
 
-if (import.meta.main) console.table(await run())
+if (import.meta.main) await runAlone(import.meta.filename, run)

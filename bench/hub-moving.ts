@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PostgresServer } from '../hub/testing/postgres-server.ts'
+import { endedWith } from './lib/ended-with.ts'
 import { atMost, type Row, startHubProcess } from './lib/hub-load.ts'
 import { fillHub } from './lib/hub-store-items.ts'
 
@@ -37,6 +38,7 @@ export async function run(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-hub-moving-'))
   const directory = join(folder, 'hub')
   const server = await PostgresServer.start({ settings: { max_wal_size: '4GB' } })
+  endedWith(() => server.stop())
   try {
     await fillHub(directory, { agents: AGENTS, envelopes: ENVELOPES })
     const at = ['--store', server.url]

@@ -1,4 +1,6 @@
 /** Draining a full mailbox by polls of 256 envelopes. */
+
+import { runAlone } from './lib/help.ts'
 import {
   atLeast,
   Connection,
@@ -46,4 +48,4 @@ export async function run(): Promise<Row[]> {
   }
 }
 
-if (import.meta.main) console.table(await run())
+if (import.meta.main) await runAlone(import.meta.filename, run)

@@ -17,6 +17,7 @@ import {
 } from '../hub/testing/hub.ts'
 import { sealedForStranger, sealedUnderCapability, sendEnvelope } from '../hub/testing/mail.ts'
 import { toBase64url } from '../protocol/encoding/bytes.ts'
+import { runAlone } from './lib/help.ts'
 import { atMost, type HubProcess, type Row, registerAgents, startHubProcess } from './lib/hub-load.ts'
 import { percentile } from './lib/node-world.ts'
 
@@ -234,4 +235,4 @@ export async function run(): Promise<Row[]> {
   }
 }
 
-if (import.meta.main) console.table(await run())
+if (import.meta.main) await runAlone(import.meta.filename, run)

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestAgent } from '../hub/testing/hub.ts'
 import { directoryBitsMax } from '../protocol/identity/directory.ts'
+import { runAlone } from './lib/help.ts'
 import {
   atMost,
   Connection,
@@ -97,4 +98,4 @@ export async function run(): Promise<Row[]> {
   )
 }
 
-if (import.meta.main) console.table(await run())
+if (import.meta.main) await runAlone(import.meta.filename, run)

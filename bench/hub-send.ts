@@ -8,6 +8,7 @@ import type { TestAgent } from '../hub/testing/hub.ts'
 import { publicKey, sign, verify } from '../protocol/crypto/engine.node.ts'
 import { installedEngine } from '../protocol/crypto/signature-engine.ts'
 import { present } from '../protocol/encoding/present.ts'
+import { runAlone } from './lib/help.ts'
 import {
   atLeast,
   atMost,
@@ -182,4 +183,4 @@ export async function run(): Promise<Row[]> {
   ]
 }
 
-if (import.meta.main) console.table(await run())
+if (import.meta.main) await runAlone(import.meta.filename, run)

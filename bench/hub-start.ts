@@ -1,4 +1,6 @@
 /** From the start of the built program to its first answer. */
+
+import { runAlone } from './lib/help.ts'
 import { atMost, median, type Row, startHubProcess } from './lib/hub-load.ts'
 
 const ROUNDS = 5
@@ -16,4 +18,4 @@ export async function run(): Promise<Row[]> {
   return [atMost('start to the first answer, new data directory', median(times), 's', 0.5)]
 }
 
-if (import.meta.main) console.table(await run())
+if (import.meta.main) await runAlone(import.meta.filename, run)

@@ -1,5 +1,6 @@
 /** `npm run -s bench -- [name …] [--json]`: runs measurements and prints each figure beside what it must reach. */
 import { readdirSync } from 'node:fs'
+import { asksForHelp, headOf } from './lib/help.ts'
 import type { Row } from './lib/hub-load.ts'
 
 /** Some figures are told for themselves. */
@@ -8,10 +9,18 @@ const goal = ({ target }: Row): string => (Number.isFinite(target) ? ` (must rea
 const known = readdirSync(new URL('.', import.meta.url))
   .filter(file => file.endsWith('.ts') && file !== 'main.ts')
   .map(file => file.replace('.ts', ''))
-const names = process.argv.slice(2).filter(argument => !argument.startsWith('--'))
-const unknown = names.filter(name => !known.includes(name))
+const FLAGS = ['--json', '--record']
+const given = process.argv.slice(2)
+const names = given.filter(argument => !argument.startsWith('-'))
+const unknown = given.filter(name => !known.includes(name) && !FLAGS.includes(name))
+const listed = () =>
+  known.map(name => `  ${name}\n      ${headOf(new URL(`${name}.ts`, import.meta.url))}\n`).join('')
 
-if (unknown.length > 0) {
+if (asksForHelp(given)) {
+  process.stdout.write(
+    `npm run -s bench -- [name …] [--json]\n\nWithout a name all of these run:\n${listed()}`,
+  )
+} else if (unknown.length > 0) {
   process.stderr.write(`bench: there is no ${unknown.join(', ')}; measurements: ${known.join(', ')}\n`)
   process.exitCode = 1
 } else {

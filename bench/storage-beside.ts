@@ -16,6 +16,8 @@ import { openDataDirectory } from '../hub/data-dir.ts'
 import type { Enqueue } from '../hub/store/port.ts'
 import { random } from '../hub/testing/hub.ts'
 import { systemTimers } from '../protocol/timers.ts'
+import { endedWith } from './lib/ended-with.ts'
+import { runAlone } from './lib/help.ts'
 import {
   atLeast,
   load,
@@ -157,6 +159,10 @@ async function nats(): Promise<Subject | undefined> {
   const port = await freePort()
   const args = ['-js', '-sd', directory, '-a', '127.0.0.1', '-p', String(port)]
   const server = spawn(program, args, { stdio: 'ignore' })
+  server.once(
+    'exit',
+    endedWith(() => server.kill()),
+  )
   const connection = await connectTo(port, server)
   const manager = await jetstreamManager(connection)
   await manager.streams.add({ name: 'mail', subjects: ['mail.*'], storage: 'file' })
@@ -227,4 +233,4 @@ export async function run(): Promise<Row[]> {
   return [...rates, ...ratios]
 }
 
-if (import.meta.main) console.table(await run())
+if (import.meta.main) await runAlone(import.meta.filename, run)

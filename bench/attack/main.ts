@@ -10,6 +10,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { present } from '../../protocol/encoding/present.ts'
+import { endedWith } from '../lib/ended-with.ts'
+import { asksForHelp, headOf } from '../lib/help.ts'
 import {
   Connection,
   type HubProcess,
@@ -95,6 +97,10 @@ const pause = (ms: number): Promise<undefined> =>
 function attackWith(orders: Orders) {
   const attacker = new URL('./attacker.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [attacker], { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.once(
+    'exit',
+    endedWith(() => child.kill('SIGKILL')),
+  )
   child.stdin.end(JSON.stringify(orders))
   return text(child.stdout)
 }
@@ -141,7 +147,10 @@ async function during(
   return served
 }
 
-if (unknown.length > 0) {
+if (asksForHelp(process.argv.slice(2))) {
+  const rows = attacks.map(({ name, what }) => `  ${name}\n      ${what}\n`)
+  process.stdout.write(`${headOf(import.meta.filename)}\n\n${rows.join('')}`)
+} else if (unknown.length > 0) {
   process.stderr.write(
     `attack: unknown: ${unknown.join(', ')}; attacks: ${[...attacks.map(each => each.name), MACHINE].join(', ')}\n`,
   )

@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PostgresServer } from '../../hub/testing/postgres-server.ts'
+import { endedWith } from './ended-with.ts'
 import { type HubProcess, startHubProcess } from './hub-load.ts'
 import { processorSecondsWithChildren } from './processor-time.ts'
 
@@ -18,7 +19,12 @@ export class HubCluster implements AsyncDisposable {
   }
 
   static async start(count: number): Promise<HubCluster> {
-    const cluster = new HubCluster(await PostgresServer.start())
+    const server = await PostgresServer.start()
+    const cluster = new HubCluster(server)
+    endedWith(async () => {
+      await server.stop()
+      rmSync(cluster.#folder, { recursive: true, force: true })
+    })
     for (let n = 0; n < count; n++) await cluster.add()
     return cluster
   }

@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline'
 import { orderRunningHub } from '../../hub/operator/socket.ts'
 import { type Target, TestAgent } from '../../hub/testing/hub.ts'
 import { sealedUnderCapability, sendHeaders } from '../../hub/testing/mail.ts'
+import { endedWith } from './ended-with.ts'
 import { type Load, loadFromC } from './load-client.ts'
 
 const MIB = 1024 * 1024
@@ -65,6 +66,15 @@ export async function startHubProcess(options: HubProcessOptions = {}): Promise<
   const env = { ...process.env, ...options.env }
   const log = options.log === undefined ? ('inherit' as const) : openSync(options.log, 'a')
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', log, 'ipc'], env })
+  const clear = () => {
+    if (options.keeps !== true) rmSync(directory, { recursive: true, force: true })
+  }
+  const hasEnded = endedWith(async () => {
+    const ended = once(child, 'exit')
+    if (child.kill('SIGKILL')) await ended
+    clear()
+  })
+  child.once('exit', hasEnded)
   const { url, wire1Url, aid } = await announced(child)
   // Signing times must lie above the floor of the start.
   const clock = { now: () => Date.now() + PAST_START_FLOOR_MS, advance: () => undefined }
@@ -86,7 +96,7 @@ export async function startHubProcess(options: HubProcessOptions = {}): Promise<
     async stop() {
       child.kill('SIGTERM')
       await once(child, 'exit')
-      if (options.keeps !== true) rmSync(directory, { recursive: true, force: true })
+      clear()
     },
   }
 }

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import * as http from 'node:http'
 import { type StartedHub, World } from '../../cli/demo/world.ts'
+import { endedWith } from './ended-with.ts'
 import type { HubProcess } from './hub-load.ts'
 
 const MIB = 1024 * 1024
@@ -13,7 +14,9 @@ export function benchWorld(): World {
   for (const program of Object.values(programs)) {
     if (!existsSync(program)) throw new Error(`${program} is not built; run: npm run build`)
   }
-  return new World(programs)
+  const world = new World(programs)
+  endedWith(() => world[Symbol.asyncDispose]())
+  return world
 }
 
 type Meeting = { world: World; hub: StartedHub; alice: Running; bob: Running }
