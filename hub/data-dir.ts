@@ -88,6 +88,8 @@ export type Remembered = {
   memory: Memory
   now: () => number
   trouble(): string | undefined
+  /** Why the database is away, where more is known than that. */
+  away?(): string | undefined
   /** Lets one machine at a time rotate the key of the hub; rejects where its key history is not that of the hub. */
   rotating<T>(rotate: () => T): Promise<T>
   database?: () => Promise<DatabaseFigures>
@@ -102,6 +104,8 @@ export type DataDirectoryOptions = {
   onLocked?: (isLocked: boolean) => void
   /** The database is away, and why; or it is back. */
   onAway?: ((why: string | undefined) => void) | undefined
+  /** Why the database takes no new connection of this process, while those that are there go on; or it does again. */
+  onDenied?: ((why: string | undefined) => void) | undefined
   /** The database was restored, promoted or copied; from when on it may lack something, if it may. */
   onRestored?: ((restored: { lostSinceMs: number | undefined }) => void) | undefined
   /** How far this machine's clock is ahead of the database's, where it is wrong; or it is right again. */

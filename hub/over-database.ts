@@ -216,7 +216,7 @@ export function readSecret(directory: string): Uint8Array {
   throw new SetupRefused(`${path} holds no secret of a hub; copy it from a machine that serves this hub`)
 }
 
-function rememberOver(cluster: Cluster, db: Connections, directory: string): Remembered {
+function rememberOver(cluster: Cluster, db: WatchedConnections, directory: string): Remembered {
   const own = historyIn(directory)
   return {
     rotating: rotate => rotateAsOne(db, { own, files: IDENTITY_FILES, rotate }),
@@ -227,7 +227,9 @@ function rememberOver(cluster: Cluster, db: Connections, directory: string): Rem
       clockAheadMs: cluster.clock.aheadMs,
       standbys: (await standbysOf(db)).all,
     }),
+    away: () => db.denial,
     trouble() {
+      if (cluster.denied !== undefined) return cluster.denied
       if (!cluster.isLinked) return 'the database does not answer'
       const { aheadMs } = cluster.clock
       const { standing } = cluster.processes

@@ -15,13 +15,7 @@ import { type AdmissionMode, MODE_SETTING } from './core/membership/admission.ts
 import { systemRandom } from './core/random.ts'
 import { type EpochMaker, epochsHere } from './core/supply/epochs.ts'
 import { Verifier } from './core/verifier.ts'
-import {
-  type DataDirectory,
-  type DataDirectoryOptions,
-  mendOfFailed,
-  type Remembered,
-  unusable,
-} from './data-dir.ts'
+import { type DataDirectory, mendOfFailed, type Remembered, unusable } from './data-dir.ts'
 import { epochsApart } from './epochs/apart.ts'
 import { freeBytes } from './files.ts'
 import type { Line } from './http/line.ts'
@@ -48,6 +42,7 @@ import { contextOfOrders, healthOf } from './running-orders.ts'
 import type { Store, StoreBroken } from './store/port.ts'
 import type { Threads } from './store/threads.ts'
 import { CheckpointOffers } from './witness/offer.ts'
+import { wordOf } from './word-of-store.ts'
 
 export type ServeOptions = {
   config: Config
@@ -147,52 +142,6 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   await running.close()
   throw unusable(config.dataDir, failed)
 }
-
-type WordOf =
-  | 'onLocked'
-  | 'onAway'
-  | 'onRestored'
-  | 'onClockOff'
-  | 'onHistory'
-  | 'onNewerSchema'
-  | 'onMigrated'
-
-/** What becomes of the store, as lines of the log. */
-const wordOf = (log: Log): Pick<DataDirectoryOptions, WordOf> => ({
-  onLocked: isLocked =>
-    isLocked
-      ? log.error('another program has locked the store; sends are refused until it lets go', {})
-      : log.info('the store can be written again', {}),
-  onAway: why =>
-    why === undefined
-      ? log.info('the database is back', {})
-      : log.error('the database is away; requests are refused until it is back', { why }),
-  onRestored: ({ lostSinceMs }) =>
-    lostSinceMs === undefined
-      ? log.info('another server has the database; nothing is lost, and numbers were raised', {})
-      : log.warn('the database was put back, or may have lost its latest changes; numbers were raised', {
-          lost_since: new Date(lostSinceMs).toISOString(),
-          mend: 'repeat your orders since then, and take the supply chain back from a witness: svc-hub restore --from-witness <url>',
-        }),
-  onClockOff: aheadMs =>
-    aheadMs === undefined
-      ? log.info('the clock of this machine is right again', {})
-      : log.warn('the clock of this machine is not that of the database, by which the hub goes', {
-          ahead_ms: aheadMs,
-          mend: 'set the clock of this machine, or of the database: timedatectl set-ntp true',
-        }),
-  onHistory: mend =>
-    mend === undefined
-      ? log.info('the key history here is that of the hub again', {})
-      : log.error('the key history here is not that of the hub; this process is not ready', { mend }),
-  onNewerSchema: schema =>
-    log.warn('a newer release brought the database to its schema; this process goes on meanwhile', {
-      schema,
-      mend: 'start this process again with the newer release',
-    }),
-  onMigrated: ({ from, to, copy }) =>
-    log.info('the store was migrated', { from_schema: from, to_schema: to, copy }),
-})
 
 type Surroundings = {
   now: () => number
@@ -368,7 +317,7 @@ function showFigures(watched: OperatorListener, { config, hub, listeners, clock,
     const { broken, locked, away } = await store.health()
     if (broken) return 'the store failed'
     if (locked) return 'another program has locked the store'
-    if (away) return 'the database is away'
+    if (away) return remembered.away?.() ?? 'the database is away'
     const trouble = remembered.trouble()
     if (trouble !== undefined) return trouble
     return clock.behindMs > 0

@@ -478,6 +478,10 @@ export const rooms: Record<string, Room> = {
       'hub/log.ts',
     ],
   },
+  'hub/word-of-store.ts': {
+    purpose: 'what becomes of the store of a running hub, as lines of its log',
+    uses: ['hub/data-dir.ts', 'hub/log.ts'],
+  },
   'hub/serve.ts': {
     purpose: 'a running hub, put together',
     uses: [
@@ -499,6 +503,7 @@ export const rooms: Record<string, Room> = {
       'hub/peers',
       'hub/operator',
       'hub/log.ts',
+      'hub/word-of-store.ts',
       'hub/listening.ts',
       'hub/admin-listening.ts',
       'hub/witness',

@@ -16,6 +16,7 @@ import { Continuity, type Restored } from './continuity.ts'
 import { guestsOver } from './guests.ts'
 import { KeptLink } from './kept-link.ts'
 import { LeaderByLock } from './leader.ts'
+import { NewConnections, type OnDenied } from './new-connections.ts'
 import type { Standing } from './one-history.ts'
 import { type Copies, forgetProcesses, Processes } from './processes.ts'
 import { ratesOver } from './rates.ts'
@@ -50,6 +51,7 @@ export type ClusterNeeds = {
   seenFile?: string | undefined
   onRestored?: ((restored: Restored) => void) | undefined
   onClockOff?: OnClockOff | undefined
+  onDenied?: OnDenied | undefined
   /** How the key history on this machine stands to that of the hub, where that changes. */
   onStanding?: ((standing: Standing) => void) | undefined
   /** A newer build brought the database to this schema. */
@@ -62,6 +64,8 @@ export type Cluster = {
   clock: AgreedClock
   /** Whether word of other processes comes. */
   readonly isLinked: boolean
+  /** Why the database takes no new connection of this process, where it does not. */
+  readonly denied: string | undefined
   close(): Promise<void>
 }
 
@@ -109,6 +113,7 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
   }
   const forgetting = keepForgetting(db, { now, timers })
   const filling = new Filling(reserve, timers, serves)
+  const fresh = new NewConnections({ open: needs.openLink, timers, onDenied: needs.onDenied })
   return {
     memory,
     processes,
@@ -116,9 +121,13 @@ export async function joinCluster(needs: ClusterNeeds): Promise<Cluster> {
     get isLinked() {
       return link.now !== undefined
     },
+    get denied() {
+      return fresh.denied
+    },
     async close() {
       timers.clear(forgetting)
       await filling.close()
+      await fresh.close()
       for (const work of atEnd) work()
       await writer.idle()
       await word.idle()

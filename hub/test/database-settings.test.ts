@@ -111,6 +111,37 @@ describe.skipIf(withoutPostgres !== undefined)(
       expect(events(hub).length).toBe(2)
     })
 
+    test('a password file that turns wrong while the database is lost is told of once, also by readiness', async () => {
+      const hub = await startHubChild(directory, { env, args: ['--operator-listen', '127.0.0.1:0'] })
+      const asked = JSON.parse((await runHub(['doctor', '--json'], { env })).stdout) as {
+        findings: { check: string; found: string }[]
+      }
+      const shown = asked.findings.find(({ check }) => check === 'operator listener')?.found
+      const ready = `${/http:[^\s,]+/.exec(shown ?? '')?.[0]}/readyz`
+      const whys = () =>
+        hub
+          .said()
+          .split('\n')
+          .filter(line => line.includes('the database is away; requests'))
+          .map(line => String((JSON.parse(line) as { why: string }).why))
+      await server.halt('SIGQUIT')
+      await untilSaid(hub, 1)
+      writeFileSync(passwordFile, 'another')
+      await server.resume()
+      await expect.poll(whys, { timeout: EVENT_WAIT_MS }).toHaveLength(2)
+      expect(whys()[1]).toContain('it refuses the role or its password; look whether')
+      const response = await fetch(ready)
+      expect([response.status, await response.text()]).toEqual([
+        503,
+        expect.stringContaining('it refuses the role or its password; look whether'),
+      ])
+      writeFileSync(passwordFile, PASSWORD)
+      await expect.poll(async () => (await fetch(ready)).status, { timeout: EVENT_WAIT_MS }).toBe(200)
+      expect(whys()).toHaveLength(2)
+      hub.kill('SIGTERM')
+      await hub.exited
+    })
+
     test('nothing that is printed has the address or a password', async () => {
       const inAddress = `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${proxy.port}/postgres`
       const secret = { ...env, SVC_HUB_STORE: inAddress, SVC_HUB_STORE_PASSWORD_FILE: passwordFile }

@@ -1,5 +1,6 @@
 /** Connections that remember how the latest change ended, and while the database is away look whether it is back. */
 import { StoreAway, StoreFull, type StoreHealth, StoreLocked } from '../port.ts'
+import { StoreDenied } from '../setup-refused.ts'
 import type { Connections, Queries, TransactionOptions, Value } from './connections.ts'
 
 /** Hears why the database is away; of nothing when it is back. */
@@ -28,6 +29,7 @@ export class WatchedConnections implements Connections {
   #health = { full: false, locked: false, away: false }
   #looking = false
   #isHeld = false
+  #denial: string | undefined
   /** How often it came back: whoever asked before the last time tells nothing of what is now. */
   #returns = 0
 
@@ -88,6 +90,7 @@ export class WatchedConnections implements Connections {
       this.#onAway?.(undefined)
     }
     this.#health = { full: false, locked: false, away: false }
+    this.#denial = undefined
     return done
   }
 
@@ -123,8 +126,17 @@ export class WatchedConnections implements Connections {
     }
   }
 
+  /** Why it is away, where it is there and lets this process in no more. */
+  get denial(): string | undefined {
+    return this.#health.away ? this.#denial : undefined
+  }
+
   #noteAway(error: StoreAway): void {
-    if (!this.#health.away) this.#onAway?.(error.message)
+    const denial = error instanceof StoreDenied ? error.message : undefined
+    // a server that came back and lets nobody in is told of as well
+    const isNew = denial !== undefined && denial !== this.#denial
+    if (!this.#health.away || isNew) this.#onAway?.(error.message)
+    this.#denial = denial ?? (this.#health.away ? this.#denial : undefined)
     this.suspect()
     this.#health = { ...this.#health, away: true }
   }
