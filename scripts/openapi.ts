@@ -112,10 +112,19 @@ function answer(row: RouteRow) {
   }
   const type = row.produces === undefined ? (row.mediaType ?? 'application/json') : types[row.produces]
   const schema = row.reply === undefined ? { type: 'string' } : schemaOf(row.reply)
-  return { description: 'The answer.', headers: wireAnswered, content: { [type]: { schema } } }
+  return { description: 'The answer.', headers: answeredHeaders(row), content: { [type]: { schema } } }
 }
 
 const wireAnswered = { [headers.wire]: { required: true, schema: { const: String(WIRE) } } }
+
+/** A poll that was held says how long it may have been, and what became of another one. */
+const answeredHeaders = ({ held }: RouteRow) => ({
+  ...wireAnswered,
+  ...(held === true && {
+    'Preference-Applied': { schema: { type: 'string', examples: ['wait=50'] } },
+    [headers.otherPoll]: { schema: { enum: ['older', 'newer', 'older, newer'] } },
+  }),
+})
 
 /** What a refusal has beside `reason` and `error`, by the code that adds it. */
 const refusalMembers: Readonly<Record<string, Schema>> = {

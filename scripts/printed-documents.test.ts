@@ -97,6 +97,15 @@ describe('the OpenAPI document', () => {
   }
   const operation = (row: RouteRow) => paths[row.path]?.[row.method.toLowerCase()] as unknown as Answered
 
+  test('what may be held names what its answer says of that', () => {
+    const { responses } = operation(wire3Routes.relayPoll)
+    expect(Object.keys(responses['200']?.headers ?? {})).toEqual([
+      'X-Svc-Wire',
+      'Preference-Applied',
+      'X-Svc-Other-Poll',
+    ])
+  })
+
   test.each(Object.entries<RouteRow>(wire3Routes))('%s names the headers that its caller sends', (_, row) => {
     const needed = operation(row).parameters.filter(one => one.in === 'header' && one.required)
     const names = needed.map(({ name }) => name).filter(name => name !== headers.wire)

@@ -3,7 +3,12 @@ import { wakeUpsInProcess } from '../core/in-process/wake-ups.ts'
 import type { WakeUp, WakeUps } from '../core/ports/wake-ups.ts'
 import type { Word } from './word.ts'
 
-const KINDS: Readonly<Record<WakeUp, string>> = { mail: 'mail', newer: 'newer', ended: 'ended' }
+const KINDS: Readonly<Record<WakeUp, string>> = {
+  mail: 'mail',
+  newer: 'newer',
+  older: 'older',
+  ended: 'ended',
+}
 const LOOK_EVERY_MS = 3000
 
 export function wakeUpsOver(word: Word): WakeUps {

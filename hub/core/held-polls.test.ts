@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { systemTimers } from '../../protocol/timers.ts'
 import { HeldPolls } from './held-polls.ts'
 import { wakeUpsInProcess } from './in-process/wake-ups.ts'
+import type { WakeUps } from './ports/wake-ups.ts'
 
 const LONG_MS = 60_000
 const stays = () => () => undefined
@@ -72,6 +73,27 @@ test('where word may be lost, a poll looks by itself, and no more once it has en
   } finally {
     vi.useRealTimers()
   }
+})
+
+test('a poll that ends one at another process says so, where word of it comes in time', async () => {
+  /** Each process hears its own word at once, and that of the other one later, as over a database. */
+  const [one, other] = [wakeUpsInProcess(), wakeUpsInProcess()]
+  const told = (own: WakeUps, far: WakeUps): WakeUps => ({
+    ...own,
+    tell(mailbox, what) {
+      own.tell(mailbox, what)
+      setImmediate(() => far.tell(mailbox, what))
+    },
+  })
+  const here = new HeldPolls(1, told(one, other), systemTimers)
+  const there = new HeldPolls(1, told(other, one), systemTimers)
+  const older = here.wait(1, LONG_MS, stays)
+  await new Promise(setImmediate)
+  const newer = there.wait(1, LONG_MS, stays)
+  expect(await older).toEqual({ end: 'newer', endedOlder: false })
+  await new Promise(setImmediate)
+  there.wake(1)
+  expect(await newer).toEqual({ end: 'mail', endedOlder: true })
 })
 
 test('a poll whose answer is there already leaves those of other processes alone', async () => {

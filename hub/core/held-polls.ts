@@ -3,15 +3,16 @@
  * is held in the process that it came to; word of what wakes it comes from all of them.
  */
 import type { Timer, Timers } from '../../protocol/timers.ts'
-import type { WakeUps } from './ports/wake-ups.ts'
+import type { WakeUp, WakeUps } from './ports/wake-ups.ts'
 
 export type PollEnd = 'mail' | 'timeout' | 'newer' | 'ended' | 'gone'
-/** How a wait ended, and whether it ended that of an older poll as it began. */
+/** How a wait ended, and whether it ended that of an older poll as it began: at another process that is known where word of it came in time. */
 export type Waited = { end: PollEnd; endedOlder: boolean }
+type Held = { finish: (end: PollEnd) => void; endedOlder: boolean }
 
 export class HeldPolls {
   readonly #max: number
-  readonly #held = new Map<number, (end: PollEnd) => void>()
+  readonly #held = new Map<number, Held>()
   readonly #wakeUps: WakeUps
   readonly #timers: Timers
   readonly #deafen: () => void
@@ -21,7 +22,16 @@ export class HeldPolls {
     this.#max = max
     this.#wakeUps = wakeUps
     this.#timers = timers
-    this.#deafen = wakeUps.listen((mailbox, what) => this.#held.get(mailbox)?.(what))
+    this.#deafen = wakeUps.listen((mailbox, what) => this.#hear(mailbox, what))
+  }
+
+  #hear(mailbox: number, what: WakeUp): void {
+    const held = this.#held.get(mailbox)
+    if (held === undefined) return
+    if (what === 'older') held.endedOlder = true
+    else held.finish(what)
+    // whichever process it came to learns that it ended one
+    if (what === 'newer') this.#wakeUps.tell(mailbox, 'older')
   }
 
   /** Whether one more poll may be held. */
@@ -54,14 +64,14 @@ export class HeldPolls {
 
   /** Ends the poll held here, which has its answer. */
   letGo(mailbox: number): void {
-    this.#held.get(mailbox)?.('ended')
+    this.#held.get(mailbox)?.finish('ended')
   }
 
   /** The hub ends: from here on none is held. */
   endAll(): void {
     this.#over = true
     this.#deafen()
-    for (const end of [...this.#held.values()]) end('ended')
+    for (const held of [...this.#held.values()]) held.finish('ended')
   }
 
   /**
@@ -82,14 +92,15 @@ export class HeldPolls {
         this.#timers.clear(timer)
         this.#timers.clear(looking)
         stopListening()
-        if (this.#held.get(mailbox) === finish) this.#held.delete(mailbox)
-        resolve({ end, endedOlder })
+        if (this.#held.get(mailbox) === held) this.#held.delete(mailbox)
+        resolve({ end, endedOlder: held.endedOlder })
       }
       const timer = this.#timers.after(waitMs, () => finish('timeout'))
       const looking = this.#lookOften(async () => {
         if (await look()) finish('mail')
       })
-      this.#held.set(mailbox, finish)
+      const held: Held = { finish, endedOlder }
+      this.#held.set(mailbox, held)
       stopListening = onGone(() => finish('gone'))
     })
   }

@@ -103,6 +103,18 @@ describe.skipIf(withoutPostgres !== undefined)(
       expect(performance.now() - startedMs).toBeLessThan(KNOWN_MS)
     })
 
+    test('a poll at one ends that which the other holds, and both say so', async () => {
+      const [one, other] = both()
+      const agent = await cluster.agent(one)
+      const older = agent.call('relayPoll', {}, { headers: { Prefer: 'wait=20' } })
+      await pause(300)
+      const newer = at(agent, other).call('relayPoll', {}, { headers: { Prefer: 'wait=20' } })
+      expect((await older).headers.get('X-Svc-Other-Poll')).toBe('newer')
+      await pause(300)
+      await sendEnvelope(one, sealedUnderCapability(agent, agent.capability()))
+      expect((await newer).headers.get('X-Svc-Other-Poll')).toBe('older')
+    })
+
     test('an agent that is blocked at one is refused at the other', async () => {
       const [one, other] = both()
       const agent = await cluster.agent(one)

@@ -1,10 +1,10 @@
 /** Word between the processes of a hub that something has happened to a mailbox. It is a hint: the truth is in the store. */
 
 /**
- * `mail`: mail was committed · `newer`: another poll of this mailbox came · `ended`: whatever is held open for its agent
- * ends, as after a change of its keys.
+ * `mail`: mail was committed · `newer`: another poll of this mailbox came · `older`: that one ended a poll that was held ·
+ * `ended`: whatever is held open for its agent ends, as after a change of its keys.
  */
-export type WakeUp = 'mail' | 'newer' | 'ended'
+export type WakeUp = 'mail' | 'newer' | 'older' | 'ended'
 
 export interface WakeUps {
   /**
