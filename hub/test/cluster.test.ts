@@ -17,6 +17,7 @@ import { runHub } from '../testing/process.ts'
 import { withinAMinute } from '../testing/within-a-minute.ts'
 
 /** So long what one process did may be unknown to another. */
+const BACK_MS = 20_000
 const KNOWN_MS = 1000
 
 describe.skipIf(withoutPostgres !== undefined)(
@@ -224,6 +225,23 @@ describe.skipIf(withoutPostgres !== undefined)(
       const started = await runHub(['serve', '--listen', '127.0.0.1:0', '--data-dir', directory, ...store])
       expect([started.code, started.stderr]).toEqual([78, expect.stringContaining('the same --files')])
       expect((await runHub(['stats', '--data-dir', directory, ...store])).code).toBe(0)
+    })
+
+    test('a crash of the database ends sessions, and a day of first contacts counts as half used', async () => {
+      const [one] = both()
+      const [sender, recipient] = [await cluster.agent(one), await cluster.agent(one)]
+      const session = await sender.openSession()
+      expect(session.quota).toBe(defaultLimits.sessionQuota)
+      await cluster.server.halt('SIGQUIT')
+      await cluster.server.resume()
+      const reopened = () =>
+        sender.openSession().then(
+          ({ quota }) => quota,
+          () => undefined,
+        )
+      await expect.poll(reopened, { timeout: BACK_MS, interval: 500 }).toBe(defaultLimits.sessionQuota / 2)
+      const sent = await sendEnvelope(one, sealedForStranger(recipient), session)
+      expect(sent.json['reason']).toBe('session_invalid')
     })
 
     test('nothing is lost where a process dies, and what it held goes on at the other', async () => {
