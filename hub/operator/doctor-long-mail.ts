@@ -33,12 +33,16 @@ async function checkFolder(folder: string): Promise<Finding[]> {
         'give it to the user of the hub, or mount it for writing',
       ),
     ]
+  return [ok(CHECK, `lies in ${folder}, which this user may write`), await checkRoomOf(folder)]
+}
+
+async function checkRoomOf(folder: string): Promise<Finding> {
+  const check = `room of ${CHECK}`
   const free = await freeBytes(folder)
-  const found = `lies in ${folder}, on the file system mounted at ${mountOf(folder)}; ${Math.floor(free / MIB)} MiB free`
+  const found = `${Math.floor(free / MIB)} MiB free on the file system mounted at ${mountOf(folder)}`
   const wished = `have ${ROOM_WISHED_BYTES / MIB} MiB free there`
-  if (free < ROOM_NEEDED_BYTES)
-    return [wrong(CHECK, `${found}, so long mail is refused or soon will be`, wished)]
-  return [free < ROOM_WISHED_BYTES ? note(CHECK, found, wished) : ok(CHECK, found)]
+  if (free < ROOM_NEEDED_BYTES) return wrong(check, `${found}: long mail is refused or soon will be`, wished)
+  return free < ROOM_WISHED_BYTES ? note(check, found, wished) : ok(check, found)
 }
 
 function isWritable(folder: string): boolean {
