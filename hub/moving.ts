@@ -30,11 +30,12 @@ import { writeSetting } from './store/postgres/accounts.ts'
 import type { Connections, Queries } from './store/postgres/connections.ts'
 import { migrate } from './store/postgres/migrate.ts'
 import { movedRowsOver, movedTables } from './store/postgres/moving.ts'
+import { watchedHubsIn } from './store/postgres/watched-chains.ts'
 import { connectionsTo, linkTo } from './store/postgres/way.ts'
 import { openMovedIn, openMovedOut } from './store/sqlite/moving.ts'
 
-/** What a move did. */
-export type Moved = { to: 'database' | 'file'; tables: number; rows: number; ms: number }
+/** What a move did; `notes` say what stays where it was. */
+export type Moved = { to: 'database' | 'file'; tables: number; rows: number; ms: number; notes: string[] }
 
 export type Moving = {
   directory: string
@@ -89,7 +90,7 @@ export async function moveToDatabase(moving: Moving): Promise<Moved> {
       file.close()
       renameSync(path, `${path}.moved`)
       for (const beside of engine.files.beside) rmSync(join(directory, beside), { force: true })
-      return done('database', held, timers.monotonic() - startedMs)
+      return { ...done('database', held, timers.monotonic() - startedMs), notes: leftIn(directory) }
     } finally {
       file.close()
     }
@@ -135,16 +136,27 @@ export async function moveToFile(moving: Moving): Promise<Moved> {
     faultPoint('hub.moving.after-rename')
     await writeSetting(connections, HUB_SETTING, `${GONE} ${claim}`)
     rmSync(join(directory, SECRET_FILE), { force: true })
-    return done('file', held, timers.monotonic() - startedMs)
+    const notes = await leftInDatabase(connections)
+    return { ...done('file', held, timers.monotonic() - startedMs), notes }
   })
 }
 
 /** What stays in a data directory whose rows went to a database: records of other hubs that are watched from there. */
-export function leftIn(directory: string): string[] | undefined {
+function leftIn(directory: string): string[] {
   const { watched } = engine.files
-  if (!existsSync(join(directory, watched))) return undefined
+  if (!existsSync(join(directory, watched))) return []
   return [
     `${watched} stays in ${directory} as evidence and is read no more; svc-hub witness run <url> --store <URL> begins at record 0, and keeps to its signatures that the watched hub still shows`,
+  ]
+}
+
+/** And what stays in a database. */
+async function leftInDatabase(db: Queries): Promise<string[]> {
+  const hubs = await watchedHubsIn(db)
+  if (hubs === 0) return []
+  const { watched } = engine.files
+  return [
+    `the records of ${hubs} watched ${hubs === 1 ? 'hub' : 'hubs'} stay in the database as evidence; svc-hub witness run <url> without --store goes on where ${watched} ends, else begins at record 0`,
   ]
 }
 
@@ -225,7 +237,7 @@ function settingIn(value: string | undefined, name: string): string {
   return value
 }
 
-const done = (to: Moved['to'], held: readonly TableHeld[], ms: number): Moved => ({
+const done = (to: Moved['to'], held: readonly TableHeld[], ms: number): Omit<Moved, 'notes'> => ({
   to,
   tables: held.length,
   rows: held.reduce((sum, { rows }) => sum + rows, 0),

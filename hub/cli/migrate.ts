@@ -6,7 +6,7 @@ import { type ConfigFlags, readConfig } from '../config.ts'
 import { systemRandom } from '../core/random.ts'
 import { partsOf, refuseUnusable } from '../data-dir.ts'
 import { whenFree } from '../directory-lock.ts'
-import { leftIn, moveToDatabase, moveToFile } from '../moving.ts'
+import { moveToDatabase, moveToFile } from '../moving.ts'
 import { besideStore, parseDatabase } from '../places-config.ts'
 import { keepPrivate, print } from '../terminal.ts'
 import { type Flags, noHub, UsageError } from './commands.ts'
@@ -40,11 +40,11 @@ export async function migrate(to: Flags[string], settings: ConfigFlags): Promise
       random: systemRandom,
     }),
   )
-  const { ms, ...figures } = moved
+  const { ms, notes, ...figures } = moved
   return print({
     ...figures,
     seconds: Math.round(ms / 100) / 10,
-    ...present({ notes: isBack ? undefined : leftIn(directory) }),
+    ...present({ notes: notes.length === 0 ? undefined : notes }),
     next: isBack ? `svc-hub serve ${at}` : `svc-hub serve ${at} --store <URL>${places}`,
   })
 }

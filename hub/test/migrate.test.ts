@@ -174,6 +174,16 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'moving a hub'
     expect(notes).toEqual([expect.stringMatching(/witness\.db stays .*svc-hub witness run .* --store/)])
   })
 
+  test('says that what a witness keeps in a database stays there', async () => {
+    expect((await toDatabase()).code).toBe(0)
+    server.order("INSERT INTO watched_chain VALUES ('other', '', 3, '', '')")
+    const { notes } = JSON.parse((await toFile()).stdout) as { notes: string[] }
+    server.order('DELETE FROM watched_chain')
+    expect(notes).toEqual([
+      expect.stringMatching(/records of 1 watched hub stay .*svc-hub witness run <url> without --store/),
+    ])
+  })
+
   test('says what it needs', async () => {
     const cases = [
       [['migrate'], '--to expects'],

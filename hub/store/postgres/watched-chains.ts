@@ -17,6 +17,10 @@ const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('watched ' || $1, 0)
 const readChain = (db: Queries, hub: string): Promise<WatchedChain | undefined> =>
   db.one<WatchedChain>(watchedQueries.chain, hub)
 
+/** How many hubs are watched from a database. */
+export const watchedHubsIn = async (db: Queries): Promise<number> =>
+  (await db.one<{ hubs: number }>('SELECT count(*) AS hubs FROM watched_chain'))?.hubs ?? 0
+
 const recordsOf = (rows: readonly { record: Uint8Array }[]): Uint8Array[] => rows.map(({ record }) => record)
 
 /** Over connections to a database that has the schema of this build; `close` ends them. */
