@@ -209,7 +209,7 @@ describe('a directory that cannot be written', () => {
     const ran = spawnSync(process.execPath, [...args, ...listen], { encoding: 'utf8', ...asNobody })
     expect(ran.stderr).toMatch(/this user cannot write to .*; run svc-hub as the owner/)
     expect(ran.stderr).not.toMatch(/at \w+ \(|EACCES/)
-    expect(ran.status).toBe(1)
+    expect(ran.status).toBe(78)
   })
 
   test('is named as that by the doctor', () => {
