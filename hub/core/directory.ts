@@ -5,6 +5,7 @@ import type { ToldCard } from '../store/peer-card-port.ts'
 import type { AgentRow, DirectoryEntry, ListQuery, StoreCounts } from '../store/port.ts'
 import { addressBucket } from './address.ts'
 import type { HubContext } from './context.ts'
+import { Kept } from './kept.ts'
 import { BUCKET_BYTES_MAX, BUCKET_ENTRIES_MAX, HOUR_MS, LIST_BYTES_MAX, LIST_ROWS_MAX } from './limits.ts'
 import type { Buckets } from './ports/rates.ts'
 import { Refusal } from './refusal.ts'
@@ -22,11 +23,14 @@ export type BucketAnswer = { bitsMax: number; entries: DirectoryEntry[]; next: U
 export class Directory {
   readonly #context: HubContext
   readonly #queries: Buckets
-  #counts = { agents: 0, onlineAgents: 0, reviews: 0, ratings: 0, readMs: Number.NEGATIVE_INFINITY }
+  readonly #counts: Kept<StoreCounts>
 
   constructor(context: HubContext) {
     this.#context = context
     this.#queries = context.memory.rates.of('buckets', context.limits.bucketRate)
+    const { store, now } = context
+    const thisHour = () => Math.floor(now() / HOUR_MS) * HOUR_MS
+    this.#counts = new Kept(() => store.counts(thisHour() - HOUR_MS), { lifeMs: COUNTS_LIFE_MS, now })
   }
 
   /** How many bits the narrowest bucket may have, so that each hides an agent among 32 at least. */
@@ -35,13 +39,8 @@ export class Directory {
   }
 
   /** Registered agents, and those that collected mail in the last hour; at most a few seconds old. */
-  async counts(): Promise<StoreCounts> {
-    const nowMs = this.#context.now()
-    if (nowMs - this.#counts.readMs > COUNTS_LIFE_MS || nowMs < this.#counts.readMs) {
-      const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS
-      this.#counts = { ...(await this.#context.store.counts(hourMs - HOUR_MS)), readMs: nowMs }
-    }
-    return this.#counts
+  counts(): Promise<StoreCounts> {
+    return this.#counts.get()
   }
 
   /** Entries of one bucket in the order of their hashes. */
