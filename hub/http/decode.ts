@@ -33,6 +33,9 @@ export function decodeQuery(row: RouteRow, query: string): unknown {
   for (const [name, value] of new URLSearchParams(query)) {
     if (Object.hasOwn(members, name) && row.produces === undefined)
       throw new Refusal('requestMalformed', { why: `query parameter ${name} appears twice` })
+    // no text holds it, and a database refuses to be asked for it
+    if (value.includes('\0'))
+      throw new Refusal('requestMalformed', { why: `query parameter ${name} holds a zero character` })
     members[name] = value
   }
   const read = row.query.safeParse(members)
