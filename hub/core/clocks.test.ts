@@ -49,6 +49,15 @@ test('a time lies within five minutes of the clock, the edges included', async (
   expect(await accept(NOW_MS + WINDOW_MS)).toBeUndefined()
 })
 
+test('a time ahead of the clock is stored, but not of what changes nothing', async () => {
+  const floorOf = async (aid: string) => (await core.context.store.account(aid)).floorMs
+  const given = (aid: string) => ({ aid, tsMs: NOW_MS + WINDOW_MS, signature: random(64) })
+  await clocks.accept(given('A-one'), NOW_MS)
+  await clocks.accept(given('A-two'), NOW_MS, { changesNothing: true })
+  expect([await floorOf('A-one'), await floorOf('A-two')]).toEqual([NOW_MS + WINDOW_MS, 0])
+  expect(await accept(NOW_MS + WINDOW_MS, NOW_MS, 'A-two')).toBe('timeStale')
+})
+
 test('the very same signature is told to be a repeat', async () => {
   const signature = new Uint8Array(64)
   const again = () => refusedWith(() => clocks.accept({ aid: 'A-one', tsMs: NOW_MS, signature }, NOW_MS))

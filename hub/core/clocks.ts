@@ -18,6 +18,13 @@ const MARK_BYTES = 16
 export const lastStoredMs = async (store: Pick<Store, 'setting'>): Promise<number> =>
   Number((await store.setting(CLOCK_SETTING)) ?? 0)
 
+/** `floorMs`: the floor that the head of the request met, where its body came after it. */
+export type Acceptance = {
+  floorMs?: number | undefined
+  /** Nothing comes of it that a repeat could do again, so a stranger need not be remembered over a restart. */
+  changesNothing?: boolean
+}
+
 export class SignerClocks {
   readonly #context: Pick<HubContext, 'store' | 'memory'>
   #clockStoredMs = 0
@@ -32,14 +39,13 @@ export class SignerClocks {
   }
 
   /**
-   * Judges the time of a request whose signature has verified; what it accepts can't be used again. `floorMs`: the floor
-   * that its head met, where its body came after it. Returns the version that the signer's row had then, where another
-   * process may have written it.
+   * Judges the time of a request whose signature has verified; what it accepts can't be used again. Returns the version that
+   * the signer's row had then, where another process may have written it.
    */
   async accept(
     { aid, tsMs, signature }: { aid: string; tsMs: number; signature: Uint8Array },
     nowMs: number,
-    floorMs?: number,
+    { floorMs, changesNothing = false }: Acceptance = {},
   ): Promise<number | undefined> {
     const { store, memory } = this.#context
     const mark = signature.subarray(0, MARK_BYTES)
@@ -52,7 +58,7 @@ export class SignerClocks {
         step: 'set the clock, then sign again',
       })
     this.note(nowMs)
-    if (tsMs > nowMs + AHEAD_UNSTORED_MS) await store.raiseFloor(aid, tsMs)
+    if (tsMs > nowMs + AHEAD_UNSTORED_MS && !changesNothing) await store.raiseFloor(aid, tsMs)
     return taken.version
   }
 

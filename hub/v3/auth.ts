@@ -10,7 +10,7 @@ import { isAid } from '../../protocol/identity/aid.ts'
 import { keyAt, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import { requestDigest, signedText } from '../../protocol/wire3/signed-request.ts'
-import type { SignerClocks } from '../core/clocks.ts'
+import type { Acceptance, SignerClocks } from '../core/clocks.ts'
 import type { Peer } from '../core/federation/peers.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Verifier } from '../core/verifier.ts'
@@ -62,17 +62,23 @@ export class Authenticator {
   }
 
   /** Accepts a signed request under a key state, once; throws the refusal otherwise. Returns as `SignerClocks.accept`. */
-  async verify(given: SignedHeaders, line: RequestLine, log: VerifiedKel): Promise<number | undefined> {
-    return await this.verifyDigest(given, line.action, log, requestDigest(line.method, line.path, line.body))
+  async verify(
+    given: SignedHeaders,
+    line: RequestLine,
+    log: VerifiedKel,
+    acceptance?: Acceptance,
+  ): Promise<number | undefined> {
+    const digest = requestDigest(line.method, line.path, line.body)
+    return await this.verifyDigest(given, line.action, log, digest, acceptance)
   }
 
-  /** The same where the digest of the request was taken as it came; `floorMs`: the floor that its head met. */
+  /** The same where the digest of the request was taken as it came. */
   async verifyDigest(
     given: SignedHeaders,
     action: string,
     log: VerifiedKel,
     digest: Uint8Array,
-    floorMs?: number,
+    acceptance?: Acceptance,
   ): Promise<number | undefined> {
     if (log.aid !== given.aid) throw unauthorized('the signer is not the agent')
     const text = signedText({ action, aid: given.aid, hub: this.#hub, ts: given.tsMs }, digest)
@@ -81,7 +87,7 @@ export class Authenticator {
     if (!(await this.#verifier.verify(key, text, given.signature)))
       throw unauthorized('it does not cover this request')
     if (given.seq < log.seq) throw new Refusal('keyRetired')
-    return await this.#clocks.accept(given, this.#now(), floorMs)
+    return await this.#clocks.accept(given, this.#now(), acceptance)
   }
 }
 

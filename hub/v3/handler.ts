@@ -1,11 +1,11 @@
 /** What a handler of wire 3 is given and what it returns. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { QueryOf, ReplyOf, RequestOf, RouteRow } from '../../protocol/contract/route.ts'
-import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { Code } from '../../protocol/wire3/codes.ts'
 import type { Wire3RouteName, Wire3Routes } from '../../protocol/wire3/routes.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Peer } from '../core/federation/peers.ts'
+import type { VerifySigner } from '../core/membership/registry.ts'
 import type { BodySource } from '../http/body.ts'
 import type { Streamed } from '../http/reply.ts'
 
@@ -33,7 +33,7 @@ export type Incoming<N extends Wire3RouteName> = {
   /** The signer, on signed routes whose signature is judged under the log held here. */
   signer: SignerOf<Wire3Routes[N]>
   /** Verifies the request's signature under a submitted log, where the core judges it. */
-  verifySigner: (log: VerifiedKel) => Promise<void>
+  verifySigner: VerifySigner
   /** Verifies the signature of a raw body once it was read, by the digest of the whole request. */
   verifyDigest: (digest: Uint8Array) => Promise<void>
   /** The unread body of a raw route, and its length where the client said it. */

@@ -5,6 +5,7 @@ import { authCodes, type Code, commonCodes } from '../../protocol/wire3/codes.ts
 import { headers, identityHeaders, versionedPrefixes, WIRE } from '../../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 import type { Agent } from '../core/agents.ts'
+import type { Acceptance } from '../core/clocks.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Signer } from '../core/signer.ts'
@@ -66,8 +67,8 @@ function hooksOf({ hub, baseUrl, about, hasDocuments }: LineOptions): Hooks<Wire
     incoming: exchange => ({
       signer: exchange.signer?.kind === 'hub' ? exchange.signer.peer : exchange.signer?.agent,
       verifyDigest: (digest: Uint8Array) => verifyPeer(exchange, digest, authenticator),
-      verifySigner: (log: Agent['log']) =>
-        authenticator.verify(readSignedHeaders(exchange.request.headers), lineOf(exchange), log),
+      verifySigner: (log: Agent['log'], acceptance?: Acceptance) =>
+        authenticator.verify(readSignedHeaders(exchange.request.headers), lineOf(exchange), log, acceptance),
     }),
     wrongAddress,
     refusal: code => new WireRefusal(code),
@@ -167,7 +168,9 @@ async function verifyPeer(
 ): Promise<void> {
   if (signed === undefined || signer?.kind !== 'hub') throw unauthorized('no hub signed it')
   requireKeyOfHub(signed, signer.peer)
-  await authenticator.verifyDigest(signed, row.action ?? '', signer.peer.log, digest, signer.floorMs)
+  await authenticator.verifyDigest(signed, row.action ?? '', signer.peer.log, digest, {
+    floorMs: signer.floorMs,
+  })
 }
 
 /** An agent registered here now; of its account also one that has left and whose identity has not ended. */

@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { fromBase64url, toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { deactivate, decodeKel, encodeKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { witnessedAt } from '../../protocol/identity/kel-witness.ts'
 import { KeySet, verifyKeySet } from '../../protocol/identity/keyset.ts'
 import { powSeedNotAfter } from '../../protocol/identity/pow.ts'
+import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { DAY_MS, HOUR_MS } from '../core/limits.ts'
 import {
   callRoute,
   type Reply,
   random,
   registeredAgent,
+  request,
   startTestHub,
   TestAgent,
   type TestHub,
@@ -329,6 +331,16 @@ describe('registering with open admission', () => {
     open = await startTestHub({ open: true })
   })
   afterAll(() => open.close())
+
+  test('check_only leaves no account, however far ahead the clock of a stranger is', async () => {
+    const stranger = new TestAgent(open)
+    const { path, method, action = '' } = wire3Routes.register
+    const body = utf8(JSON.stringify({ aid: stranger.aid, kel: stranger.kel, check_only: true }))
+    const signed = stranger.sign(action, method, path, body, { ts: Date.now() + 4 * MINUTE_MS })
+    const headers = { 'Content-Type': 'application/json', ...signed }
+    expect((await request(open.url + path, method, { body, headers })).json).toEqual({ status: 'open' })
+    expect((await open.running.hub.context.store.account(stranger.aid)).floorMs).toBe(0)
+  })
 
   test('asks for proof of work with a challenge that names this AID and holds ten minutes', async () => {
     const agent = new TestAgent(open)

@@ -24,6 +24,7 @@ import {
 import type { Visibility } from '../../store/port.ts'
 import { addressBucket } from '../address.ts'
 import { type Agent, type Agents, type SignUpTerms, withKeys, withLog, withoutAccount } from '../agents.ts'
+import type { Acceptance } from '../clocks.ts'
 import type { HubContext } from '../context.ts'
 import type { Issuance, Trial } from '../ledger/issuance.ts'
 import { CLOCK_WINDOW_MS, DAY_MS } from '../limits.ts'
@@ -61,7 +62,7 @@ export type Registered =
     }
 
 /** Verifies the request's own signature under the key state of a log; throws its refusal. */
-export type VerifySigner = (log: VerifiedKel) => Promise<void>
+export type VerifySigner = (log: VerifiedKel, acceptance?: Acceptance) => Promise<unknown>
 
 /** Ends what the signer still holds open after its key state or registration changed. */
 export type EndSigner = (agent: Agent) => Promise<void>
@@ -100,7 +101,7 @@ export class Registry {
     const admitted = isNew ? await this.#judgeNewcomer(given, address, events) : 'admitted'
     const log = await this.#keyLogs.judge({ aid: given.aid, events, address }, given.kel, held?.log)
     if (log.deactivated) throw new Refusal('identityDeactivated')
-    await verifySigner(log)
+    await verifySigner(log, { changesNothing: given.checkOnly })
     if (given.checkOnly) return { checked: admitted }
     const { identity, now } = this.#context
     if (!timesAcceptable(log, held?.log.events.length ?? 0, now(), identity.aid))
