@@ -288,7 +288,7 @@ test('a failed flush ends all writing with 503 and the process with 1; what was 
   expect((await second.exited).code).toBe(0)
 })
 
-test('a body that comes more slowly than the minimum rate is told so and cut, and nothing of it stays', async () => {
+test('a body that comes more slowly than the minimum rate is cut, and nothing of it stays', async () => {
   const hub = await startTestHub({ limits: { bodyGraceMs: 50, bodyBytesPerSecondMin: MIB } })
   const agent = await registeredAgent(hub)
   const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes: MIB })
