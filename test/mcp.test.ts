@@ -388,7 +388,8 @@ async function serverOf(env: Record<string, string>, ...flags: string[]) {
 describe('svc mcp', () => {
   test('starts the node where none runs, outlives its restart, and tells of it', async () => {
     const env = { ...world.env('alice'), SVC_HOME: world.dir('home', 'fresh') }
-    const run = (...args: string[]) => spawnSync(process.execPath, [programs.svc, ...args], { env })
+    const run = (...args: string[]) =>
+      spawnSync(process.execPath, [programs.svc, ...args], { env, encoding: 'utf8' })
     const { client: own, ask: of, said } = await serverOf(env)
     const logged: string[] = []
     own.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
@@ -399,9 +400,9 @@ describe('svc mcp', () => {
       return node.aid
     }
     const before = await aid()
-    expect(run('stop').status).toBe(0)
+    expect(run('stop')).toMatchObject({ status: 0, stderr: '' })
     const during = aid()
-    expect(run('up').status).toBe(0)
+    expect(run('up')).toMatchObject({ status: 0 })
     expect([await during, await aid()]).toEqual([before, before])
     await until(async () => logged.find(line => line.includes('again')))
     expect(logged).toEqual(['the node does not answer', 'the node answers again'])
