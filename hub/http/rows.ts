@@ -31,6 +31,11 @@ export function streamedLists(
   return streamedJson(piecesOf(members, lists))
 }
 
+/** What is read page by page, one row at a time. */
+export async function* rowsOf<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const page of pages) yield* page
+}
+
 /** JSON in pieces, which are made while they are written. */
 export function streamedJson(pieces: AsyncIterable<string>): Streamed {
   const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }

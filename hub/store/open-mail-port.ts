@@ -73,6 +73,8 @@ export const PLACE_MAX = 0xff_ff_ff_ff
 export interface OpenMailStore {
   /** The mailbox of an agent by its number; undefined where its mail is not open. */
   openMailbox(number: number): Promise<OpenMailbox | undefined>
+  /** The same for many, by number, in one question; those whose mail is not open are left out. */
+  openMailboxes(numbers: readonly number[]): Promise<ReadonlyMap<number, OpenMailbox>>
   /** Makes the mailbox, or writes what its agent says of itself. */
   putOpenProfile(given: OpenProfile & { number: number }): Promise<void>
   /** Whether the operator lets the mailbox be listed. */

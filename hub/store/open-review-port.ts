@@ -29,6 +29,8 @@ export type AddOpenReview = OpenReviewRow & {
   /** All reviews together take no more. */
   bytesMax: number
 }
+/** `ratings` is the sum of all ratings. */
+export type OpenSums = { reviews: number; ratings: number }
 /** At least one, however large it is. */
 export type OpenReviewsQuery = {
   /** All where it is undefined. */
@@ -47,6 +49,8 @@ export interface OpenReviewStore {
   openReviews(query: OpenReviewsQuery): Promise<HeldOpenReview[]>
   openReviewEdges(query: { after: number; limit: number }): Promise<OpenReviewEdge[]>
   openReputation(provider: string): Promise<Reputation>
-  /** Over all providers; `ratings` is the sum of all ratings. */
-  openReviewTotals(): Promise<{ reviews: number; ratings: number }>
+  /** What many are rated, by AID, in one question; who has no review is left out. */
+  openSums(providers: readonly string[]): Promise<ReadonlyMap<string, OpenSums>>
+  /** Over all providers. */
+  openReviewTotals(): Promise<OpenSums>
 }

@@ -140,6 +140,37 @@ test.each([
   expect(await answer.json()).toMatchObject({ [member]: expect.any(Array) })
 })
 
+test.each(['/agents', '/agents?cap=many.*', '/graph', '/p2p/peers'])(
+  'the listing %s asks its store no more for more agents of a page',
+  async path => {
+    const { store } = hub.running.hub.context
+    let asked = 0
+    const counted = async () => {
+      asked = 0
+      const { status } = await client.get(path)
+      expect(status).toBe(200)
+      return asked
+    }
+    const own = { ...store }
+    for (const [name, real] of Object.entries(own)) {
+      if (typeof real !== 'function') continue
+      const counting = (...given: never[]) => {
+        asked += 1
+        return (real as (...given: never[]) => unknown)(...given)
+      }
+      Object.assign(store, { [name]: counting })
+    }
+    try {
+      await client.registered({ caps: ['many.a'] })
+      const before = await counted()
+      for (let n = 0; n < 5; n++) await client.registered({ caps: ['many.a'] })
+      expect(await counted()).toBe(before)
+    } finally {
+      Object.assign(store, own)
+    }
+  },
+)
+
 describe('a reputation', () => {
   test('tells what this hub verified, what each peer attests, and how much comes from one source', async () => {
     const [alice, bob, carol] = [

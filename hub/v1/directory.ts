@@ -8,9 +8,9 @@ import { documentsOf } from '../core/open-reviews/documents.ts'
 import { Refusal } from '../core/refusal.ts'
 import { average, ofAllHubs } from '../core/reviews.ts'
 import { textReply } from '../http/reply.ts'
-import { streamedLists } from '../http/rows.ts'
+import { rowsOf, streamedLists } from '../http/rows.ts'
 import type { HeldOpenReview } from '../store/open-review-port.ts'
-import { Entries } from './entries.ts'
+import { Entries, type Shown } from './entries.ts'
 import type { Part } from './handler.ts'
 
 type Names =
@@ -39,7 +39,10 @@ export function directoryHandlers(hub: Hub): Part<Names> {
       if (cap !== undefined && q !== undefined)
         throw new Refusal('requestMalformed', { why: 'cap and q exclude each other' })
       const caps = capsOf(cap)
-      return streamedLists({}, { agents: caps === undefined ? entries.listed(q) : entries.capable(caps) })
+      return streamedLists(
+        {},
+        { agents: rowsOf(caps === undefined ? entries.listed(q) : entries.capable(caps)) },
+      )
     },
     async agent({ params: { aid = '' } }) {
       const known = await hub.openMail.find(aid)
@@ -64,11 +67,11 @@ export function directoryHandlers(hub: Hub): Part<Names> {
       }
     },
     async graph() {
-      const edges = mapped(hub.openReviews.edges(), edge => ({
+      const edges = mapped(rowsOf(hub.openReviews.edges()), edge => ({
         ...{ from: edge.reviewer, to: edge.provider },
         ...{ interaction_id: toBase64url(edge.interaction), rating: edge.rating },
       }))
-      return streamedLists({}, { nodes: nodesOf(hub, entries), edges })
+      return streamedLists({}, { nodes: rowsOf(nodesOf(hub, entries)), edges })
     },
     async stats() {
       const { store, peers } = hub.context
@@ -127,7 +130,7 @@ function histories(hub: Hub, entries: Entries): Part<'agentKel' | 'address' | 'a
       throw new Refusal('unknownAgent', told === undefined ? {} : { homeHub: told.hub })
     },
     async addresses() {
-      return streamedLists({}, { peers: addressesOf(entries) })
+      return streamedLists({}, { peers: rowsOf(addressesOf(entries)) })
     },
   }
 }
@@ -143,23 +146,25 @@ async function elsewhere(hub: Hub, entries: Entries, aid: string) {
 }
 
 async function* addressesOf(entries: Entries) {
-  for await (const { row, box } of entries.here())
-    if (box.address !== undefined) yield { aid: row.aid, addr: box.address }
+  for await (const page of entries.here())
+    yield page.flatMap(({ row, box }) =>
+      box.address === undefined ? [] : [{ aid: row.aid, addr: box.address }],
+    )
 }
 
-/** The directory, then whoever stands in a review and not there. */
-async function* nodesOf(hub: Hub, entries: Entries) {
+/** The directory, then whoever stands in a review and not there; page by page. */
+async function* nodesOf(hub: Hub, entries: Entries): AsyncGenerator<Shown[]> {
   const shown = new Set<string>()
-  for await (const entry of entries.listed()) {
-    shown.add(entry.aid)
-    yield entry
+  for await (const page of entries.listed()) {
+    for (const { aid } of page) shown.add(aid)
+    yield page
   }
-  for await (const { reviewer, provider } of hub.openReviews.edges())
-    for (const aid of [reviewer, provider]) {
-      if (shown.has(aid)) continue
-      shown.add(aid)
-      yield await entries.ofStranger(aid)
-    }
+  for await (const page of hub.openReviews.edges()) {
+    const named = new Set(page.flatMap(({ reviewer, provider }) => [reviewer, provider]))
+    const strangers = [...named].filter(aid => !shown.has(aid))
+    for (const aid of strangers) shown.add(aid)
+    yield await entries.ofStrangers(strangers)
+  }
 }
 
 async function* mapped<T, R>(rows: AsyncIterable<T>, change: (row: T) => R): AsyncGenerator<R> {

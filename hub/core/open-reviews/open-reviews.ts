@@ -121,11 +121,11 @@ export class OpenReviews {
     }
   }
 
-  /** Who reviewed whom, all of it. */
-  async *edges(): AsyncGenerator<OpenReviewEdge> {
+  /** Who reviewed whom, all of it, page by page. */
+  async *edges(): AsyncGenerator<OpenReviewEdge[]> {
     for (let after = 0; ; ) {
       const page = await this.#context.store.openReviewEdges({ after, limit: EDGES_PAGE })
-      yield* page
+      yield page
       const last = page.at(-1)
       if (last === undefined) return
       after = last.fedSeq

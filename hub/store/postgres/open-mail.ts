@@ -18,6 +18,9 @@ import type { Writer } from './writes.ts'
 
 export const openQueries = {
   box: 'SELECT number, guest_quota, pricing, address, listed, polled_ms, messages FROM open_mailbox WHERE number = $1',
+  boxes:
+    'SELECT number, guest_quota, pricing, address, listed, polled_ms, messages FROM open_mailbox' +
+    ' WHERE number = ANY($1::bigint[])',
   room:
     'SELECT messages, bytes, (SELECT bytes FROM open_totals WHERE one = 1) AS total,' +
     ` ${IS_GIVEN_UP} AS short FROM open_mailbox WHERE number = $1`,
@@ -254,6 +257,10 @@ export const openMailOver = (reader: Queries, writer: Writer): OpenMailStore => 
   async openMailbox(number) {
     const row = await reader.one<StoredMailbox>(openQueries.box, number)
     return row && mailboxOf(row)
+  },
+  async openMailboxes(numbers) {
+    const rows = await reader.all<StoredMailbox>(openQueries.boxes, numbers)
+    return new Map(rows.map(row => [row.number, mailboxOf(row)]))
   },
   putOpenProfile: given => writer.write('putOpenProfile', given),
   listOpen: given => writer.write('listOpen', given),

@@ -5,6 +5,7 @@ import type {
   OpenReviewEdge,
   OpenReviewStore,
   OpenReviewsQuery,
+  OpenSums,
 } from '../open-review-port.ts'
 import { openReviewOf, type StoredOpenReview, sizeOfReview } from '../open-review-rows.ts'
 import type { Reputation } from '../port.ts'
@@ -29,6 +30,9 @@ export const openReviewQueries = {
     'SELECT coalesce(sum(n), 0)::bigint AS reviews, coalesce(sum(rated), 0)::bigint AS ratings,' +
     ' count(*) AS reviewers, coalesce(max(n), 0) AS "mostOfOne"' +
     ' FROM (SELECT count(*) AS n, sum(rating) AS rated FROM open_review WHERE provider = $1 GROUP BY reviewer) AS sources',
+  sums:
+    'SELECT provider, count(*) AS reviews, sum(rating)::bigint AS ratings FROM open_review' +
+    ' WHERE provider = ANY($1::text[]) GROUP BY provider',
   totals: 'SELECT reviews, ratings, bytes FROM open_review_totals WHERE one = 1',
 } as const
 
@@ -111,6 +115,10 @@ export const openReviewsOver = (reader: Queries, writer: Writer): OpenReviewStor
     (await reader.one<Reputation>(openReviewQueries.reputation, provider)) ?? {
       ...{ reviews: 0, ratings: 0, reviewers: 0, mostOfOne: 0 },
     },
+  async openSums(providers) {
+    const rows = await reader.all<OpenSums & { provider: string }>(openReviewQueries.sums, providers)
+    return new Map(rows.map(({ provider, ...sums }) => [provider, sums]))
+  },
   async openReviewTotals() {
     const { reviews = 0, ratings = 0 } = (await reader.one<Totals>(openReviewQueries.totals)) ?? {}
     return { reviews, ratings }

@@ -18,6 +18,9 @@ import type { WriterClient } from './writer-client.ts'
 export const openQueries = {
   openBox:
     'SELECT number, guest_quota, pricing, address, listed, polled_ms, messages FROM open_mailbox WHERE number = ?',
+  openBoxes:
+    'SELECT number, guest_quota, pricing, address, listed, polled_ms, messages FROM open_mailbox' +
+    ' WHERE number IN (SELECT value FROM json_each(?))',
   waiting:
     'SELECT id, sender, kind, interaction, created_ms, size, file FROM open_message WHERE mailbox = ? ORDER BY n LIMIT ?',
   content: 'SELECT content FROM open_message WHERE id = ? AND mailbox = ?',
@@ -268,6 +271,10 @@ export function openMailOver(
     async openMailbox(number) {
       const row = reader.one<StoredMailbox>(openQueries.openBox, number)
       return row && mailboxOf(row)
+    },
+    async openMailboxes(numbers) {
+      const rows = reader.all<StoredMailbox>(openQueries.openBoxes, JSON.stringify(numbers))
+      return new Map(rows.map(row => [row.number, mailboxOf(row)]))
     },
     async putOpenProfile(given) {
       await writer.write('putOpenProfile', given)

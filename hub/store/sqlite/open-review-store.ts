@@ -5,6 +5,7 @@ import type {
   OpenReviewEdge,
   OpenReviewStore,
   OpenReviewsQuery,
+  OpenSums,
 } from '../open-review-port.ts'
 import { openReviewOf, type StoredOpenReview, sizeOfReview } from '../open-review-rows.ts'
 import type { Database } from './database.ts'
@@ -22,6 +23,9 @@ export const openReviewQueries = {
     'SELECT fed_seq, provider, interaction, reviewer, rating FROM open_review WHERE fed_seq > ? ORDER BY fed_seq LIMIT ?',
   byReviewer:
     'SELECT count(*) AS reviews, sum(rating) AS ratings FROM open_review WHERE provider = ? GROUP BY reviewer',
+  sums:
+    'SELECT provider, count(*) AS reviews, sum(rating) AS ratings FROM open_review' +
+    ' WHERE provider IN (SELECT value FROM json_each(?)) GROUP BY provider',
   totals: 'SELECT reviews, ratings, bytes FROM open_review_totals WHERE one = 1',
 } as const
 
@@ -79,6 +83,11 @@ export function openReviewsOver(reader: Database, writer: WriterClient): OpenRev
         .all<Omit<OpenReviewEdge, 'fedSeq'> & { fed_seq: number }>(openReviewQueries.edges, after, limit)
         .map(({ fed_seq: fedSeq, ...edge }) => ({ ...edge, fedSeq })),
     openReputation: async provider => reputationOf(reader, openReviewQueries.byReviewer, provider),
+    async openSums(providers) {
+      const asked = JSON.stringify(providers)
+      const rows = reader.all<OpenSums & { provider: string }>(openReviewQueries.sums, asked)
+      return new Map(rows.map(({ provider, ...sums }) => [provider, sums]))
+    },
     async openReviewTotals() {
       const { reviews = 0, ratings = 0 } = reader.one<Totals>(openReviewQueries.totals) ?? {}
       return { reviews, ratings }

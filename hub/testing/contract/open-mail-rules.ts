@@ -165,6 +165,17 @@ export const openMailRules: readonly Rule[] = [
     },
   ),
 
+  rule('reads many mailboxes at once, and leaves those out whose mail is not open', async world => {
+    const [one, other] = [await openBox(world), await openBox(world, 'agent-other')]
+    await world.store.listOpen({ number: other, listed: false })
+    await outcomes(world, [message(one, 'a')])
+    const found = await world.store.openMailboxes([other, world.box, one, other + 1, one])
+    expect([...found.keys()].sort()).toEqual([one, other].sort())
+    for (const number of [one, other])
+      expect(found.get(number)).toEqual(await world.store.openMailbox(number))
+    expect(await world.store.openMailboxes([])).toEqual(new Map())
+  }),
+
   rule('draws those that take visitors from any place, each from its own, and nobody else', async world => {
     const { store } = world
     const aids = Array.from({ length: 6 }, (_, n) => `agent-${n}`)

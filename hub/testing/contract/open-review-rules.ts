@@ -72,6 +72,21 @@ export const openReviewRules: readonly Rule[] = [
     expect(await world.store.openReputation('agent-one')).toEqual(counted)
   }),
 
+  rule('sums up the reviews of many agents at once, and leaves out who has none', async world => {
+    for (const n of [1, 2]) await add(world, review(n))
+    await add(world, review(3, { reviewer: 'agent-three', rating: 1 }))
+    await add(world, review(4, { provider: 'agent-far', rating: 2 }))
+    await add(world, review(5, { provider: 'agent-other' }))
+    const asked = ['agent-far', 'agent-none', 'agent-one', 'agent-far']
+    expect(await world.store.openSums(asked)).toEqual(
+      new Map([
+        ['agent-far', { reviews: 1, ratings: 2 }],
+        ['agent-one', { reviews: 3, ratings: 11 }],
+      ]),
+    )
+    expect(await world.store.openSums([])).toEqual(new Map())
+  }),
+
   rule('keeps no more bytes of reviews than it may', async world => {
     const bytesMax = 2 * BLOCK_BYTES + KEL
     expect(await add(world, review(1, { bytesMax, providerKel: bytes(KEL, 1) }))).toBe('stored')

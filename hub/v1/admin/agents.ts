@@ -70,9 +70,9 @@ function agentViews({ hub }: AdminParts): Part<'adminAgents' | 'adminAgent' | 'a
     async adminAgents({ query: { q, after = '', limit } }) {
       const filter = { open: true, ...(q !== undefined && { text: q }) }
       const { rows, next } = await hub.directory.list(after, limitOf({ limit }), filter)
-      const boxes = await Promise.all(rows.map(({ number }) => store.openMailbox(number)))
-      const known = rows.flatMap((row, at) => {
-        const box = boxes[at]
+      const boxes = await store.openMailboxes(rows.map(({ number }) => number))
+      const known = rows.flatMap(row => {
+        const box = boxes.get(row.number)
         return box === undefined ? [] : [{ row, box }]
       })
       return { items: await Promise.all(known.map(({ row, box }) => shown(row, box))), ...present({ next }) }
@@ -106,9 +106,9 @@ function agentViews({ hub }: AdminParts): Part<'adminAgents' | 'adminAgent' | 'a
         row => row,
         ({ n }) => String(n),
       )
-      const boxes = await Promise.all(page.items.map(({ number }) => store.openMailbox(number)))
-      const items = page.items.map(({ aid, name, atMs, reason }, at) => ({
-        ...{ aid, name, archived_at: timeOf(atMs), reason, waiting: boxes[at]?.messages ?? 0 },
+      const boxes = await store.openMailboxes(page.items.map(({ number }) => number))
+      const items = page.items.map(({ number, aid, name, atMs, reason }) => ({
+        ...{ aid, name, archived_at: timeOf(atMs), reason, waiting: boxes.get(number)?.messages ?? 0 },
       }))
       return { ...page, items }
     },

@@ -1,5 +1,6 @@
 /** The network as it is seen from this hub: its agents, its peers, and who reviewed whom; bounded, and it says so. */
 import { average } from '../../core/reviews.ts'
+import { rowsOf } from '../../http/rows.ts'
 import { Entries } from '../entries.ts'
 import type { AdminParts, Part } from './handler.ts'
 
@@ -39,7 +40,7 @@ export function visionHandlers({ hub }: AdminParts): Part<'adminVision'> {
 
   async function agentsOf(): Promise<{ agents: Node[]; hasMore: boolean }> {
     const agents: Node[] = []
-    for await (const { row } of new Entries(hub).here()) {
+    for await (const { row } of rowsOf(new Entries(hub).here())) {
       if (agents.length === AGENTS_MAX) return { agents, hasMore: true }
       agents.push({ id: row.aid, kind: 'agent', name: row.name })
     }
@@ -50,7 +51,7 @@ export function visionHandlers({ hub }: AdminParts): Part<'adminVision'> {
   async function reviewsOf(): Promise<{ edges: Told[]; hasMore: boolean }> {
     const pairs = new Map<string, Told>()
     let read = 0
-    for await (const { reviewer, provider, rating } of hub.openReviews.edges()) {
+    for await (const { reviewer, provider, rating } of rowsOf(hub.openReviews.edges())) {
       if (read++ === REVIEWS_READ_MAX) return { edges: [...pairs.values()], hasMore: true }
       const pair = [reviewer, provider].join(' ')
       const held = pairs.get(pair) ?? { from: reviewer, to: provider, reviews: 0, ratings: 0 }
