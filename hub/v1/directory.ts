@@ -7,8 +7,10 @@ import { capsOf } from '../core/listing.ts'
 import { documentsOf } from '../core/open-reviews/documents.ts'
 import { Refusal } from '../core/refusal.ts'
 import { average, ofAllHubs } from '../core/reviews.ts'
+import { Turns } from '../core/turns.ts'
+import { Places } from '../http/places.ts'
 import { textReply } from '../http/reply.ts'
-import { rowsOf, streamedLists } from '../http/rows.ts'
+import { streamedLists } from '../http/rows.ts'
 import type { HeldOpenReview } from '../store/open-review-port.ts'
 import { Entries, type Shown } from './entries.ts'
 import type { Part } from './handler.ts'
@@ -30,20 +32,17 @@ const ELSEWHERE = 'this agent is at another hub, which told of it; what it was r
 const REPUTATION =
   'local is what this hub verified, peers what other hubs attest; concentration is the share of the largest source, a reviewer here or another hub'
 
+/** Lists of all agents, of which a process writes so many at once. */
+const LISTS = { places: 16, ofAddress: 2, waiting: 64, waitingOfAddress: 8 }
+/** Each remembers whom it has shown. */
+const GRAPHS = { places: 2, ofAddress: 1, waiting: 16, waitingOfAddress: 4 }
+
 export function directoryHandlers(hub: Hub): Part<Names> {
   const entries = new Entries(hub)
   return {
     ...aboutHub(hub),
     ...histories(hub, entries),
-    async agents({ query: { cap, q } }) {
-      if (cap !== undefined && q !== undefined)
-        throw new Refusal('requestMalformed', { why: 'cap and q exclude each other' })
-      const caps = capsOf(cap)
-      return streamedLists(
-        {},
-        { agents: rowsOf(caps === undefined ? entries.listed(q) : entries.capable(caps)) },
-      )
-    },
+    ...wholeLists(hub, entries),
     async agent({ params: { aid = '' } }) {
       const known = await hub.openMail.find(aid)
       if (known !== undefined) {
@@ -66,13 +65,6 @@ export function directoryHandlers(hub: Hub): Part<Names> {
         note: REPUTATION,
       }
     },
-    async graph() {
-      const edges = mapped(rowsOf(hub.openReviews.edges()), edge => ({
-        ...{ from: edge.reviewer, to: edge.provider },
-        ...{ interaction_id: toBase64url(edge.interaction), rating: edge.rating },
-      }))
-      return streamedLists({}, { nodes: rowsOf(nodesOf(hub, entries)), edges })
-    },
     async stats() {
       const { store, peers } = hub.context
       const { reviews, ratings } = await hub.openReviews.totals()
@@ -84,6 +76,33 @@ export function directoryHandlers(hub: Hub): Part<Names> {
         reviews,
         avg_rating: average(ratings, reviews) ?? 0,
       }
+    },
+  }
+}
+
+/** Whoever is here: read in turns, and written to a few at once. */
+function wholeLists(hub: Hub, entries: Entries): Part<'agents' | 'addresses' | 'graph'> {
+  const { timers } = hub.context
+  const turns = new Turns(timers)
+  const lists = new Places(timers, LISTS)
+  const graphs = new Places(timers, GRAPHS)
+  return {
+    async agents({ query: { cap, q }, address }) {
+      if (cap !== undefined && q !== undefined)
+        throw new Refusal('requestMalformed', { why: 'cap and q exclude each other' })
+      const caps = capsOf(cap)
+      const agents = turns.rows(caps === undefined ? entries.listed(q) : entries.capable(caps))
+      return lists.hold(address, streamedLists({}, { agents }))
+    },
+    async addresses({ address }) {
+      return lists.hold(address, streamedLists({}, { peers: turns.rows(addressesOf(entries)) }))
+    },
+    async graph({ address }) {
+      const edges = mapped(turns.rows(hub.openReviews.edges()), edge => ({
+        ...{ from: edge.reviewer, to: edge.provider },
+        ...{ interaction_id: toBase64url(edge.interaction), rating: edge.rating },
+      }))
+      return graphs.hold(address, streamedLists({}, { nodes: turns.rows(nodesOf(hub, entries)), edges }))
     },
   }
 }
@@ -101,7 +120,7 @@ function aboutHub({ context: { identity } }: Hub): Part<'hubIdentity' | 'healthz
 }
 
 /** Key histories and direct addresses. */
-function histories(hub: Hub, entries: Entries): Part<'agentKel' | 'address' | 'addresses' | 'card'> {
+function histories(hub: Hub, entries: Entries): Part<'agentKel' | 'address' | 'card'> {
   const { agents, openJoining, openMail } = hub
   const { identity, peers } = hub.context
   return {
@@ -128,9 +147,6 @@ function histories(hub: Hub, entries: Entries): Part<'agentKel' | 'address' | 'a
       if (known?.box.address !== undefined) return { aid, addr: known.box.address }
       const told = known === undefined ? await entries.atPeer(aid) : undefined
       throw new Refusal('unknownAgent', told === undefined ? {} : { homeHub: told.hub })
-    },
-    async addresses() {
-      return streamedLists({}, { peers: rowsOf(addressesOf(entries)) })
     },
   }
 }
