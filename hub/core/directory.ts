@@ -15,6 +15,9 @@ const COUNTS_LIFE_MS = 10_000
 const TOLD_MAX = 200
 const TOLD_BYTES_MAX = 2 * 1024 * 1024
 
+/** Agents whose mail is open, here and told by peers, tasks that they completed, and what they are rated together. */
+export type OpenCounts = { agents: number; told: number; tasks: number; reviews: number; ratings: number }
+
 /** `prefix`: base64url of `bits` bits; entries behind `afterH`. */
 export type BucketAsked = { prefix: string; bits: number; afterH: Uint8Array | undefined }
 /** `next`: there are more behind this hash. */
@@ -24,6 +27,7 @@ export class Directory {
   readonly #context: HubContext
   readonly #queries: Buckets
   readonly #counts: Kept<StoreCounts>
+  readonly #openCounts: Kept<OpenCounts>
 
   constructor(context: HubContext) {
     this.#context = context
@@ -31,6 +35,7 @@ export class Directory {
     const { store, now } = context
     const thisHour = () => Math.floor(now() / HOUR_MS) * HOUR_MS
     this.#counts = new Kept(() => store.counts(thisHour() - HOUR_MS), { lifeMs: COUNTS_LIFE_MS, now })
+    this.#openCounts = new Kept(() => this.#countOpen(), { lifeMs: COUNTS_LIFE_MS, now })
   }
 
   /** How many bits the narrowest bucket may have, so that each hides an agent among 32 at least. */
@@ -41,6 +46,11 @@ export class Directory {
   /** Registered agents, and those that collected mail in the last hour; at most a few seconds old. */
   counts(): Promise<StoreCounts> {
     return this.#counts.get()
+  }
+
+  /** The same of open mail. */
+  openCounts(): Promise<OpenCounts> {
+    return this.#openCounts.get()
   }
 
   /** Entries of one bucket in the order of their hashes. */
@@ -64,6 +74,17 @@ export class Directory {
   async peerAgents(): Promise<number> {
     const { store, peers } = this.#context
     return await store.peerAgents(peers.all.map(({ aid }) => aid))
+  }
+
+  async #countOpen(): Promise<OpenCounts> {
+    const { store, peers } = this.#context
+    const [agents, told, tasks, sums] = await Promise.all([
+      store.openAgents(),
+      store.openPeerCount(peers.all.map(({ aid }) => aid)),
+      store.openTasks(),
+      store.openReviewTotals(),
+    ])
+    return { agents, told: told + (await this.peerAgents()), tasks, ...sums }
   }
 
   async #page(query: BucketAsked, onlyFederated: boolean): Promise<BucketAnswer> {

@@ -9,6 +9,7 @@ import { type OpenReviewOptions, openReviewUpload } from '../testing/open-review
 import { OpenAgent, Wire1Client } from '../testing/wire1.ts'
 
 const DAY_MS = 86_400_000
+const FIGURES_LIFE_MS = 10_000
 let hub: TestHub
 let client: Wire1Client
 let peer: OpenAgent
@@ -233,17 +234,42 @@ describe('the graph', () => {
 })
 
 describe('figures', () => {
+  const figures = async () => {
+    hub.clock.advance(FIGURES_LIFE_MS + 1)
+    return await get('/stats')
+  }
+
   test('count reviews with their average, and agents that peers told of', async () => {
-    const before = await get('/stats')
+    const before = await figures()
     const [alice, bob] = [await client.registered(), await client.registered()]
     await review(alice, bob, { rating: 1 })
-    const after = await get('/stats')
+    const after = await figures()
     expect(after['reviews']).toBe(Number(before['reviews']) + 1)
     const { store } = hub.running.hub.context
     const { reviews, ratings } = await store.openReviewTotals()
     expect(after['avg_rating']).toBeCloseTo(ratings / reviews, 1)
     await told(['y'])
-    expect((await get('/stats'))['federated_agents']).toBe(Number(after['federated_agents']) + 1)
+    expect((await figures())['federated_agents']).toBe(Number(after['federated_agents']) + 1)
+  })
+
+  test('are read once for all who ask within ten seconds, on the page as well', async () => {
+    const { store } = hub.running.hub.context
+    let read = 0
+    const { openAgents } = store
+    store.openAgents = () => {
+      read += 1
+      return openAgents()
+    }
+    try {
+      await figures()
+      await Promise.all(Array.from({ length: 5 }, () => get('/stats')))
+      await fetch(`${client.url}/`)
+      expect(read).toBe(1)
+      await figures()
+      expect(read).toBe(2)
+    } finally {
+      store.openAgents = openAgents
+    }
   })
 })
 

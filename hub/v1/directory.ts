@@ -66,14 +66,9 @@ export function directoryHandlers(hub: Hub): Part<Names> {
       }
     },
     async stats() {
-      const { store, peers } = hub.context
-      const { reviews, ratings } = await hub.openReviews.totals()
-      const told = await store.openPeerCount(peers.all.map(({ aid }) => aid))
+      const { agents, told, tasks, reviews, ratings } = await hub.directory.openCounts()
       return {
-        agents: await store.openAgents(),
-        federated_agents: (await hub.directory.peerAgents()) + told,
-        tasks_completed: await store.openTasks(),
-        reviews,
+        ...{ agents, federated_agents: told, tasks_completed: tasks, reviews },
         avg_rating: average(ratings, reviews) ?? 0,
       }
     },

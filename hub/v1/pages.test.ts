@@ -5,6 +5,7 @@ import { openReviewUpload } from '../testing/open-reviews.ts'
 import { type OpenAgent, Wire1Client } from '../testing/wire1.ts'
 
 const DAY_MS = 86_400_000
+const FIGURES_LIFE_MS = 10_000
 const POLICY =
   /^default-src 'none'; style-src 'sha256-[\w+/=]+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/
 let hub: TestHub
@@ -40,6 +41,7 @@ describe('the pages', () => {
   test('say that the hub reads mail, how to join, and how many agents and reviews there are', async () => {
     const bob = await client.registered()
     await client.post('/reviews', openReviewUpload(hostile, bob, { rating: 4 }))
+    hub.clock.advance(FIGURES_LIFE_MS + 1)
     const { text } = await page('/')
     expect(text).toContain('Mail is not sealed')
     expect(text).toContain(`svc hub-register ${hub.url} --name you --wire 1`)

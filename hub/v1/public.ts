@@ -26,8 +26,7 @@ export function publicHandlers(
     list: entries.page.bind(entries),
     officials: entries.officials.bind(entries),
     async figures() {
-      const { reviews, ratings } = await hub.openReviews.totals()
-      const agents = await hub.context.store.openAgents()
+      const { agents, reviews, ratings } = await hub.directory.openCounts()
       return { agents, onlineAgents: undefined, reviews, rating: average(ratings, reviews) }
     },
   }
