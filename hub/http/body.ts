@@ -111,13 +111,10 @@ export class BodySource {
   async next(): Promise<Uint8Array | undefined> {
     const request = this.#request
     for (;;) {
-      if (this.#gaveWay) {
+      const refusal = this.#refusal()
+      if (refusal !== undefined) {
         this.close()
-        throw new Refusal('overloaded')
-      }
-      if (this.#isTooSlow) {
-        this.close()
-        throw new Refusal('requestMalformed', { why: 'its body came too slowly' })
+        throw refusal
       }
       const chunk = request.read() as Buffer | null
       if (chunk !== null) {
@@ -136,6 +133,11 @@ export class BodySource {
       }
       await this.#more()
     }
+  }
+
+  #refusal(): Refusal | undefined {
+    if (this.#gaveWay) return new Refusal('overloaded')
+    return this.#isTooSlow ? new Refusal('requestMalformed', { why: 'its body came too slowly' }) : undefined
   }
 
   /** Resolves when there is something to look at: bytes, the end, or a client that has gone. */

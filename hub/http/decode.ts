@@ -33,14 +33,18 @@ export function decodeQuery(row: RouteRow, query: string): unknown {
   for (const [name, value] of new URLSearchParams(query)) {
     if (Object.hasOwn(members, name) && row.produces === undefined)
       throw new Refusal('requestMalformed', { why: `query parameter ${name} appears twice` })
-    // no text holds it, and a database refuses to be asked for it
-    if (value.includes('\0'))
-      throw new Refusal('requestMalformed', { why: `query parameter ${name} holds a zero character` })
-    members[name] = value
+    members[name] = withoutZero(row, name, value)
   }
   const read = row.query.safeParse(members)
   if (read.success) return read.data
   throw malformed(read.error.issues[0], members)
+}
+
+/** No text holds a zero character, and a database refuses to be asked for it. For a page it is one that nothing matches. */
+function withoutZero(row: RouteRow, name: string, value: string): string {
+  if (row.produces !== undefined) return value.replaceAll('\0', '\ufffd')
+  if (!value.includes('\0')) return value
+  throw new Refusal('requestMalformed', { why: `query parameter ${name} holds a zero character` })
 }
 
 function parse(bytes: Uint8Array, valuesMax: number): unknown {
