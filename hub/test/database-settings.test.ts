@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bundledProgram } from '../testing/bundle.ts'
 import { CuttingProxy } from '../testing/cutting-proxy.ts'
+import { Impostor, impostures } from '../testing/impostor.ts'
 import { PostgresServer, withoutPostgres } from '../testing/postgres-server.ts'
 import { type HubChild, runHub, startHubChild } from '../testing/process.ts'
 
@@ -16,6 +17,8 @@ const PASSWORD = 'p:w/ @%&'
 const AGENT = 'AZ1TKdnxgSCV0Pa0-gDVGcAjao43L6znPxTs_CTv3-5y'
 const EVENT_WAIT_MS = 15_000
 const LOOK_MS = 100
+/** Longer than a process waits before it tries again. */
+const SOME_MORE_MS = 3000
 
 describe.skipIf(withoutPostgres !== undefined)(
   withoutPostgres ?? 'the database of a hub',
@@ -140,6 +143,26 @@ describe.skipIf(withoutPostgres !== undefined)(
       expect(whys()).toHaveLength(2)
       hub.kill('SIGTERM')
       await hub.exited
+    })
+
+    test('a program that takes the place of a lost database is told nothing, and told of once', async () => {
+      const hub = await startHubChild(directory, { env })
+      const impostor = await Impostor.start(impostures['the password itself'])
+      await server.halt('SIGQUIT')
+      await untilSaid(hub, 1)
+      proxy.leadTo(impostor.socket)
+      await expect.poll(() => events(hub).length, { timeout: EVENT_WAIT_MS }).toBe(2)
+      expect(hub.said()).toContain('it asks for the password itself')
+      await pause(SOME_MORE_MS)
+      expect(events(hub)).toHaveLength(2)
+      expect(impostor.said).toContain('postgres')
+      expect(impostor.said).not.toContain(PASSWORD)
+      await server.resume()
+      proxy.leadTo(server.socket)
+      expect((await untilSaid(hub, 3)).slice(2)).toEqual(['the database is back'])
+      hub.kill('SIGTERM')
+      await hub.exited
+      await impostor.stop()
     })
 
     test('nothing that is printed has the address or a password', async () => {

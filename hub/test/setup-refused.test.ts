@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXIT_CONFIG, EXIT_FAILED } from '../terminal.ts'
+import { Impostor, impostures } from '../testing/impostor.ts'
 import { PostgresServer, withoutPostgres } from '../testing/postgres-server.ts'
 import { runHub } from '../testing/process.ts'
 
@@ -63,6 +64,16 @@ describe.skipIf(withoutPostgres !== undefined)(
       expect(await refusal(['--store', elsewhere])).toEqual(
         lasting(/no database of this name; make it with createdb/),
       )
+    })
+
+    test('a server that asks for the password itself where anybody could listen is told none', async () => {
+      const impostor = await Impostor.start(impostures['the password itself'])
+      const store = ['--store', `postgres://svc@127.0.0.1:${impostor.port}/svc`]
+      const given = [...store, '--store-password-file', fileOf('right', PASSWORD)]
+      const sentence = /asks for the password itself.*set password_encryption = .*auth_type = scram-sha-256/
+      expect(await refusal(given)).toEqual(lasting(sentence))
+      expect(impostor.said).not.toContain(PASSWORD)
+      await impostor.stop()
     })
 
     test('so does one that the address, the rights or the files of another hub refuse', async () => {

@@ -10,6 +10,7 @@ import { CuttingProxy } from '../../testing/cutting-proxy.ts'
 import { openForTest } from '../../testing/postgres-contract.ts'
 import { PostgresServer, withoutPostgres } from '../../testing/postgres-server.ts'
 import { StoreAway, StoreRefused } from '../port.ts'
+import { StoreDenied } from '../setup-refused.ts'
 import { type ConnectOptions, connectTo } from './connections.ts'
 
 const PASSWORD = 'p:w/ @%&'
@@ -99,6 +100,26 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'the way to a 
     writeFileSync(passwordFile, PASSWORD)
     expect(await connections.one('SELECT 1 AS one')).toEqual({ one: 1 })
     await connections.close()
+  })
+
+  test.each([
+    ['password', /asks for the password itself/],
+    ['md5', /asks for an MD5 hash of the password/],
+  ])('where it wants to be told by %s, that goes over TLS or a socket alone', async (method, sentence) => {
+    const role = `by_${method}`
+    server.order(`SET password_encryption = md5; CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD}'`)
+    const access = join(server.folder, 'data', 'pg_hba.conf')
+    writeFileSync(
+      access,
+      `local all ${role} ${method}\nhost all ${role} 127.0.0.1/32 ${method}\n${readFileSync(access)}`,
+    )
+    server.order('SELECT pg_reload_conf()')
+    const open = await refusalOf(at('', { user: role }))
+    expect(open).toBeInstanceOf(StoreDenied)
+    expect(open).toMatchObject({ message: expect.stringMatching(sentence) })
+    expect(await isEncrypted(encrypted().replace('postgres@', `${role}@`))).toEqual({ ssl: true })
+    const socket = `postgres://${role}@localhost:${server.port}/postgres?host=${server.folder}`
+    expect(await isEncrypted(socket)).toEqual({ ssl: false })
   })
 
   test('a database that acknowledges what it may lose, or writes no UTF8, refuses the start', async () => {

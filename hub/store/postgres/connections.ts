@@ -9,6 +9,7 @@ import { present } from '../../../protocol/encoding/present.ts'
 import { EngineFault, StoreAway } from '../port.ts'
 import { type Address, addressOf, passwordIn } from './address.ts'
 import { ConnectionCut, faultOf, isSilence, unconnected, unknownOutcome } from './faults.ts'
+import { clientFor } from './login.ts'
 
 /** What a statement is given for a parameter. */
 type Single = null | number | string | boolean | Uint8Array
@@ -142,6 +143,7 @@ class ServerPool {
     this.#bounds = { ...BOUNDS, ...bounds }
     this.#pool = new pg.Pool({
       ...{ host, port, user, database, types },
+      Client: clientFor(address, (passwordFile ?? password) !== undefined),
       // a function is asked for each connection, and shows nothing to whoever prints the pool
       password: () => (passwordFile === undefined ? (password ?? '') : passwordIn(passwordFile)),
       ssl: tls,

@@ -2,6 +2,7 @@
 import { causeCode, connectionFault, tlsFault } from '../../../protocol/encoding/errors.ts'
 import { EngineFault, StoreAway, StoreFull, StoreLocked, StoreRefused } from '../port.ts'
 import { RightMissing, StoreDenied } from '../setup-refused.ts'
+import { NO_PROOF } from './login.ts'
 
 /** A connection was lost before anything was kept, so that what was asked of it may be asked again. */
 export class ConnectionCut extends StoreAway {
@@ -35,6 +36,8 @@ const DRIVER = new Map([
     what => [`SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be ${what}`, NO_PASSWORD] as const,
   ),
 ])
+/** How the driver begins what it says of a server that can't prove itself. */
+const PROOF = /^SASL: SCRAM-SERVER-/
 const START = 'start its server, or correct host and port in --store'
 const ROUTE = 'look at the network between both machines'
 const LOOK_UP = 'correct the host in --store, or look at the name server'
@@ -110,6 +113,7 @@ export function faultOf(thrown: unknown): Error {
   const said = thrown instanceof Error ? thrown.message : ''
   const driver = DRIVER.get(said)
   if (driver === NO_PASSWORD) return new StoreDenied(awayFor(driver))
+  if (PROOF.test(said)) return new StoreDenied(awayFor(NO_PROOF))
   return new ConnectionCut(awayFor(driver ?? unreached(thrown) ?? 'the connection was cut'))
 }
 

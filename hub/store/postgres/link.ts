@@ -1,8 +1,9 @@
 /** A connection that lasts: over it the server tells word of others, and holds locks for as long as it is there. */
-import pg from 'pg'
+import type pg from 'pg'
 import { addressOf, passwordIn } from './address.ts'
 import { type ConnectOptions, type Queries, types, type Value } from './connections.ts'
 import { faultOf, unconnected } from './faults.ts'
+import { clientFor } from './login.ts'
 
 export interface Link extends Queries {
   /** Hears what is told on a channel from here on. */
@@ -20,8 +21,10 @@ export async function openLink(
   url: string,
   { passwordFile }: Pick<ConnectOptions, 'passwordFile'> = {},
 ): Promise<Link> {
-  const { host, port, user, database, password, tls } = addressOf(url)
-  const client = new pg.Client({
+  const address = addressOf(url)
+  const { host, port, user, database, password, tls } = address
+  const Client = clientFor(address, (passwordFile ?? password) !== undefined)
+  const client = new Client({
     ...{ host, port, user, database, types },
     password: () => (passwordFile === undefined ? (password ?? '') : passwordIn(passwordFile)),
     ssl: tls,

@@ -1,0 +1,63 @@
+/**
+ * Logging in where neither a certificate nor the file system says who listens: while a server is down, every user of its
+ * machine may take its port. So the password is used for SCRAM alone, which tells nobody what it is, and the server has to
+ * show that it knows it too.
+ */
+import type { Socket } from 'node:net'
+import pg from 'pg'
+import { SetupRefused } from '../setup-refused.ts'
+import type { Address } from './address.ts'
+
+/** Of the driver what its types leave out: a null session is one whose server gave its proof. */
+type Driver = {
+  readonly connection: NodeJS.EventEmitter & { readonly stream: Socket }
+  readonly saslSession?: object | null
+}
+
+const MEND =
+  "set password_encryption = 'scram-sha-256' there and the password anew, in PgBouncer auth_type = scram-sha-256; or reach it over a socket or TLS"
+const asksFor = (what: string): string =>
+  `it asks for ${what}, which may be given over TLS or a socket alone, since anybody could listen there; ${MEND}`
+const ASKS_FOR_NOTHING = `it asks for no password, so it does not show that it is the database; ${MEND}`
+export const NO_PROOF =
+  'it does not show that it knows the password, so another program may listen there; look which one, and start its server'
+
+/** What asks for more than a proof, by the name that the driver gives it. */
+const asking = {
+  authenticationCleartextPassword: asksFor('the password itself'),
+  authenticationMD5Password: asksFor('an MD5 hash of the password'),
+}
+
+class ScramClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config)
+    const { connection } = this as unknown as Driver
+    // heard before the driver hears of it: whatever it answers then has no way to go
+    connection.on('error', () => {
+      connection.removeAllListeners('readyForQuery')
+      connection.stream.destroy()
+    })
+    for (const [event, sentence] of Object.entries(asking))
+      connection.on(event, () => refuse(connection, sentence))
+  }
+}
+
+class ProvenClient extends ScramClient {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config)
+    const driver = this as unknown as Driver
+    driver.connection.on('authenticationOk', () => {
+      if (driver.saslSession === undefined) refuse(driver.connection, ASKS_FOR_NOTHING)
+      else if (driver.saslSession !== null) refuse(driver.connection, NO_PROOF)
+    })
+  }
+}
+
+const refuse = (connection: Driver['connection'], sentence: string): void =>
+  void connection.emit('error', new SetupRefused(sentence))
+
+/** The client of the driver by which an address is reached; one without a password has nothing to be proven by. */
+export function clientFor({ host, tls }: Address, hasPassword: boolean): typeof pg.Client {
+  if (tls !== false || host.startsWith('/')) return pg.Client
+  return hasPassword ? ProvenClient : ScramClient
+}
