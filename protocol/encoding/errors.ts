@@ -39,8 +39,8 @@ export function causeCode(error: unknown): string | undefined {
   return undefined
 }
 
-const PRIVATE_CA =
-  'its certificate is of nobody that this machine trusts – where your network has an authority of its own, name its file in NODE_EXTRA_CA_CERTS'
+export const UNTRUSTED = 'its certificate is of nobody that this machine trusts'
+const PRIVATE_CA = `${UNTRUSTED} – where your network has an authority of its own, name its file in NODE_EXTRA_CA_CERTS`
 
 /** What the system and the runtime mean by their codes. */
 export const systemFaults: Record<string, string> = {

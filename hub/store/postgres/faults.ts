@@ -1,5 +1,5 @@
 /** What a server refuses, and a connection that is lost, in words of the port: none of them has an address or a password. */
-import { causeCode, connectionFault, tlsFault } from '../../../protocol/encoding/errors.ts'
+import { causeCode, connectionFault, tlsFault, UNTRUSTED } from '../../../protocol/encoding/errors.ts'
 import { EngineFault, StoreAway, StoreFull, StoreLocked, StoreRefused } from '../port.ts'
 import { RightMissing, StoreDenied } from '../setup-refused.ts'
 import { NO_PROOF } from './login.ts'
@@ -84,8 +84,11 @@ const awayFor = (why: string): string => `the database is away: ${why}`
 function unreached(thrown: unknown): string | undefined {
   const code = causeCode(thrown)
   if (code === undefined) return undefined
+  const tls = tlsFault(thrown)
+  // an authority of one's own is named in the address here
+  if (tls?.startsWith(UNTRUSTED)) return `${UNTRUSTED}; ${MEND_TLS}`
   const why = code === NO_SOCKET ? 'nothing listens there' : connectionFault(thrown)
-  const next = tlsFault(thrown) === undefined ? NEXT.get(code) : MEND_TLS
+  const next = tls === undefined ? NEXT.get(code) : MEND_TLS
   return next === undefined ? why : `${why}; ${next}`
 }
 
