@@ -21,6 +21,8 @@ export type DatabasePlace = {
   listenUrl?: string | undefined
   passwordFile?: string | undefined
   files?: string | BucketPlace | undefined
+  /** The flags whose address holds a password. */
+  secretFlags?: readonly string[]
 }
 /** As much of a configuration as is judged here. */
 type Placed = {
@@ -96,10 +98,25 @@ export function databaseOf(
       listenUrl: listen && parseDatabase(listen),
       passwordFile: passwordFile && resolve(passwordFile.text),
       files: files && (isBucket(files.text) ? bucketOf(files, env) : resolve(files.text)),
+      secretFlags: [store, listen].flatMap(secretFlag),
     }
   const alone = Object.values(rest).find(given => given !== undefined)
   if (alone === undefined) return undefined
   throw new ConfigRefused(`${alone.from}: no database is configured`, 'set store as well')
+}
+
+const secretFlag = (given: Given | undefined): string[] =>
+  given?.from.startsWith('--') && URL.parse(given.text)?.password !== '' ? [given.from] : []
+
+/** Why others of the machine see a password that was given by a flag, and what ends that; undefined where none was. */
+export function flagOpenness({
+  secretFlags = [],
+}: DatabasePlace): { found: string; next: string } | undefined {
+  if (secretFlags.length === 0) return undefined
+  return {
+    found: `other users of this machine see the password in ${secretFlags.join(' and ')}, as ps shows it`,
+    next: 'write it into a file that this user alone reads, and name that with --store-password-file',
+  }
 }
 
 /** Files that hold a secret by which the hub reaches its database and its bucket. */

@@ -11,7 +11,7 @@ import { keepMemorySmall } from '../lean-memory.ts'
 import { makeLog, toStderr } from '../log.ts'
 import { unitOf } from '../operator/last-start.ts'
 import { serviceManager } from '../operator/service-manager.ts'
-import { secretFilesOf } from '../places-config.ts'
+import { flagOpenness, secretFilesOf } from '../places-config.ts'
 import { type RunningHub, startHub } from '../serve.ts'
 import { asCalled, EXIT_FAILED, keepPrivate } from '../terminal.ts'
 import { behindCommands, placed } from './commands.ts'
@@ -106,6 +106,8 @@ function warnings({ dataDir, database, listen, operatorListen }: Config, isUnsea
     const readable = secretOpenness(path)
     if (readable !== undefined) lines.push(`${readable.found}; close it with: ${readable.next}`)
   }
+  const shown = database && flagOpenness(database)
+  if (shown !== undefined) lines.push(`${shown.found}; ${shown.next}`)
   if (isUnsealed) lines.push(UNSEALED)
   if (!isLocal(listen.host))
     lines.push('this address can be reached from other machines; put TLS in front of it')

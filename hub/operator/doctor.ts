@@ -14,7 +14,7 @@ import { isEnterable, isWritable, unwritable } from '../directory-access.ts'
 import { DirectoryBusy, LOCK_FILE, lockDirectory, lockHolder, whenFree } from '../directory-lock.ts'
 import { secretOpenness } from '../files.ts'
 import { openSite } from '../pages/documents.ts'
-import { secretFilesOf } from '../places-config.ts'
+import { flagOpenness, secretFilesOf } from '../places-config.ts'
 import { StoreRefused } from '../store/port.ts'
 import { asCalled, EXIT_FAILED, keepPrivate, say } from '../terminal.ts'
 import { checkDirectory } from './doctor-directory.ts'
@@ -64,7 +64,7 @@ export async function examine(
   const machine: Finding[] = []
   try {
     config = read()
-    machine.push(checkConfiguration(config.dataDir), ...checkSecretFiles(config), ...checkDocuments(config))
+    machine.push(checkConfiguration(config.dataDir), ...checkSecrets(config), ...checkDocuments(config))
   } catch (error) {
     if (!(error instanceof ConfigRefused)) throw error
     machine.push(wrong('configuration', error.found, error.next))
@@ -97,7 +97,13 @@ function checkConfiguration(dataDir: string): Finding {
 }
 
 /** Who reads one of them may do what the hub may. */
-function checkSecretFiles({ database }: Config): Finding[] {
+function checkSecrets({ database }: Config): Finding[] {
+  const shown = database && flagOpenness(database)
+  const flags = shown === undefined ? [] : [wrong('secret flags', shown.found, shown.next)]
+  return [...flags, ...checkSecretFiles(database)]
+}
+
+function checkSecretFiles(database: Config['database']): Finding[] {
   const files = database === undefined ? [] : secretFilesOf(database)
   if (files.length === 0) return []
   const open = files.map(secretOpenness).filter(one => one !== undefined)

@@ -60,8 +60,8 @@ describe.skipIf(withoutPostgres !== undefined)(
     }
 
     /** What a start prints for its operator. */
-    async function printedByStart(): Promise<string> {
-      const args = [await bundledProgram(), 'serve', '--listen', '127.0.0.1:0']
+    async function printedByStart(more: string[] = []): Promise<string> {
+      const args = [await bundledProgram(), 'serve', '--listen', '127.0.0.1:0', ...more]
       const child = spawn(process.execPath, args, {
         stdio: ['ignore', 'pipe', 'ignore'],
         env: { ...process.env, ...env },
@@ -200,6 +200,25 @@ describe.skipIf(withoutPostgres !== undefined)(
       chmodSync(passwordFile, 0o600)
       expect((await runHub(['doctor'], { env })).stdout).toContain('ok    secret files: nobody else may read')
       expect(await printedByStart()).not.toContain('other users')
+    })
+
+    test('a password in a flag is warned of, since other users see it in the list of processes', async () => {
+      const flags = [
+        '--store',
+        `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${proxy.port}/postgres`,
+      ]
+      const found = 'other users of this machine see the password in --store, as ps shows it'
+      const mend = 'write it into a file that this user alone reads, and name that with --store-password-file'
+      const warned = await printedByStart(flags)
+      expect(warned.split(`${found}; ${mend}\n`)).toHaveLength(2)
+      expect(warned).not.toContain(encodeURIComponent(PASSWORD))
+      const asked = await runHub(['doctor', ...flags], { env })
+      expect(asked.stdout).toContain(`WRONG secret flags: ${found}\n        fix: ${mend}\n`)
+      const listening = await printedByStart(['--store-listen', String(flags[1])])
+      expect(listening).toContain('see the password in --store-listen, as ps shows it')
+      expect(await printedByStart(['--store', String(env['SVC_HUB_STORE'])])).not.toContain('other users')
+      const inEnvironment = await runHub(['doctor'], { env: { ...env, SVC_HUB_STORE: String(flags[1]) } })
+      expect(inEnvironment.stdout).not.toContain('secret flags')
     })
 
     test('a backup of files is refused, since the rows are elsewhere', async () => {
