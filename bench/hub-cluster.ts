@@ -103,15 +103,12 @@ async function inserts(url: string): Promise<number> {
   return rate
 }
 
-/** For connections that are made from now on, word to other processes is a function that does nothing. */
+/** From now on, word to other processes is a function that does nothing. */
 async function hearNothing(url: string): Promise<void> {
   const connections = connectTo(url)
-  for (const change of [
-    'CREATE SCHEMA quiet',
-    "CREATE FUNCTION quiet.pg_notify(text, text) RETURNS void LANGUAGE sql AS 'SELECT'",
-    'ALTER DATABASE postgres SET search_path = quiet, pg_catalog, public',
-  ])
-    await connections.run(change)
+  await connections.run(
+    "CREATE OR REPLACE FUNCTION pg_catalog.pg_notify(text, text) RETURNS void LANGUAGE sql AS 'SELECT'",
+  )
   await connections.close()
 }
 

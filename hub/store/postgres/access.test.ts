@@ -12,6 +12,7 @@ import { PostgresServer, withoutPostgres } from '../../testing/postgres-server.t
 import { StoreAway, StoreRefused } from '../port.ts'
 import { StoreDenied } from '../setup-refused.ts'
 import { type ConnectOptions, connectTo } from './connections.ts'
+import { openLink } from './link.ts'
 
 const PASSWORD = 'p:w/ @%&'
 
@@ -122,6 +123,44 @@ describe.skipIf(withoutPostgres !== undefined)(withoutPostgres ?? 'the way to a 
     expect(await isEncrypted(encrypted().replace('postgres@', `${role}@`))).toEqual({ ssl: true })
     const socket = `postgres://${role}@localhost:${server.port}/postgres?host=${server.folder}`
     expect(await isEncrypted(socket)).toEqual({ ssl: false })
+  })
+
+  test('what its role sets for itself makes no commit weaker, and leads to no other tables', async () => {
+    for (const sql of [
+      `CREATE ROLE itself LOGIN PASSWORD '${PASSWORD}'`,
+      'CREATE SCHEMA other CREATE TABLE word (n integer)',
+      'CREATE TABLE public.word (n integer)',
+      'GRANT USAGE ON SCHEMA other TO itself; GRANT ALL ON other.word, public.word TO itself',
+    ])
+      server.order(sql)
+    const itself = encrypted().replace('postgres@', 'itself@')
+    const before = connectTo(itself, { passwordFile })
+    for (const setting of [
+      'synchronous_commit = off',
+      'search_path = pg_temp, other',
+      "default_transaction_isolation = 'repeatable read'",
+    ])
+      await before.run(`ALTER ROLE itself SET ${setting}`)
+    await before.close()
+    const after = connectTo(itself, { passwordFile, bounds: { answerMs: 1000 } })
+    expect(await after.run('INSERT INTO word VALUES (1)')).toBe(1)
+    expect(await after.one('SELECT n FROM word')).toEqual({ n: 1 })
+    expect(server.ask('SELECT count(*) FROM public.word')).toBe('1')
+    expect(await after.transaction(db => db.one('SHOW transaction_isolation'))).toEqual({
+      transaction_isolation: 'read committed',
+    })
+    const link = await openLink(itself, { passwordFile })
+    expect(await link.one('SELECT n FROM word')).toEqual({ n: 1 })
+    // nobody confirms: what is answered was not waited for
+    server.order("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    server.order('SELECT pg_reload_conf()')
+    await expect(after.run('INSERT INTO word VALUES (2)')).rejects.toThrow(
+      /what was being written may be kept/,
+    )
+    await expect(link.run('INSERT INTO word VALUES (3)')).rejects.toBeInstanceOf(StoreAway)
+    server.order('ALTER SYSTEM RESET synchronous_standby_names')
+    server.order('SELECT pg_reload_conf()')
+    await Promise.all([after.close(), link.close()])
   })
 
   test('a database that acknowledges what it may lose, or writes no UTF8, refuses the start', async () => {

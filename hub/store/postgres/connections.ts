@@ -77,13 +77,17 @@ const patientOf = (bounds: Bounds): Bounds => ({
   ...{ statementMs: 0, lockMs: 0, idleMs: PATIENT_IDLE_MS, answerMs: PATIENT_MS },
 })
 
-/** The bounds stand until the end of the transaction, also where a pooler lends out its connection. */
+/** Said each time, since a role may set them otherwise for itself: where the tables are, and that a commit is kept. */
+export const TABLES = 'search_path = public, pg_temp'
+export const KEPT = 'synchronous_commit = on'
+/** All of it stands until the end of the transaction, also where a pooler lends out its connection. */
 const begin = ({ statementMs, lockMs, idleMs }: Bounds): string =>
-  `BEGIN; SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = ${lockMs};` +
+  `BEGIN; SET LOCAL transaction_isolation = 'read committed'; SET LOCAL ${TABLES}; SET LOCAL ${KEPT};` +
+  ` SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = ${lockMs};` +
   ` SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`
 /** A read waits for no lock but within its statement, and its end is sent along with it. */
 const beginReading = ({ statementMs }: Bounds): string =>
-  `BEGIN READ ONLY; SET LOCAL statement_timeout = ${statementMs}`
+  `BEGIN READ ONLY; SET LOCAL ${TABLES}; SET LOCAL statement_timeout = ${statementMs}`
 
 const { INT8, BYTEA } = pg.types.builtins
 const bytesOf = pg.types.getTypeParser(BYTEA, 'text') as (text: string) => Buffer

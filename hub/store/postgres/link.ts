@@ -1,7 +1,7 @@
 /** A connection that lasts: over it the server tells word of others, and holds locks for as long as it is there. */
 import type pg from 'pg'
 import { addressOf, passwordIn } from './address.ts'
-import { type ConnectOptions, type Queries, types, type Value } from './connections.ts'
+import { type ConnectOptions, KEPT, type Queries, TABLES, types, type Value } from './connections.ts'
 import { faultOf, unconnected } from './faults.ts'
 import { clientFor } from './login.ts'
 
@@ -38,6 +38,7 @@ export async function openLink(
   client.on('end', () => resolve())
   try {
     await client.connect()
+    await client.query(`SET ${TABLES}; SET ${KEPT}`)
   } catch (error) {
     throw unconnected(error)
   }

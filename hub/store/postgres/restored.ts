@@ -22,7 +22,8 @@ export async function lineOf(db: Queries): Promise<string> {
 /** Whether what is acknowledged lies at a standby as well. */
 export async function isConfirmed(db: Queries): Promise<boolean> {
   const row = await db.one<{ confirmed: boolean }>(
-    "SELECT current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') <> 'local' AS confirmed",
+    // what sessions have without a word of their own, as those of an earlier release had
+    "SELECT current_setting('synchronous_standby_names') <> '' AND reset_val <> 'local' AS confirmed FROM pg_settings WHERE name = 'synchronous_commit'",
   )
   return row?.confirmed === true
 }
