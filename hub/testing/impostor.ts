@@ -28,6 +28,7 @@ function authentication(kind: number, rest = ''): Buffer {
 
 const ready = message('Z', Buffer.from('I'))
 const letIn = Buffer.concat([authentication(OK), ready])
+const done = Buffer.concat([message('C', Buffer.from('SET\0')), ready])
 const askForScram = () => authentication(SASL, 'SCRAM-SHA-256\0\0')
 /** Goes on from the number that the client made up. */
 const goOn: Answer = said =>
@@ -37,7 +38,7 @@ const goOn: Answer = said =>
 export const impostures = {
   'the password itself': [() => authentication(CLEARTEXT), () => letIn],
   'an MD5 hash of the password': [() => authentication(MD5, 'salt'), () => letIn],
-  nothing: [() => letIn],
+  nothing: [() => letIn, () => done],
   'no proof in return': [askForScram, goOn, () => letIn],
   'a proof in return that is wrong': [
     askForScram,

@@ -39,6 +39,7 @@ export function causeCode(error: unknown): string | undefined {
   return undefined
 }
 
+/** What is said of a certificate whose authority is not known. */
 export const UNTRUSTED = 'its certificate is of nobody that this machine trusts'
 const PRIVATE_CA = `${UNTRUSTED} – where your network has an authority of its own, name its file in NODE_EXTRA_CA_CERTS`
 

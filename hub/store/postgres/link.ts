@@ -38,7 +38,10 @@ export async function openLink(
   client.on('end', () => resolve())
   try {
     await client.connect()
-    await client.query(`SET ${TABLES}; SET ${KEPT}`)
+    await client.query(`SET ${TABLES}; SET ${KEPT}`).catch((error: unknown) => {
+      client.end().catch(() => undefined)
+      throw error
+    })
   } catch (error) {
     throw unconnected(error)
   }
