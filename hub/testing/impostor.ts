@@ -6,6 +6,7 @@ const AUTHENTICATION = 'R'
 const OK = 0
 const CLEARTEXT = 3
 const MD5 = 5
+const GSS = 7
 const SASL = 10
 const SASL_CONTINUE = 11
 const SASL_FINAL = 12
@@ -38,6 +39,7 @@ const goOn: Answer = said =>
 export const impostures = {
   'the password itself': [() => authentication(CLEARTEXT), () => letIn],
   'an MD5 hash of the password': [() => authentication(MD5, 'salt'), () => letIn],
+  'a way that the driver does not know': [() => authentication(GSS), () => letIn],
   nothing: [() => letIn, () => done],
   'no proof in return': [askForScram, goOn, () => letIn],
   'a proof in return that is wrong': [

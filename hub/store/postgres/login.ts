@@ -10,7 +10,10 @@ import type { Address } from './address.ts'
 
 /** Of the driver what its types leave out: a null session is one whose server gave its proof. */
 type Driver = {
-  readonly connection: NodeJS.EventEmitter & { readonly stream: Socket }
+  readonly connection: NodeJS.EventEmitter & {
+    readonly stream: Socket
+    attachListeners(stream: Socket): void
+  }
   readonly saslSession?: object | null
 }
 
@@ -22,6 +25,8 @@ const ASKS_FOR_NOTHING = `it asks for no password, so it does not show that it i
 export const NO_PROOF =
   'it does not show that it knows the password, so another program may listen there; look which one, and start its server'
 
+const UNREADABLE = `it does not answer as PostgreSQL does, or asks to log in by a way that the hub does not know; ${MEND}`
+
 /** What asks for more than a proof, by the name that the driver gives it. */
 const asking = {
   authenticationCleartextPassword: asksFor('the password itself'),
@@ -32,6 +37,7 @@ class ScramClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config)
     const { connection } = this as unknown as Driver
+    survive(connection)
     // heard before the driver hears of it: whatever it answers then has no way to go
     connection.on('error', () => {
       connection.removeAllListeners('readyForQuery')
@@ -39,6 +45,25 @@ class ScramClient extends pg.Client {
     })
     for (const [event, sentence] of Object.entries(asking))
       connection.on(event, () => refuse(connection, sentence))
+  }
+}
+
+/** Of what it can't read the driver throws out of a listener, which would end the process. */
+function survive(connection: Driver['connection']): void {
+  const attach = connection.attachListeners.bind(connection)
+  connection.attachListeners = stream => {
+    const others = stream.listeners('data')
+    attach(stream)
+    for (const read of stream.listeners('data').filter(one => !others.includes(one))) {
+      stream.removeListener('data', read as () => void)
+      stream.on('data', chunk => {
+        try {
+          read(chunk)
+        } catch {
+          refuse(connection, UNREADABLE)
+        }
+      })
+    }
   }
 }
 
