@@ -125,7 +125,7 @@ test.runIf(process.platform === 'linux')(
   async () => {
     const { code, err } = await say(['init', '--data-dir', '/proc/nope/data'])
     expect([code, err]).toEqual([
-      1,
+      78,
       expect.stringMatching(/cannot write to \/proc\/nope\/data; run svc-hub as/),
     ])
   },
