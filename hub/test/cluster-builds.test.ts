@@ -75,7 +75,7 @@ describe.skipIf(withoutPostgres !== undefined)(
       await cluster.end(one)
       const started = await serve(one.directory)
       expect([started.code, started.stderr]).toEqual([
-        1,
+        78,
         expect.stringMatching(/was written by a newer svc-hub: it has schema \d+.*install svc-hub/),
       ])
       const { stdout } = await runHub(['doctor', '--data-dir', one.directory, ...cluster.args])
