@@ -44,3 +44,13 @@ test('a read that fails is told to all who waited, and the next one reads again'
   reads[1]?.resolve(3)
   expect(await next).toBe(3)
 })
+
+test('nobody waits for a read that takes longer than what it finds is kept', async () => {
+  const first = kept.get()
+  ms += 11
+  const second = kept.get()
+  reads[1]?.resolve(2)
+  expect(await second).toBe(2)
+  reads[0]?.resolve(1)
+  expect(await first).toBe(1)
+})

@@ -5,7 +5,7 @@ export class Kept<T> {
   readonly #lifeMs: number
   readonly #read: () => Promise<T>
   #held: { value: T; readMs: number } | undefined
-  #reading: Promise<T> | undefined
+  #reading: { sinceMs: number; value: Promise<T> } | undefined
 
   constructor(read: () => Promise<T>, { lifeMs, now }: { lifeMs: number; now: () => number }) {
     this.#read = read
@@ -13,23 +13,24 @@ export class Kept<T> {
     this.#now = now
   }
 
-  /** What was read at most `lifeMs` ago. */
+  /** What was read at most `lifeMs` ago; nobody joins a read that takes longer than that. */
   async get(): Promise<T> {
-    const held = this.#held
-    const ageMs = held === undefined ? Number.NaN : this.#now() - held.readMs
-    if (held !== undefined && ageMs >= 0 && ageMs <= this.#lifeMs) return held.value
-    this.#reading ??= this.#readAgain()
-    return await this.#reading
+    const nowMs = this.#now()
+    const isLately = (thenMs: number) => nowMs >= thenMs && nowMs - thenMs <= this.#lifeMs
+    if (this.#held !== undefined && isLately(this.#held.readMs)) return this.#held.value
+    if (this.#reading === undefined || !isLately(this.#reading.sinceMs))
+      this.#reading = { sinceMs: nowMs, value: this.#readAgain(nowMs) }
+    const reading = this.#reading
+    try {
+      return await reading.value
+    } finally {
+      if (this.#reading === reading) this.#reading = undefined
+    }
   }
 
-  async #readAgain(): Promise<T> {
-    try {
-      const readMs = this.#now()
-      const value = await this.#read()
-      this.#held = { value, readMs }
-      return value
-    } finally {
-      this.#reading = undefined
-    }
+  async #readAgain(readMs: number): Promise<T> {
+    const value = await this.#read()
+    this.#held = { value, readMs }
+    return value
   }
 }
