@@ -1,6 +1,6 @@
 /** Every pair of something that waits and something that happens: a test of its own, with one check at its end. */
 import { describe, expect, test } from 'vitest'
-import { DAY_MS } from '../../daemon/testing/node.ts'
+import { DAY_MS, HOUR_MS } from '../../daemon/testing/node.ts'
 import { accused } from './accused.ts'
 import { between } from './between.ts'
 import { faults, stuck } from './check.ts'
@@ -8,21 +8,24 @@ import { type Column, columns, IMPOSSIBLE } from './columns.ts'
 import type { Row } from './row.ts'
 import { MatrixWorld } from './world.ts'
 
-const MONTH_DAYS = [31]
+type Span = { ms: number; turns: number }
+/** After this, what failed is tried again. */
+const HOURS: readonly Span[] = [{ ms: 2 * HOUR_MS, turns: 3 }]
+/** Days after which what waited is asked about, one recipient at a time. */
+const daysOf = (...days: number[]): Span[] => days.map(n => ({ ms: n * DAY_MS, turns: 8 }))
+const MONTH = daysOf(31)
 /** A hub that was left is emptied for some days, and a clock that ran ahead puts mail off by some. */
-const MONTH_DAYS_ACROSS = [3, 28]
-/** What waited is asked about one recipient at a time. */
-const TURNS_AFTER_MONTH = 8
+const MONTH_ACROSS = daysOf(3, 28)
 
 const known = new Set([...columns, ...between].map(({ name }) => name))
 
-type Given = { isOpen?: boolean }
+type Given = { isOpen?: boolean; isPatient?: boolean }
 
-/** `isOpen`: hubs that read the mail they carry. */
+/** `isOpen`: hubs that read the mail they carry. `isPatient`: time passes also where nothing waits for it. */
 export function testCells(
   rows: readonly Row[],
   chosen: readonly Column[] = columns,
-  { isOpen = false }: Given = {},
+  { isOpen = false, isPatient = false }: Given = {},
 ): void {
   for (const row of rows) {
     const strange = Object.keys(row.cannot ?? {}).find(name => !known.has(name))
@@ -35,18 +38,29 @@ export function testCells(
     describe(`while ${row.name} waits${isOpen ? ' in open mail' : ''}`, () => {
       test.each(cells)('$is', async ({ column, why }) => {
         await using world = new MatrixWorld({ isOpen })
-        const waiting = await row.begin(world)
-        const outcome = await column.happen(waiting)
+        const outcome = await column.happen(await row.begin(world))
         expect(outcome).toBe(why === undefined ? undefined : IMPOSSIBLE)
-        await world.calm()
-        expect([...(await accused(world)), ...faults(world)].join('\n')).toBe('')
-        for (const days of world.isAcross ? MONTH_DAYS_ACROSS : MONTH_DAYS) {
-          world.pass(days * DAY_MS)
-          await world.turns(TURNS_AFTER_MONTH)
-        }
-        expect([...faults(world), ...stuck(world)].join('\n')).toBe('')
+        if (why === undefined || isPatient) await endWell(world, isPatient)
       })
     })
+  }
+}
+
+async function endWell(world: MatrixWorld, isPatient: boolean): Promise<void> {
+  const goesOn = () => isPatient || stuck(world).length > 0
+  await world.calm()
+  await pass(world, HOURS, goesOn)
+  expect([...(await accused(world)), ...faults(world)].join('\n')).toBe('')
+  if (!goesOn()) return
+  await pass(world, world.isAcross ? MONTH_ACROSS : MONTH, goesOn)
+  expect([...faults(world), ...stuck(world)].join('\n')).toBe('')
+}
+
+async function pass(world: MatrixWorld, spans: readonly Span[], goesOn: () => boolean): Promise<void> {
+  for (const { ms, turns } of spans) {
+    if (!goesOn()) return
+    world.pass(ms)
+    await world.turns(turns)
   }
 }
 

@@ -3,17 +3,17 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { keepRefundTold, paymentOf } from '../../daemon/store/payments.ts'
-import { DAY_MS } from '../../daemon/testing/node.ts'
+import { DAY_MS, HOUR_MS } from '../../daemon/testing/node.ts'
 import { faults, stuck } from './check.ts'
 import type { Row, Waiting } from './row.ts'
 import { across } from './rows/across.ts'
 import { mail } from './rows/mail.ts'
 import { money } from './rows/money.ts'
 import { proofs } from './rows/proofs.ts'
-import { agents } from './rows/work.ts'
+import { agents, clients } from './rows/work.ts'
 import { MatrixWorld } from './world.ts'
 
-const rows = [...across, ...mail, ...money, ...proofs, ...agents]
+const rows = [...across, ...mail, ...money, ...proofs, ...agents, ...clients]
 const rowOf = (name: string): Row => {
   const row = rows.find(one => one.name === name)
   if (row === undefined) throw new Error(`no row is called: ${name}`)
@@ -25,6 +25,8 @@ async function found(row: string, change: (waiting: Waiting) => void | Promise<v
   await using world = new MatrixWorld()
   const waiting = await rowOf(row).begin(world)
   await world.calm()
+  world.pass(HOUR_MS)
+  await world.turns(3)
   const before = faults(world)
   await change(waiting)
   return { before, after: [...faults(world), ...stuck(world)].join('\n') }

@@ -1,4 +1,4 @@
 import { testCells } from './cells.ts'
-import { mail } from './rows/mail.ts'
+import { messages } from './rows/mail.ts'
 
-testCells(mail)
+testCells(messages)

@@ -1,4 +1,4 @@
 import { testCells } from './cells.ts'
-import { money } from './rows/money.ts'
+import { holds } from './rows/money.ts'
 
-testCells(money)
+testCells(holds)

@@ -1,13 +1,19 @@
 /** What stands outside of both nodes: a model server that thinks until it is told to answer, and whoever is told by A2A. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
 export const SAID_BY_MODEL = 'said by a model'
 const ANSWER = JSON.stringify({ choices: [{ message: { role: 'assistant', content: SAID_BY_MODEL } }] })
 
-export class Outside implements AsyncDisposable {
-  readonly #server: Server
+/** One server for all worlds of a process, which live after each other and remember its address. */
+const server = createServer((request, response) => {
+  if (present === undefined) response.writeHead(503).end()
+  else void present.take(request, response)
+}).unref()
+let present: Outside | undefined
+
+export class Outside implements Disposable {
   #thinking: ServerResponse[] = []
   /** Events that were told, as they came. */
   readonly told: string[] = []
@@ -15,21 +21,17 @@ export class Outside implements AsyncDisposable {
   refuses = true
   asked = 0
 
-  private constructor() {
-    this.#server = createServer((request, response) => void this.#take(request, response))
-  }
-
   static async open(): Promise<Outside> {
-    const outside = new Outside()
-    await new Promise<void>(done => outside.#server.listen(0, '127.0.0.1', done))
-    return outside
+    if (!server.listening) await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+    present = new Outside()
+    return present
   }
 
   get host(): string {
-    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request).catch(() => '')
     if (request.url === '/told') {
       if (this.refuses) return void response.writeHead(503).end()
@@ -46,8 +48,8 @@ export class Outside implements AsyncDisposable {
       response.writeHead(200, { 'Content-Type': 'application/json' }).end(ANSWER)
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise(done => this.#server.close(done))
+  [Symbol.dispose](): void {
+    present = undefined
+    server.closeAllConnections()
   }
 }

@@ -203,12 +203,19 @@ export class Side {
       await node.ask(this.hub)
     }
     if (ctx.hub.oldCopy === undefined) {
-      // a call at work ends when its provider does
-      void parts.calls.look()
-      await aMoment()
+      await this.#lookForCalls()
       parts.a2a.look()
       for (const part of [parts.payee, parts.payer, parts.reviews, parts.a2a.pushes]) await part.look()
     }
+  }
+
+  /** A call at work ends when its provider does: it is waited for as long as what needs no clock takes. */
+  async #lookForCalls(): Promise<void> {
+    let isOver = false
+    void this.parts.calls.look().finally(() => {
+      isOver = true
+    })
+    for (let n = 0; n < MOMENT_TURNS && !isOver; n++) await immediate()
   }
 
   /** Ends the process and starts it again on its directory, as after a kill. */
@@ -320,11 +327,6 @@ export class Side {
       return die()
     }
   }
-}
-
-/** As long as what needs no clock takes. */
-async function aMoment(): Promise<void> {
-  for (let n = 0; n < MOMENT_TURNS; n++) await immediate()
 }
 
 /** A loop says what failed, and tries again. */

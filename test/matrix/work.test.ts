@@ -1,4 +1,4 @@
 import { testCells } from './cells.ts'
-import { agents } from './rows/work.ts'
+import { agents, calls } from './rows/work.ts'
 
-testCells(agents)
+testCells([...calls, ...agents])

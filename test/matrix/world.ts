@@ -10,14 +10,14 @@ import type { Carriers } from '../../daemon/carrier/carrier.ts'
 import type { Ground } from '../../daemon/context.ts'
 import type { HubDoors } from '../../daemon/hubs/open.ts'
 import { keepLasting } from '../../daemon/store/lasting.ts'
-import { HOUR_MS, TestWorld } from '../../daemon/testing/node.ts'
+import { TestWorld } from '../../daemon/testing/node.ts'
 import { OPEN, Post, type PostSnapshot, ScriptedHub } from '../../daemon/testing/scripted-hub.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import { systemTimers, type Timers } from '../../protocol/timers.ts'
 import { DirectLines } from './direct.ts'
 import { fillFolder, type KeptFolder, keptFolder } from './folders.ts'
-import { Outside } from './outside.ts'
+import { Outside, SAID_BY_MODEL } from './outside.ts'
 import { Side } from './side.ts'
 import { freeStore, openWarm } from './warm-stores.ts'
 
@@ -25,6 +25,9 @@ export const PRICE = 5
 export const GRANTED = 100
 /** What the hub of the payer may owe that of the payee. */
 export const LIMIT = 4 * PRICE
+/** So often a model answers what it is asked: a turn may be asked about twice, and its answer may never come. */
+const MODEL_LOOKS = 5
+const MODEL_LOOKS_MAX = 20
 const TASK_PRICES = { [TASK]: PRICE }
 const { signal } = new AbortController()
 
@@ -32,6 +35,9 @@ const { signal } = new AbortController()
 function refusedOnly(error: unknown): void {
   if (!(error instanceof OperationRefused)) throw error
 }
+
+const hasAnswered = ({ ctx }: Side): boolean =>
+  ctx.store.get("SELECT 1 FROM messages WHERE direction = 'out' AND text = ?", SAID_BY_MODEL) !== undefined
 
 export type Said = { by: Side; to: Side; id: string; text: string }
 
@@ -288,25 +294,23 @@ export class MatrixWorld extends TestWorld {
     for (const { hub } of this.sides) hub.answers({})
   }
 
-  /** Everything that can go on does, for some hours. */
+  /** Everything that can go on does. */
   async calm(): Promise<void> {
     this.heal()
     if (this.outside !== undefined) this.outside.refuses = false
     await this.turns(3)
     await this.again?.().catch(refusedOnly)
     await this.finishWork()
-    for (const hours of [1, 2]) {
-      this.pass(hours * HOUR_MS)
-      await this.turns(3)
-    }
+    await this.turns(3)
   }
 
   /** Calls at work come to their end; the model answers, and its answer is taken. */
   async finishWork(): Promise<void> {
     for (const side of this.sides) for (const call of side.running.splice(0)) call.end()
-    if (this.outside === undefined) return
-    for (let n = 0; n < 20; n++) {
-      this.outside.answer()
+    const agents = this.sides.filter(({ ctx }) => ctx.settings.current.auto_reply !== undefined)
+    if (agents.length === 0) return
+    for (let n = 0; n < MODEL_LOOKS_MAX && (n < MODEL_LOOKS || !agents.every(hasAnswered)); n++) {
+      this.outside?.answer()
       await pause(2)
     }
   }
@@ -337,7 +341,7 @@ export class MatrixWorld extends TestWorld {
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
-    await this.outside?.[Symbol.asyncDispose]()
+    this.outside?.[Symbol.dispose]()
     const sides = [this.alice, this.bob, ...this.copies]
     for (const side of sides) await side?.stop()
     await super[Symbol.asyncDispose]()

@@ -10,7 +10,7 @@ const stockLow = stage(async world => {
   return id
 })
 
-export const mail: Row[] = [
+export const messages: Row[] = [
   {
     name: 'a message in the queue',
     async begin(world) {
@@ -56,6 +56,10 @@ export const mail: Row[] = [
       return { world, here: world.alice, there: world.bob, id }
     },
   },
+]
+
+/** Files, and the capabilities that mail needs. */
+export const supplies: Row[] = [
   {
     name: 'a task with half of its attachment sent',
     cannot: unknown,
@@ -95,3 +99,5 @@ export const mail: Row[] = [
     },
   },
 ]
+
+export const mail: readonly Row[] = [...messages, ...supplies]

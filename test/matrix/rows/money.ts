@@ -45,6 +45,14 @@ async function authorized(world: MatrixWorld): Promise<Waiting> {
   return { world, here: world.alice, there: world.bob, id }
 }
 
+const holdUnanswered = stage(async world => {
+  const { id } = await authorized(world)
+  world.post.ledger.next('settle', { kind: 'lost_after' })
+  await world.alice.send()
+  await world.bob.turn()
+  return id
+})
+
 const taskHeld = stage(async world => {
   const { id } = await authorized(world)
   for (let turn = 0; turn < 4; turn++) {
@@ -85,7 +93,8 @@ async function ruled(world: MatrixWorld): Promise<Waiting> {
   return { world, here: alice, there: bob, id }
 }
 
-export const money: Row[] = [
+/** Prices, and credits of which nobody knows yet that they are held. */
+export const prices: Row[] = [
   { name: 'a price that a rule pays', cannot: priced, begin: ruled },
   {
     name: 'a quote that nobody has answered',
@@ -101,13 +110,14 @@ export const money: Row[] = [
   {
     name: 'a hold whose answer from the hub was lost',
     async begin(world) {
-      const waiting = await authorized(world)
-      world.post.ledger.next('settle', { kind: 'lost_after' })
-      await world.alice.send()
-      await world.bob.turn()
-      return { ...waiting, here: world.bob, there: world.alice }
+      const id = await holdUnanswered(world)
+      return { world, here: world.bob, there: world.alice, id }
     },
   },
+]
+
+/** Credits that are held, and what becomes of them. */
+export const holds: Row[] = [
   { name: 'a hold', begin: held },
   {
     name: 'an answer that waits for its capture',
@@ -152,6 +162,8 @@ export const money: Row[] = [
     },
   },
 ]
+
+export const money: readonly Row[] = [...prices, ...holds]
 
 const refund = (side: Side, id: string): Promise<unknown> =>
   side.payments.refund({ interaction_id: id, amount: PRICE }, signal)

@@ -4,7 +4,7 @@ import { taskParts } from '../../../daemon/tasks/open.ts'
 import { answered, over, type Row, tell } from '../row.ts'
 import { mail } from './mail.ts'
 import { proofs, taskSigned } from './proofs.ts'
-import { agents, calls } from './work.ts'
+import { agents, calls, clients } from './work.ts'
 
 const { signal } = new AbortController()
 const TAKES_BACK = 'the other side takes back its capabilities'
@@ -50,4 +50,4 @@ const published: Row = {
   },
 }
 
-export const openWork: readonly Row[] = open([...proofs, published, ...calls, ...agents])
+export const openWork: readonly Row[] = open([...proofs, published, ...calls, ...agents, ...clients])

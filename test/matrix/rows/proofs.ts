@@ -21,6 +21,14 @@ async function ended(world: MatrixWorld): Promise<Waiting> {
   return { world, here: world.alice, there: world.bob, id }
 }
 
+/** Alice knows of the end that both want, and signs its receipt. */
+const endHeard = stage(async world => {
+  const { id } = await ended(world)
+  await world.bob.send()
+  await world.alice.parts.relay.drain(world.alice.hub, 0)
+  return id
+})
+
 export const taskSigned = stage(async world => {
   const { id } = await ended(world)
   await world.turns(3)
@@ -77,10 +85,8 @@ export const proofs: Row[] = [
     name: 'a counter-signature on its way',
     cannot: over,
     async begin(world) {
-      const waiting = await ended(world)
-      await world.bob.send()
-      await world.alice.parts.relay.drain(world.alice.hub, 0)
-      return waiting
+      const id = await endHeard(world)
+      return { world, here: world.alice, there: world.bob, id }
     },
   },
   {

@@ -52,6 +52,27 @@ const paidCall = stage(async world => {
   throw new Error('the call was not paid for')
 })
 
+const clientSent = stage(async world => {
+  await joined(world)
+  const id = await overA2a(world)
+  await world.alice.send()
+  return id
+})
+
+const pushUntaken = stage(async world => {
+  await joined(world)
+  const { alice, bob } = world
+  const { host } = await world.openOutside()
+  alice.ctx.settings.change({ a2a: { enabled: false, addr: '127.0.0.1:0', push_hosts: [host] } })
+  const id = await overA2a(world, {
+    configuration: { taskPushNotificationConfig: { url: `http://${host}/told` } },
+  })
+  await world.turns(2)
+  tell(world, bob, id, 'an answer')
+  await world.turns(1)
+  return id
+})
+
 const clientAsked = stage(async world => {
   await joined(world)
   world.grant()
@@ -113,20 +134,21 @@ export const agents: Row[] = [
       })
       await bob.parts.autoReply.start()
       await world.turns(1)
-      for (let n = 0; n < 200 && world.outside?.asked === 0; n++) await pause(5)
+      for (let n = 0; n < 200 && world.outside?.asked === 0; n++) await pause(1)
       if (world.outside?.asked !== 1) throw new Error('the agent was not asked')
       return { world, here: bob, there: alice, id }
     },
   },
+]
+
+/** What programs ask of a node over A2A. */
+export const clients: Row[] = [
   {
     name: 'a task of A2A',
     cannot: unsent,
     async begin(world) {
-      await joined(world)
-      const { alice, bob } = world
-      const id = await overA2a(world)
-      await alice.send()
-      return { world, here: alice, there: bob, id }
+      const id = await clientSent(world)
+      return { world, here: world.alice, there: world.bob, id }
     },
   },
   {
@@ -150,18 +172,11 @@ export const agents: Row[] = [
   {
     name: 'a push of A2A that nobody takes',
     async begin(world) {
-      await joined(world)
+      const id = await pushUntaken(world)
+      await world.openOutside()
       const { alice, bob } = world
-      const { host } = await world.openOutside()
-      alice.ctx.settings.change({ a2a: { enabled: false, addr: '127.0.0.1:0', push_hosts: [host] } })
-      const id = await overA2a(world, {
-        configuration: { taskPushNotificationConfig: { url: `http://${host}/told` } },
-      })
       const [push] = alice.ctx.store.all<{ told: number }>('SELECT told FROM a2a_pushes')
       world.pushesFrom = push?.told ?? 0
-      await world.turns(2)
-      tell(world, bob, id, 'an answer')
-      await world.turns(1)
       return { world, here: alice, there: bob, id }
     },
   },

@@ -1,0 +1,4 @@
+import { testCells } from './cells.ts'
+import { supplies } from './rows/mail.ts'
+
+testCells(supplies)
