@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
@@ -21,6 +22,8 @@ const programs = [
   'test/{canary,conformance,console,second-client,tui,two-nodes,x402}/*.test.ts',
   ...tests.filter(path => textOf(path).startsWith(MARK)),
 ]
+/** Every cell of the matrix: hundreds of short worlds in memory. */
+const matrix = ['test/matrix/{across,clients,direct,mail,money,open,prices,proofs,supplies,work}.test.ts']
 /** `npm run mutate` runs a test many times, with a change each. */
 const mutating = process.env['SVC_MUTATE'] === undefined ? {} : { runner: './scripts/mutate/runner.ts' }
 const never = ['**/node_modules/**', '**/dist/**', '**/.tsbuild/**']
@@ -42,8 +45,22 @@ export default defineConfig({
         test: {
           name: 'quick',
           include: ['**/*.test.ts'],
-          exclude: [...never, ...slow, ...programs],
+          exclude: [...never, ...slow, ...programs, ...matrix],
           ...mutating,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          expect,
+        },
+      },
+      {
+        resolve: { alias: { '#crypto': join(root, 'test/matrix/remembering-crypto.ts') } },
+        test: {
+          name: 'matrix',
+          include: matrix,
+          exclude: never,
+          // nothing waits for another process here: a worker for each core
+          maxWorkers: availableParallelism(),
+          sequence: { groupOrder: 1 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
           expect,
