@@ -115,6 +115,7 @@ describe.skipIf(noBrowser !== undefined)(`opening the console${skipped}`, () => 
     await page.getByLabel('Address of the hub').fill(lab.line.url)
     await page.keyboard.press('Enter')
     await welcome.waitFor({ state: 'detached' })
+    await expect.poll(() => node.ctx.hub.state).toEqual({ state: 'online' })
     await page.getByText('online', { exact: true }).waitFor()
     await page.locator('.face.empty').getByText(node.aid).waitFor()
     await page.getByRole('button', { name: 'Copy your address' }).waitFor()

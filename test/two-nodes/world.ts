@@ -4,6 +4,7 @@ import { mkdtempSync } from 'node:fs'
 import * as net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
 import { type Node, type NodeOptions, startNode } from '../../daemon/node.ts'
 import { startTestHub, type TestHub, type TestHubOptions } from '../../hub/testing/hub.ts'
@@ -19,6 +20,8 @@ export const POLL_SETTLED_MS = 1000
 export const never: AbortSignal = new AbortController().signal
 const LOOKS_MAX = 600
 const LOOK_MS = 20
+/** Far more than a step takes on a busy machine, and less than a hook may. */
+const STEP_MAX_MS = 120_000
 
 /** The wire between nodes and hub; it can be cut, and it can hold whatever is said until it is let through. */
 export class Line {
@@ -97,7 +100,7 @@ export async function openLab(
   ofHub: TestHubOptions = {},
 ): Promise<Lab> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-lab-'))
-  const hub = await startTestHub(ofHub)
+  const hub = await inTime('the hub starts', startTestHub(ofHub))
   const line = new Line(() => Number(new URL(hub.url).port))
   await line.up()
   const nodes: Node[] = []
@@ -111,7 +114,7 @@ export async function openLab(
       const config = readConfig(dir)
       const isGiven = config.control_addr !== CONTROL_ADDRESS_DEFAULT
       writeConfig(dir, { ...config, control_addr: isGiven ? config.control_addr : '127.0.0.1:0' })
-      const node = await startNode({
+      const starting = startNode({
         ...given,
         dir,
         name,
@@ -125,14 +128,16 @@ export async function openLab(
         },
         env: { ...env, PATH: process.env['PATH'], SVC_RUNTIME_DIR: join(folder, `run-${name}`) },
       })
+      const node = await inTime(`${name} starts`, starting)
       nodes.push(node)
       return node
     },
     async member(name, env) {
       const node = await lab.start(name, env)
-      await hub.running.hub.context.store.admit(node.aid, true)
+      await inTime(`${name} is admitted`, hub.running.hub.context.store.admit(node.aid, true))
       const wire = ofHub.wires?.[0]
-      await node.handlers.hubRegister({ url: line.url, name, ...present({ wire }) }, never)
+      const given = { url: line.url, name, ...present({ wire }) }
+      await inTime(`${name} registers`, node.handlers.hubRegister(given, never))
       return node
     },
     async close() {
@@ -151,6 +156,20 @@ export async function openPair(): Promise<{ lab: Lab; alice: Node; bob: Node }> 
   const bob = await lab.member('bob')
   await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
   return { lab, alice, bob }
+}
+
+/** Fails with what did not end, where a hook would only say that it took too long. */
+async function inTime<T>(what: string, work: Promise<T>): Promise<T> {
+  const limit = new AbortController()
+  const late = pause(STEP_MAX_MS, undefined, limit).then(() => {
+    throw new Error(`did not end: ${what}`)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    limit.abort()
+    late.catch(() => undefined)
+  }
 }
 
 /** Looks until something holds; fails with what it was. */
