@@ -23,7 +23,7 @@ const programs = [
   ...tests.filter(path => textOf(path).startsWith(MARK)),
 ]
 /** Every cell of the matrix: hundreds of short worlds in memory. */
-const matrix = ['test/matrix/{across,clients,direct,mail,money,open,prices,proofs,supplies,work}.test.ts']
+const matrix = tests.filter(path => !path.endsWith('.slow.test.ts') && /^testCells\(/m.test(textOf(path)))
 /** `npm run mutate` runs a test many times, with a change each. */
 const mutating = process.env['SVC_MUTATE'] === undefined ? {} : { runner: './scripts/mutate/runner.ts' }
 const never = ['**/node_modules/**', '**/dist/**', '**/.tsbuild/**']
@@ -58,6 +58,7 @@ export default defineConfig({
           name: 'matrix',
           include: matrix,
           exclude: never,
+          ...mutating,
           // nothing waits for another process here: a worker for each core
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 1 },

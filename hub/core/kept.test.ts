@@ -45,7 +45,7 @@ test('a read that fails is told to all who waited, and the next one reads again'
   expect(await next).toBe(3)
 })
 
-test('nobody waits for a read that takes longer than what it finds is kept', async () => {
+test('a read that takes longer than its value is kept is joined by nobody', async () => {
   const first = kept.get()
   ms += 11
   const second = kept.get()

@@ -4,4 +4,4 @@ import { testCells } from './cells.ts'
 import { columns } from './columns.ts'
 import { across } from './rows/across.ts'
 
-testCells(across, [...columns, ...between])
+testCells(across, [...columns, ...between], { isPatient: true })

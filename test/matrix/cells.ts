@@ -9,8 +9,8 @@ import type { Row } from './row.ts'
 import { MatrixWorld } from './world.ts'
 
 type Span = { ms: number; turns: number }
-/** After this, what failed is tried again. */
-const HOURS: readonly Span[] = [{ ms: 2 * HOUR_MS, turns: 3 }]
+/** After each of them, what failed is tried again. */
+const HOURS: readonly Span[] = [1, 2].map(hours => ({ ms: hours * HOUR_MS, turns: 3 }))
 /** Days after which what waited is asked about, one recipient at a time. */
 const daysOf = (...days: number[]): Span[] => days.map(n => ({ ms: n * DAY_MS, turns: 8 }))
 const MONTH = daysOf(31)

@@ -7,5 +7,5 @@ import { unsealed } from './unsealed.ts'
 
 const happenings = [...columns, ...unsealed]
 
-testCells(directMail, drawn(happenings, sliced(happenings.length, 4)), { isOpen: true })
-testCells(directSealed, drawn(columns, sliced(columns.length, 4)))
+testCells(directMail, drawn(happenings, sliced(happenings.length, 4)), { isOpen: true, isPatient: true })
+testCells(directSealed, drawn(columns, sliced(columns.length, 4)), { isPatient: true })

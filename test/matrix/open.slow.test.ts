@@ -7,4 +7,4 @@ import { unsealed } from './unsealed.ts'
 
 const happenings = [...columns, ...unsealed]
 
-testCells(openWork, drawn(happenings, sliced(happenings.length, 2)), { isOpen: true })
+testCells(openWork, drawn(happenings, sliced(happenings.length, 2)), { isOpen: true, isPatient: true })

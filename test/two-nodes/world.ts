@@ -4,15 +4,16 @@ import { mkdtempSync } from 'node:fs'
 import * as net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
 import { type Node, type NodeOptions, startNode } from '../../daemon/node.ts'
+import { within } from '../../daemon/platform/within.ts'
 import { startTestHub, type TestHub, type TestHubOptions } from '../../hub/testing/hub.ts'
 import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/address.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { decodeKel, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { decodePayload, type Kind, kinds } from '../../protocol/mail/payload.ts'
+import { systemTimers } from '../../protocol/timers.ts'
 
 /** A poll held for so long was ended by no other node of the same identity. */
 export const POLL_SETTLED_MS = 1000
@@ -160,16 +161,15 @@ export async function openPair(): Promise<{ lab: Lab; alice: Node; bob: Node }> 
 
 /** Fails with what did not end, where a hook would only say that it took too long. */
 async function inTime<T>(what: string, work: Promise<T>): Promise<T> {
-  const limit = new AbortController()
-  const late = pause(STEP_MAX_MS, undefined, limit).then(() => {
-    throw new Error(`did not end: ${what}`)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    limit.abort()
-    late.catch(() => undefined)
-  }
+  const ended: { value: T }[] = []
+  await within(
+    systemTimers,
+    STEP_MAX_MS,
+    work.then(value => ended.push({ value })),
+  )
+  const [outcome] = ended
+  if (outcome === undefined) throw new Error(`did not end: ${what}`)
+  return outcome.value
 }
 
 /** Looks until something holds; fails with what it was. */
