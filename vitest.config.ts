@@ -28,6 +28,12 @@ const matrix = tests.filter(path => !path.endsWith('.slow.test.ts') && /^testCel
 const mutating = process.env['SVC_MUTATE'] === undefined ? {} : { runner: './scripts/mutate/runner.ts' }
 const never = ['**/node_modules/**', '**/dist/**', '**/.tsbuild/**']
 
+/** Of a file of tests; one that takes longer is ended, and the others go on. */
+const limitedTo = (minutes: number, env: Record<string, string> = {}) => ({
+  setupFiles: ['./test/file-limit.ts'],
+  env: { ...env, SVC_FILE_MINUTES: String(minutes) },
+})
+
 /** A condition that a test waits for may take its time on a busy machine. */
 const expect = { poll: { timeout: 10_000 } }
 
@@ -47,6 +53,7 @@ export default defineConfig({
           include: ['**/*.test.ts'],
           exclude: [...never, ...slow, ...programs, ...matrix],
           ...mutating,
+          ...limitedTo(10),
           testTimeout: 60_000,
           hookTimeout: 60_000,
           expect,
@@ -59,6 +66,7 @@ export default defineConfig({
           include: matrix,
           exclude: never,
           ...mutating,
+          ...limitedTo(10),
           // nothing waits for another process here: a worker for each core
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 1 },
@@ -72,6 +80,7 @@ export default defineConfig({
           name: 'programs',
           include: programs,
           exclude: [...never, ...slow],
+          ...limitedTo(15),
           // stories of many processes may take six times as long on a busy machine
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -83,7 +92,7 @@ export default defineConfig({
           name: 'slice',
           include: slice,
           exclude: never,
-          env: { SVC_SLICE: '1' },
+          ...limitedTo(30, { SVC_SLICE: '1' }),
           // a message that met a fault at the end waits for its next try, which may be ten minutes away
           testTimeout: 1_800_000,
           hookTimeout: 300_000,
