@@ -133,4 +133,11 @@ export class OwnProfile {
   }
 }
 
-const markOf = (card: AgentCard): Uint8Array => sha256(utf8(cardText(card)))
+const marks = new WeakMap<AgentCard, Uint8Array>()
+
+/** What a hub keeps of a card; every round asks for that of the same one. */
+function markOf(card: AgentCard): Uint8Array {
+  const known = marks.get(card) ?? sha256(utf8(cardText(card)))
+  marks.set(card, known)
+  return known
+}
