@@ -28,10 +28,9 @@ const programIn = (database: Database): Foreign | undefined =>
 
 function computedIn(database: Database): Foreign | undefined {
   const tables = database.prepare(TABLES).all() as { name: string; sql: string }[]
-  const columns = database.prepare(COMPUTED)
   for (const { name, sql } of tables) {
     if (!WORD_OF_COMPUTED.test(sql)) continue
-    const found = columns.get(name, name) as Foreign | undefined
+    const found = database.prepare(COMPUTED).get(name, name) as Foreign | undefined
     if (found !== undefined) return found
   }
   return undefined

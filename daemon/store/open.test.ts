@@ -98,6 +98,7 @@ describe('the store', () => {
     ['computed column "more.b"', 'CREATE TABLE more (a, b AS (a || a))'],
     ['computed column "more.b"', 'CREATE TABLE more (a, b AS (a || a) STORED)'],
     ['computed column "more.b"', 'CREATE TABLE more (a, "b"as/**/(a || a))'],
+    ['computed column "more.b"', 'CREATE TABLE more (a, b AS -- of (\n /* a\n*/ (a || a))'],
     ['computed column "as.b"', 'CREATE TABLE "as" (a, b TEXT GENERATED ALWAYS\nas\n(a || a))'],
   ])('that holds a %s is opened by nobody', (what, sql) => {
     const { dir, path } = filled()
@@ -106,6 +107,13 @@ describe('the store', () => {
     store.close()
     for (const open of [() => openStore(dir), () => openStoreAt(path), () => peekStore(dir)])
       expect(open).toThrow(`holds the ${what}, which no release of svc writes`)
+  })
+
+  test('of our own is known to hold no computed column by a word that no table has', () => {
+    const { sql } = openStoreAt(':memory:').get<{ sql: string }>(
+      "SELECT group_concat(sql) AS sql FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'",
+    ) as { sql: string }
+    expect(sql).not.toMatch(/\bas\b/i)
   })
 
   test('that is damaged is named with what helps, whoever opens it', () => {

@@ -4,7 +4,7 @@ export const lastingSchema = /* sql */ `
 -- Single values of this node, in one row.
 CREATE TABLE lasting (
   one INTEGER PRIMARY KEY CHECK (one = 1),
-  -- How much of the evidence chain is verified, as its identity signed it.
+  -- How much of the evidence chain is verified, signed by its identity.
   chain_checkpoint BLOB,
   -- When the archive was made that this store came from, until the hub was asked.
   restored_from INTEGER,
@@ -21,7 +21,7 @@ CREATE TABLE lasting (
   copy_accepted INTEGER NOT NULL DEFAULT 0,
   -- What of a key set above those of lost copies is still to be done.
   key_set_due TEXT CHECK (key_set_due IN ('raise', 'publish')),
-  -- Where this store was last used, whether as a second copy, and in the place of which one it goes on.
+  -- Where this store was last used, whether by a second copy, and in the place of which one it goes on.
   place TEXT,
   second_copy TEXT,
   taken_over TEXT,

@@ -33,7 +33,7 @@ CREATE TABLE peers (
   log BLOB NOT NULL,
   keys BLOB,
   introduced TEXT,
-  -- The longest head of its chain that the peer signed, as it is given back, and when it last knew of it.
+  -- The longest head of its chain that the peer signed, in the form that is given back, and when it last knew of it.
   head BLOB,
   head_length INTEGER,
   head_at INTEGER
@@ -133,7 +133,7 @@ CREATE TABLE interactions (
   way TEXT NOT NULL DEFAULT 'sealed' CHECK (way IN ('local', 'sealed', 'open')),
   -- The updated_at at which it was taken out of the lists: whatever happens in it brings it back.
   archived_at INTEGER,
-  -- What a task in words costs while it is not paid for, as it was when it came.
+  -- What a task in words cost when it came, while it is not paid for.
   open_price INTEGER,
   -- The run of a call has begun, and is not made a second time.
   call_begun INTEGER NOT NULL DEFAULT 0,
@@ -291,7 +291,7 @@ CREATE TABLE a2a_tasks (
   ends INTEGER NOT NULL DEFAULT 0,
   state TEXT NOT NULL,
   state_at INTEGER NOT NULL,
-  -- The status as clients are told it.
+  -- The status that clients are told.
   status TEXT NOT NULL,
   -- Whether nothing more may happen.
   over INTEGER NOT NULL DEFAULT 0,
