@@ -18,7 +18,7 @@ describe('questions about payments', () => {
     settle: async () => void asked.push(name),
   })
   let told: object[] = []
-  const questions = (hub: object | undefined, store: object = { all: () => told }) =>
+  const questions = (hub: object | undefined, store: object = { rows: () => told }) =>
     new HubQuestions({
       store: store as never,
       accounts: { accountOf: async () => hub as never },

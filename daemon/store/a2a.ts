@@ -1,7 +1,6 @@
 /** Tasks of the A2A interface, the messages of its clients, and what they are told; the one writer of these tables. */
 import { blob, flag, integer, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
-import { camelRow, camelRows } from './rows.ts'
 
 export const a2aTasksTable = {
   name: 'a2a_tasks',
@@ -73,23 +72,21 @@ export function addA2aTask(store: Store, row: NewTask): A2aTaskRow {
 }
 
 export function a2aTaskAt(store: Store, key: number): A2aTaskRow {
-  const row = store.get('SELECT * FROM a2a_tasks WHERE key = ?', key)
+  const row = store.row<A2aTaskRow>('SELECT * FROM a2a_tasks WHERE key = ?', key)
   if (row === undefined) throw new Error(`there is no A2A task with the key ${key}`)
-  return camelRow(row)
+  return row
 }
 
 export function a2aTaskById(store: Store, id: string): A2aTaskRow | undefined {
-  const row = store.get('SELECT * FROM a2a_tasks WHERE id = ?', id)
-  return row === undefined ? undefined : camelRow(row)
+  return store.row('SELECT * FROM a2a_tasks WHERE id = ?', id)
 }
 
 export function a2aTaskOf(store: Store, interaction: number): A2aTaskRow | undefined {
-  const row = store.get('SELECT * FROM a2a_tasks WHERE interaction = ?', interaction)
-  return row === undefined ? undefined : camelRow(row)
+  return store.row('SELECT * FROM a2a_tasks WHERE interaction = ?', interaction)
 }
 
 export function unfinishedA2aTasks(store: Store): A2aTaskRow[] {
-  return camelRows(store.all('SELECT * FROM a2a_tasks WHERE over = 0 ORDER BY key'))
+  return store.rows('SELECT * FROM a2a_tasks WHERE over = 0 ORDER BY key')
 }
 
 type Page = {
@@ -107,14 +104,12 @@ type Page = {
 export function listA2aTasks(store: Store, page: Page): A2aTaskRow[] {
   const { clause, parameters } = conditions(page)
   const { stateAt, key } = page.before ?? { stateAt: Number.MAX_SAFE_INTEGER, key: 0 }
-  return camelRows(
-    store.all(
-      `SELECT * FROM a2a_tasks WHERE ${clause} AND (state_at, key) < (?, ?) ORDER BY state_at DESC, key DESC LIMIT ?`,
-      ...parameters,
-      stateAt,
-      key,
-      page.limit,
-    ),
+  return store.rows(
+    `SELECT * FROM a2a_tasks WHERE ${clause} AND (state_at, key) < (?, ?) ORDER BY state_at DESC, key DESC LIMIT ?`,
+    ...parameters,
+    stateAt,
+    key,
+    page.limit,
   )
 }
 
@@ -171,7 +166,7 @@ export function addA2aEvent(
 }
 
 export function a2aEventsAfter(store: Store, task: number, n: number): A2aEventRow[] {
-  return camelRows(store.all('SELECT * FROM a2a_events WHERE task = ? AND n > ? ORDER BY n', task, n))
+  return store.rows('SELECT * FROM a2a_events WHERE task = ? AND n > ? ORDER BY n', task, n)
 }
 
 /** The newest message of the thread that clients were told of. */
@@ -184,8 +179,7 @@ export function toldUpTo(store: Store, task: number): number {
 }
 
 export function a2aMessage(store: Store, agent: string, id: string): A2aMessageRow | undefined {
-  const row = store.get('SELECT * FROM a2a_messages WHERE agent = ? AND id = ?', agent, id)
-  return row === undefined ? undefined : camelRow(row)
+  return store.row('SELECT * FROM a2a_messages WHERE agent = ? AND id = ?', agent, id)
 }
 
 export function addA2aMessage(store: Store, row: Omit<A2aMessageRow, 'key'>): void {
@@ -202,7 +196,7 @@ export function addA2aMessage(store: Store, row: Omit<A2aMessageRow, 'key'>): vo
 
 /** Messages of a client in a task, in the order in which they came. */
 export function a2aMessagesOf(store: Store, task: number): A2aMessageRow[] {
-  return camelRows(store.all('SELECT * FROM a2a_messages WHERE task = ? ORDER BY key', task))
+  return store.rows('SELECT * FROM a2a_messages WHERE task = ? ORDER BY key', task)
 }
 
 export function putA2aPush(store: Store, row: Omit<A2aPushRow, 'tries'>): void {
@@ -217,12 +211,11 @@ export function putA2aPush(store: Store, row: Omit<A2aPushRow, 'tries'>): void {
 }
 
 export function a2aPush(store: Store, task: number, id: string): A2aPushRow | undefined {
-  const row = store.get('SELECT * FROM a2a_pushes WHERE task = ? AND id = ?', task, id)
-  return row === undefined ? undefined : camelRow(row)
+  return store.row('SELECT * FROM a2a_pushes WHERE task = ? AND id = ?', task, id)
 }
 
 export function a2aPushesOf(store: Store, task: number): A2aPushRow[] {
-  return camelRows(store.all('SELECT * FROM a2a_pushes WHERE task = ? ORDER BY id', task))
+  return store.rows('SELECT * FROM a2a_pushes WHERE task = ? ORDER BY id', task)
 }
 
 export function removeA2aPush(store: Store, task: number, id: string): void {
@@ -239,13 +232,11 @@ export function removeA2aPushes(store: Store): number {
 
 /** Those that have something to tell, and whose time it is. */
 export function dueA2aPushes(store: Store, now: number, max: number): A2aPushRow[] {
-  return camelRows(
-    store.all(
-      `SELECT p.* FROM a2a_pushes AS p JOIN a2a_tasks AS t ON t.key = p.task
+  return store.rows(
+    `SELECT p.* FROM a2a_pushes AS p JOIN a2a_tasks AS t ON t.key = p.task
        WHERE p.next_at <= ? AND t.events > p.told ORDER BY p.next_at LIMIT ?`,
-      now,
-      max,
-    ),
+    now,
+    max,
   )
 }
 

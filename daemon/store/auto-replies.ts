@@ -1,7 +1,6 @@
 /** The last answers of the auto-reply, and its runs within the hour. */
 import { integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
-import { camelRows } from './rows.ts'
 
 export const autoRepliesTable = {
   name: 'auto_replies',
@@ -24,7 +23,7 @@ type Run = Omit<RowOf<typeof autoReplyRunsTable>, 'key'>
 
 /** The newest first. */
 export const autoReplies = (store: Store): AutoReply[] =>
-  camelRows(store.all('SELECT interaction_id, at, event, ms, cost FROM auto_replies ORDER BY key DESC'))
+  store.rows('SELECT interaction_id, at, event, ms, cost FROM auto_replies ORDER BY key DESC')
 
 /** Keeps one, and as many of the newest as are kept. */
 export function keepAutoReply(store: Store, reply: AutoReply, keptMax: number): void {

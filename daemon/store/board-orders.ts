@@ -1,7 +1,6 @@
 /** Orders for task boards that left, until the hub has said what came of each. */
 import { integer, json, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
-import { camelRows } from './rows.ts'
 
 /** More without an answer are not kept; the oldest goes. */
 const ROWS_MAX = 64
@@ -26,13 +25,11 @@ type Ordered = Pick<BoardOrderRow, 'hub' | 'name'>
 
 /** The orders of these words that were kept since a time, the oldest first. */
 export const boardOrders = (store: Store, { hub, name }: Ordered, since: number): BoardOrderRow[] =>
-  camelRows(
-    store.all(
-      'SELECT * FROM board_orders WHERE hub = ? AND name = ? AND at > ? ORDER BY key',
-      hub,
-      name,
-      since,
-    ),
+  store.rows(
+    'SELECT * FROM board_orders WHERE hub = ? AND name = ? AND at > ? ORDER BY key',
+    hub,
+    name,
+    since,
   )
 
 /** Keeps an order and gives its key. */

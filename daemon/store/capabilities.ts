@@ -1,7 +1,6 @@
 /** Delivery credentials: those held of others, those issued to others, and those that the hub has still to hear are void. */
 import { blob, integer, oneOf, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
-import { camelRow } from './rows.ts'
 
 const DAY_MS = 86_400_000
 
@@ -212,7 +211,7 @@ export function leastUsedHeld(
     usesMax: number
   },
 ): HeldRow | undefined {
-  const found = store.get(
+  return store.row(
     `SELECT * FROM capabilities_held
      WHERE peer = ? AND epoch = ? AND expires_at > ? AND ${ENDS_WITH_DAY} AND bytes_max >= ? AND uses < ?
      ORDER BY expires_at > ?, uses, batch DESC, expires_at LIMIT 1`,
@@ -223,7 +222,6 @@ export function leastUsedHeld(
     usesMax,
     latest,
   )
-  return found && camelRow<HeldRow>(found)
 }
 
 /** Whether a capability of a peer is in stock. */

@@ -34,6 +34,15 @@ export type RowOf<T extends Table> = {
   -readonly [M in keyof T['columns']]: T['columns'][M] extends Column<infer V> ? V : never
 }
 
+const columnNames = new Map<string, string>()
+
 /** The name of a member's column. */
-export const columnOf = (member: string): string =>
-  member.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+export function columnOf(member: string): string {
+  const name = columnNames.get(member) ?? member.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+  columnNames.set(member, name)
+  return name
+}
+
+/** The name of a column's member. */
+export const memberOf = (column: string): string =>
+  column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())

@@ -1,7 +1,6 @@
 /** Rows of the contacts: a petname, or a block, for an AID. */
 import { flag, integer, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
-import { camelRow, camelRows } from './rows.ts'
 
 export const contactsTable = {
   name: 'contacts',
@@ -42,14 +41,11 @@ export function removeContact(store: Store, aid: string): void {
 
 /** All of them, by their petnames; a nameless row whose block ended is none. */
 export const allContacts = (store: Store): Contact[] =>
-  camelRows(
-    store.all('SELECT * FROM contacts WHERE petname IS NOT NULL OR blocked = 1 ORDER BY petname, aid'),
-  )
+  store.rows('SELECT * FROM contacts WHERE petname IS NOT NULL OR blocked = 1 ORDER BY petname, aid')
 
 /** The contact, or the block, of an agent. */
 export function contactOf(store: Store, aid: string): Contact | undefined {
-  const row = store.get('SELECT * FROM contacts WHERE aid = ?', aid)
-  return row && camelRow<Contact>(row)
+  return store.row<Contact>('SELECT * FROM contacts WHERE aid = ?', aid)
 }
 
 /** The agent that has this petname. */

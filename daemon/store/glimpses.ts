@@ -2,7 +2,6 @@
 import { kinds, wordKinds } from '../../protocol/mail/payload.ts'
 import type { DeliveryState } from './messages.ts'
 import type { Store } from './open.ts'
-import { camelRows } from './rows.ts'
 
 /** The first 200 characters of a text: a character is never longer than three bytes, or two are no longer than four. */
 export const PREVIEW_CHARACTERS = 200
@@ -57,6 +56,6 @@ WHERE i.key IN (SELECT value FROM json_each(?))`
 
 /** By the keys of the interactions. */
 export function glimpsesOf(store: Store, interactions: readonly number[]): ReadonlyMap<number, Glimpse> {
-  const rows = interactions.length === 0 ? [] : store.all(GLIMPSES, JSON.stringify(interactions))
-  return new Map(camelRows<Glimpse>(rows).map(glimpse => [glimpse.interaction, glimpse]))
+  const rows = interactions.length === 0 ? [] : store.rows<Glimpse>(GLIMPSES, JSON.stringify(interactions))
+  return new Map(rows.map(glimpse => [glimpse.interaction, glimpse]))
 }

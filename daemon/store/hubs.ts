@@ -1,7 +1,6 @@
 /** The hubs that this node knows: home, previous homes, those that it left, what each was told last, and the highest wire of each. */
 import { blob, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
-import { camelRow, camelRows } from './rows.ts'
 
 /** How long the mailbox at a previous hub is still emptied. */
 const DRAIN_MS = 14 * 86_400_000 + 3_600_000
@@ -31,23 +30,21 @@ export const wiresSeenTable = { name: 'wires_seen', columns: { hub: text, wire: 
 export type HubRow = RowOf<typeof hubsTable>
 
 export function homeRow(store: Store): HubRow | undefined {
-  const row = store.get("SELECT * FROM hubs WHERE role = 'home'")
-  return row === undefined ? undefined : camelRow(row)
+  return store.row("SELECT * FROM hubs WHERE role = 'home'")
 }
 
 export function hubRow(store: Store, url: string): HubRow | undefined {
-  const row = store.get('SELECT * FROM hubs WHERE url = ?', url)
-  return row === undefined ? undefined : camelRow(row)
+  return store.row('SELECT * FROM hubs WHERE url = ?', url)
 }
 
 /** Previous homes whose time of emptying ends after `since`. */
 export function previousRows(store: Store, since: number): HubRow[] {
-  return camelRows(store.all("SELECT * FROM hubs WHERE role = 'draining' AND drain_until > ?", since))
+  return store.rows("SELECT * FROM hubs WHERE role = 'draining' AND drain_until > ?", since)
 }
 
 /** Hubs that were left: each still has this identity's log and account. */
 export function leftRows(store: Store): HubRow[] {
-  return camelRows(store.all("SELECT * FROM hubs WHERE role = 'known' ORDER BY url"))
+  return store.rows("SELECT * FROM hubs WHERE role = 'known' ORDER BY url")
 }
 
 /** Where a hub that was left answers; undefined for the home under another address, and for one that is not known. */

@@ -1,7 +1,6 @@
 /** Tasks that a restored node no longer has, as its correspondents name them. */
 import { blob, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
-import { camelRows } from './rows.ts'
 
 export const lostTasksTable = {
   name: 'lost_tasks',
@@ -57,7 +56,7 @@ export function takeUntold(store: Store, peer: string, max: number): string[] {
 
 /** What is lost, the newest first. */
 export function lostTasks(store: Store): LostTask[] {
-  return camelRows(store.all('SELECT * FROM lost_tasks ORDER BY at DESC, id'))
+  return store.rows('SELECT * FROM lost_tasks ORDER BY at DESC, id')
 }
 
 /** It came after all. */

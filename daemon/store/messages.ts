@@ -4,7 +4,6 @@ import type { Attachment, MessageBody } from '../../protocol/mail/message.ts'
 import { type Kind, kinds } from '../../protocol/mail/payload.ts'
 import { blob, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
-import { camelRow, camelRows } from './rows.ts'
 
 export type DeliveryState = 'queued' | 'at_hub' | 'delivered' | 'failed' | 'unknown'
 
@@ -106,14 +105,12 @@ export function renumberOutgoing(
 
 /** Own numbers above this one that no envelope was ever made of, the highest first. */
 export function unseenAbove(store: Store, interaction: number, above: number): Message[] {
-  return camelRows(
-    store.all(
-      `SELECT m.* FROM messages AS m JOIN outbox AS o ON o.message = m.key
+  return store.rows(
+    `SELECT m.* FROM messages AS m JOIN outbox AS o ON o.message = m.key
        WHERE m.interaction = ? AND m.direction = 'out' AND m.number > ? AND o.state = 'queued' AND o.digests = '[]'
        ORDER BY m.number DESC`,
-      interaction,
-      above,
-    ),
+    interaction,
+    above,
   )
 }
 
@@ -234,9 +231,9 @@ export function isFileNamed(store: Store, cid: string): boolean {
 }
 
 export function messageAt(store: Store, key: number): Message {
-  const row = store.get('SELECT * FROM messages WHERE key = ?', key)
+  const row = store.row<Message>('SELECT * FROM messages WHERE key = ?', key)
   if (row === undefined) throw new Error(`there is no message with the key ${key}`)
-  return camelRow(row)
+  return row
 }
 
 export function messageByNumber(
@@ -245,13 +242,12 @@ export function messageByNumber(
   direction: 'out' | 'in',
   number: number,
 ): Message | undefined {
-  const row = store.get(
+  return store.row(
     'SELECT * FROM messages WHERE interaction = ? AND direction = ? AND number = ? AND number > 0',
     interaction,
     direction,
     number,
   )
-  return row === undefined ? undefined : camelRow(row)
 }
 
 /** Digest of the message that a sender gave this id, when it is held. */
@@ -265,20 +261,18 @@ export function digestOf(store: Store, sender: string, messageId: Uint8Array): U
 
 /** Messages of an interaction that count. */
 export function messagesOf(store: Store, interaction: number, afterKey: number, limit: number): Message[] {
-  return camelRows(
-    store.all(
-      `SELECT * FROM messages WHERE interaction = ? AND key > ? AND retired = 0 ORDER BY ${IN_ORDER} LIMIT ?`,
-      interaction,
-      afterKey,
-      limit,
-    ),
+  return store.rows(
+    `SELECT * FROM messages WHERE interaction = ? AND key > ? AND retired = 0 ORDER BY ${IN_ORDER} LIMIT ?`,
+    interaction,
+    afterKey,
+    limit,
   )
 }
 
 export function attachmentsOf(store: Store, message: number): Attachment[] {
-  return camelRows<AttachmentRow>(
-    store.all('SELECT * FROM message_attachments WHERE message = ? ORDER BY position', message),
-  ).map(({ name, mediaType, size, cid }) => ({ name, mediaType, size, cid: parseCid(cid) }))
+  return store
+    .rows<AttachmentRow>('SELECT * FROM message_attachments WHERE message = ? ORDER BY position', message)
+    .map(({ name, mediaType, size, cid }) => ({ name, mediaType, size, cid: parseCid(cid) }))
 }
 
 /** The newest message of a kind. */
@@ -288,13 +282,12 @@ export function newestOfKind(
   direction: 'out' | 'in',
   kind: Kind,
 ): Message | undefined {
-  const row = store.get(
+  return store.row(
     'SELECT * FROM messages WHERE interaction = ? AND direction = ? AND kind = ? AND retired = 0 ORDER BY key DESC LIMIT 1',
     interaction,
     direction,
     kind,
   )
-  return row === undefined ? undefined : camelRow(row)
 }
 
 /**

@@ -16,6 +16,7 @@ import {
   type Value,
   withPlainLimit,
 } from '../platform/sqlite.ts'
+import { memberOf } from './columns.ts'
 import { foreignIn } from './foreign-schema.ts'
 import { schema } from './schema.ts'
 import { addUpgradeFunctions } from './upgrade-functions.ts'
@@ -28,14 +29,17 @@ export class StoreError extends Failure {
 }
 
 type Parameter = string | number | Uint8Array | null
-/** Columns of a statement once it has run: a table that was altered meanwhile has others. */
-const columnsOfStatements = new WeakMap<Statement, readonly string[]>()
+type Names = { columns: readonly string[]; members: readonly string[] }
+type Prepared = { statement: Statement; names: Names | undefined }
+
+/** Columns of a statement once it has run, since a table that was altered meanwhile has others; and their members. */
+const namesOfStatements = new WeakMap<Statement, Names>()
 
 /** The store: transactions, and statements prepared once by their text. */
 export class Store {
   readonly folder: string
   readonly database: Database
-  #statements = new Map<string, Statement>()
+  #statements = new Map<string, Prepared>()
   #afterCommit: (() => void)[] = []
   #onTaskFailed: (error: unknown) => void = () => {}
 
@@ -104,22 +108,38 @@ export class Store {
   }
 
   run(sql: string, ...parameters: Parameter[]): { changes: number; key: number } {
-    const { changes, lastInsertRowid } = this.#prepare(sql).run(...parameters)
+    const { changes, lastInsertRowid } = this.#prepare(sql).statement.run(...parameters)
     return { changes: Number(changes), key: Number(lastInsertRowid) }
   }
 
+  /** The first row, by the names of its columns. */
   get<R = Row>(sql: string, ...parameters: Parameter[]): R | undefined {
-    const statement = this.#prepare(sql)
-    const values = statement.get(...parameters) as unknown as Value[] | undefined
-    return values && (rowOf(columnsOf(statement), values) as R)
+    const prepared = this.#prepare(sql)
+    const values = prepared.statement.get(...parameters) as unknown as Value[] | undefined
+    return values && (objectOf(namesOf(prepared).columns, values) as R)
   }
 
   all<R = Row>(sql: string, ...parameters: Parameter[]): R[] {
-    const statement = this.#prepare(sql)
-    const rows = statement.all(...parameters) as unknown as Value[][]
+    const prepared = this.#prepare(sql)
+    const rows = prepared.statement.all(...parameters) as unknown as Value[][]
     if (rows.length === 0) return []
-    const columns = columnsOf(statement)
-    return rows.map(values => rowOf(columns, values) as R)
+    const { columns } = namesOf(prepared)
+    return rows.map(values => objectOf(columns, values) as R)
+  }
+
+  /** The first row as an object whose members mirror the columns: `next_at` is `nextAt`. */
+  row<T>(sql: string, ...parameters: Parameter[]): T | undefined {
+    const prepared = this.#prepare(sql)
+    const values = prepared.statement.get(...parameters) as unknown as Value[] | undefined
+    return values && (objectOf(namesOf(prepared).members, values) as T)
+  }
+
+  rows<T>(sql: string, ...parameters: Parameter[]): T[] {
+    const prepared = this.#prepare(sql)
+    const rows = prepared.statement.all(...parameters) as unknown as Value[][]
+    if (rows.length === 0) return []
+    const { members } = namesOf(prepared)
+    return rows.map(values => objectOf(members, values) as T)
   }
 
   /** Lets go of the pages and prepared statements that are kept in memory; those that are needed are had again. */
@@ -133,29 +153,33 @@ export class Store {
     this.database.close()
   }
 
-  #prepare(sql: string): Statement {
-    let statement = this.#statements.get(sql)
-    if (statement === undefined) {
-      statement = this.database.prepare(withPlainLimit(sql), { returnArrays: true })
-      this.#statements.set(sql, statement)
+  #prepare(sql: string): Prepared {
+    let prepared = this.#statements.get(sql)
+    if (prepared === undefined) {
+      const statement = this.database.prepare(withPlainLimit(sql), { returnArrays: true })
+      prepared = { statement, names: namesOfStatements.get(statement) }
+      this.#statements.set(sql, prepared)
     }
-    return statement
+    return prepared
   }
 }
 
-function columnsOf(statement: Statement): readonly string[] {
-  let columns = columnsOfStatements.get(statement)
-  if (columns === undefined) {
-    columns = statement.columns().map(({ name }) => name)
-    columnsOfStatements.set(statement, columns)
-  }
-  return columns
+function namesOf(prepared: Prepared): Names {
+  prepared.names ??= readNames(prepared.statement)
+  return prepared.names
+}
+
+function readNames(statement: Statement): Names {
+  const columns = statement.columns().map(({ name }) => name)
+  const names = { columns, members: columns.map(memberOf) }
+  namesOfStatements.set(statement, names)
+  return names
 }
 
 /** Made here, since the runtime makes objects whose members take long to be found. */
-function rowOf(columns: readonly string[], values: readonly Value[]): Row {
+function objectOf(names: readonly string[], values: readonly Value[]): Row {
   const row: Row = {}
-  for (let n = 0; n < columns.length; n++) row[columns[n] as string] = values[n] as Value
+  for (let n = 0; n < names.length; n++) row[names[n] as string] = values[n] as Value
   return row
 }
 

@@ -6,7 +6,6 @@ import { kinds } from '../../protocol/mail/payload.ts'
 import { blob, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
 import type { Reason } from './reasons.ts'
-import { camelRow, camelRows } from './rows.ts'
 
 /** Due messages that are read at a time. */
 export const DUE_MAX = 32
@@ -90,8 +89,7 @@ const BEHIND_DOUBTED = `EXISTS (SELECT 1 FROM outbox AS d WHERE d.interaction = 
   AND d.state = 'at_hub' AND d.doubted = 1)`
 
 export function outboxEntry(store: Store, message: number): OutboxEntry | undefined {
-  const row = store.get('SELECT * FROM outbox WHERE message = ?', message)
-  return row === undefined ? undefined : camelRow(row)
+  return store.row('SELECT * FROM outbox WHERE message = ?', message)
 }
 
 /** Keeps a message here until then. */
@@ -164,16 +162,14 @@ export function isNumberInDoubt(store: Store, message: number): boolean {
  * at most, without the first `behind`.
  */
 export function dueEntries(store: Store, now: number, behind = 0): OutboxEntry[] {
-  return camelRows(
-    store.all(
-      `SELECT * FROM outbox AS o WHERE state = 'queued' AND next_at <= ? AND waits_for IS NOT 'person' AND NOT EXISTS (
+  return store.rows(
+    `SELECT * FROM outbox AS o WHERE state = 'queued' AND next_at <= ? AND waits_for IS NOT 'person' AND NOT EXISTS (
          SELECT 1 FROM outbox AS e WHERE e.interaction = o.interaction AND e.message < o.message AND e.state = 'queued')
          AND NOT (waits_for IS 'task' AND ${TASK_ON_ITS_WAY}) AND NOT ${NUMBER_IN_DOUBT} AND NOT ${BEHIND_DOUBTED}
        ORDER BY next_at LIMIT ? OFFSET ?`,
-      now,
-      DUE_MAX,
-      behind,
-    ),
+    now,
+    DUE_MAX,
+    behind,
   )
 }
 
@@ -186,11 +182,9 @@ export function isTaskOnItsWay(store: Store, message: number): boolean {
 
 /** What lies at the hub of an interaction, in the order in which it was said. */
 export function entriesAtHub(store: Store, interaction: number): OutboxEntry[] {
-  return camelRows(
-    store.all(
-      "SELECT * FROM outbox WHERE interaction = ? AND state = 'at_hub' ORDER BY message",
-      interaction,
-    ),
+  return store.rows(
+    "SELECT * FROM outbox WHERE interaction = ? AND state = 'at_hub' ORDER BY message",
+    interaction,
   )
 }
 
@@ -206,12 +200,12 @@ export function nextEntryAt(store: Store): number | undefined {
 
 /** Every message in the outbox, in the order in which they were made. */
 export function allEntries(store: Store): OutboxEntry[] {
-  return camelRows(store.all('SELECT * FROM outbox ORDER BY message'))
+  return store.rows('SELECT * FROM outbox ORDER BY message')
 }
 
 /** What is past its deadline. */
 export function overdueEntries(store: Store, now: number): OutboxEntry[] {
-  return camelRows(store.all('SELECT * FROM outbox WHERE deadline_at <= ? ORDER BY message', now))
+  return store.rows('SELECT * FROM outbox WHERE deadline_at <= ? ORDER BY message', now)
 }
 
 /**
@@ -224,24 +218,21 @@ export function entriesToAskAbout(
   max: number,
   without: readonly (string | null)[] = [],
 ): OutboxEntry[] {
-  const due = store.get(
+  const first = store.row<OutboxEntry>(
     `SELECT * FROM outbox WHERE state = 'at_hub' AND next_at <= ?
      AND ifnull(via_hub, '') NOT IN (SELECT value FROM json_each(?)) ORDER BY next_at, attempts LIMIT 1`,
     now,
     JSON.stringify(without.map(via => via ?? '')),
   )
-  if (due === undefined) return []
-  const first = camelRow<OutboxEntry>(due)
+  if (first === undefined) return []
   if (first.credential === null) return [first]
-  return camelRows(
-    store.all(
-      `SELECT * FROM outbox WHERE state = 'at_hub' AND peer = ? AND credential = ? AND via_hub IS ?
+  return store.rows(
+    `SELECT * FROM outbox WHERE state = 'at_hub' AND peer = ? AND credential = ? AND via_hub IS ?
        ORDER BY next_at LIMIT ?`,
-      first.peer,
-      first.credential,
-      first.viaHub,
-      max,
-    ),
+    first.peer,
+    first.credential,
+    first.viaHub,
+    max,
   )
 }
 

@@ -2,7 +2,6 @@
 import type { paymentProblem } from '../../protocol/control/payment-shapes.ts'
 import { blob, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
-import { camelRow } from './rows.ts'
 
 /** Why a payment waits, as the operations say it too. */
 export type PaymentProblem = ReturnType<(typeof paymentProblem)['parse']>
@@ -57,14 +56,12 @@ export const paymentsTable = {
 export type PaymentRow = RowOf<typeof paymentsTable>
 
 export function paymentOf(store: Store, interaction: number): PaymentRow | undefined {
-  const row = store.get('SELECT * FROM payments WHERE interaction = ?', interaction)
-  return row === undefined ? undefined : camelRow(row)
+  return store.row('SELECT * FROM payments WHERE interaction = ?', interaction)
 }
 
 /** The payment with this id, whatever it was for. */
 export function paymentById(store: Store, id: Uint8Array): PaymentRow | undefined {
-  const row = store.get('SELECT * FROM payments WHERE payment = ?', id)
-  return row === undefined ? undefined : camelRow(row)
+  return store.row('SELECT * FROM payments WHERE payment = ?', id)
 }
 
 type NewPayment = Pick<

@@ -1,7 +1,6 @@
 /** What tasks cost, as their providers said, and what people and rules decided about it. */
 import { flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
-import { camelRow, camelRows } from './rows.ts'
 
 export const quotesTable = {
   name: 'quotes',
@@ -24,8 +23,7 @@ export const quotesTable = {
 export type QuoteRow = RowOf<typeof quotesTable>
 
 export function quoteOf(store: Store, interaction: number): QuoteRow | undefined {
-  const row = store.get('SELECT * FROM quotes WHERE interaction = ?', interaction)
-  return row === undefined ? undefined : camelRow(row)
+  return store.row('SELECT * FROM quotes WHERE interaction = ?', interaction)
 }
 
 /** Somebody said beforehand that a task of ours shall be paid for. */
@@ -121,11 +119,9 @@ export function knownPrice(
 
 /** Quotes that nobody has judged so far. */
 export function freshQuotes(store: Store, max: number): QuoteRow[] {
-  return camelRows(
-    store.all(
-      "SELECT * FROM quotes WHERE state = 'open' AND reason IS NULL ORDER BY interaction LIMIT ?",
-      max,
-    ),
+  return store.rows(
+    "SELECT * FROM quotes WHERE state = 'open' AND reason IS NULL ORDER BY interaction LIMIT ?",
+    max,
   )
 }
 

@@ -1,7 +1,6 @@
 /** Ratings that wait for the receipt of their task, with which they become reviews. */
 import { integer, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
-import { camelRow } from './rows.ts'
 
 export const ratingsTable = {
   name: 'ratings',
@@ -10,8 +9,7 @@ export const ratingsTable = {
 export type RatingRow = RowOf<typeof ratingsTable>
 
 export function ratingOf(store: Store, interaction: number): RatingRow | undefined {
-  const row = store.get('SELECT * FROM ratings WHERE interaction = ?', interaction)
-  return row === undefined ? undefined : camelRow(row)
+  return store.row('SELECT * FROM ratings WHERE interaction = ?', interaction)
 }
 
 /** Keeps a rating in place of an earlier one. */

@@ -1,7 +1,6 @@
 /** Reviews of finished interactions: kept at once, then uploaded or refused. */
 import { blob, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
-import { camelRow, camelRows } from './rows.ts'
 
 export const reviewsTable = {
   name: 'reviews',
@@ -28,17 +27,14 @@ export const reviewsTable = {
 export type ReviewRow = RowOf<typeof reviewsTable>
 
 export function reviewOf(store: Store, interaction: number): ReviewRow | undefined {
-  const row = store.get('SELECT * FROM reviews WHERE interaction = ?', interaction)
-  return row === undefined ? undefined : camelRow(row)
+  return store.row('SELECT * FROM reviews WHERE interaction = ?', interaction)
 }
 
 export function dueReviews(store: Store, now: number, max: number): ReviewRow[] {
-  return camelRows(
-    store.all(
-      "SELECT * FROM reviews WHERE state = 'kept' AND next_at <= ? ORDER BY next_at LIMIT ?",
-      now,
-      max,
-    ),
+  return store.rows(
+    "SELECT * FROM reviews WHERE state = 'kept' AND next_at <= ? ORDER BY next_at LIMIT ?",
+    now,
+    max,
   )
 }
 

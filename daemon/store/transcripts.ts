@@ -4,7 +4,6 @@ import { NUMBERS_KNOWN } from './interactions.ts'
 import type { DeliveryState, Message } from './messages.ts'
 import type { Store } from './open.ts'
 import type { OutboxEntry } from './outbox.ts'
-import { camelRow, camelRows } from './rows.ts'
 
 /** Kinds of words of one side, which are no step of the protocol. */
 const SPOKEN = `${kinds.delegate}, ${kinds.message}, ${kinds.result}`
@@ -48,9 +47,8 @@ export const unansweredThreads = (
   store: Store,
   { strangers, guestsOf, perPeerMax, max }: Asked,
 ): UnansweredThread[] =>
-  camelRows(
-    store.all(
-      `SELECT id, peer, auto_replies, end_by, direction, number, has_image FROM (
+  store.rows(
+    `SELECT id, peer, auto_replies, end_by, direction, number, has_image FROM (
          SELECT i.id, i.peer, i.auto_replies, i.end_by, i.updated_at, m.direction, m.number,
            EXISTS (SELECT 1 FROM messages AS p JOIN message_attachments AS a ON a.message = p.key
              WHERE p.interaction = i.key AND p.direction = 'in' AND a.media_type LIKE 'image/%') AS has_image,
@@ -63,23 +61,22 @@ export const unansweredThreads = (
              WHERE c.aid = i.peer AND c.petname IS NOT NULL AND c.blocked = 0))
            AND (m.direction = 'in' OR i.end_by = 'peer')
        ) WHERE rank <= ?2 ORDER BY updated_at LIMIT ?3`,
-      strangers ? 1 : 0,
-      perPeerMax,
-      max,
-      guestsOf ?? null,
-    ),
+    strangers ? 1 : 0,
+    perPeerMax,
+    max,
+    guestsOf ?? null,
   )
 
 /** The last words of both sides as readers see them, the oldest first. */
 export const lastWords = (store: Store, interaction: number, max: number): Message[] =>
-  camelRows<Message>(
-    store.all(
+  store
+    .rows<Message>(
       `SELECT * FROM messages WHERE interaction = ? AND number > 0 AND (text <> '' OR kind <= ${kinds.message})
        ORDER BY coalesce(place, key) DESC, number DESC LIMIT ?`,
       interaction,
       max,
-    ),
-  ).reverse()
+    )
+    .reverse()
 
 /** The newest word, or price where that counts. */
 export const newestWord = (
@@ -239,9 +236,8 @@ export const waitOf = (
   store: Store,
   message: number,
 ): Pick<OutboxEntry, 'state' | 'nextAt' | 'lastError' | 'errorBy' | 'deadlineAt'> | undefined => {
-  const row = store.get(
+  return store.row(
     'SELECT state, next_at, last_error, error_by, deadline_at FROM outbox WHERE message = ?',
     message,
   )
-  return row && camelRow(row)
 }

@@ -3,7 +3,6 @@ import { kinds, wordKinds } from '../../protocol/mail/payload.ts'
 import type { Interaction } from './interactions.ts'
 import { IN_ORDER, type Message } from './messages.ts'
 import type { Store } from './open.ts'
-import { camelRows } from './rows.ts'
 
 /** A message as readers see it; its payload stays where it is. */
 export type ShownMessage = Omit<Message, 'payload'>
@@ -21,15 +20,13 @@ export function shownMessages(
   interaction: Interaction,
   page: { skip: number; limit: number },
 ): ShownMessage[] {
-  return camelRows(
-    store.all(
-      `SELECT ${SHOWN_COLUMNS} FROM messages WHERE key IN (
+  return store.rows(
+    `SELECT ${SHOWN_COLUMNS} FROM messages WHERE key IN (
          SELECT key FROM ${SHOWN} ORDER BY ${IN_ORDER} LIMIT ? OFFSET ?) ORDER BY ${IN_ORDER}`,
-      interaction.key,
-      kinds.delegate,
-      page.limit,
-      page.skip,
-    ),
+    interaction.key,
+    kinds.delegate,
+    page.limit,
+    page.skip,
   )
 }
 

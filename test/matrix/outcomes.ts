@@ -7,7 +7,6 @@ import { type A2aPushRow, a2aEventsAfter, a2aTaskAt } from '../../daemon/store/a
 import { isArchived } from '../../daemon/store/interactions.ts'
 import type { PaymentRow } from '../../daemon/store/payments.ts'
 import { quoteOf } from '../../daemon/store/quotes.ts'
-import { camelRows } from '../../daemon/store/rows.ts'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { equal } from '../../protocol/encoding/bytes.ts'
 import { Review } from '../../protocol/proof/receipt.ts'
@@ -41,7 +40,7 @@ export function faultsOfRatings(world: MatrixWorld): string[] {
   })
 }
 
-const pushesOf = ({ ctx }: Side): A2aPushRow[] => camelRows(ctx.store.all('SELECT * FROM a2a_pushes'))
+const pushesOf = ({ ctx }: Side): A2aPushRow[] => ctx.store.rows('SELECT * FROM a2a_pushes')
 
 /** What counts as told was taken by who wanted to be told, in its order. */
 export function faultsOfPushes(world: MatrixWorld): string[] {
@@ -67,7 +66,7 @@ export function faultsOfPushes(world: MatrixWorld): string[] {
 export function waitsWithoutWord({ ctx, name, isAway }: Side): string[] {
   if (isAway || ctx.hub.oldCopy !== undefined || ctx.hub.home === undefined) return []
   const latest = ctx.now() + 4 * 24 * 60 * MINUTE_MS
-  const payments = camelRows<PaymentRow>(ctx.store.all('SELECT * FROM payments'))
+  const payments = ctx.store.rows<PaymentRow>('SELECT * FROM payments')
   const reviews = ctx.store.all<{ reason: string | null; next_at: number }>(
     "SELECT reason, next_at FROM reviews WHERE state = 'kept'",
   )
