@@ -67,6 +67,8 @@ export default defineConfig({
           exclude: never,
           ...mutating,
           ...limitedTo(10),
+          // what is imported from the runtime is so as it is, with no proxy around it
+          deps: { interopDefault: false },
           // nothing waits for another process here: a worker for each core
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 1 },

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS } from '../../daemon/testing/node.ts'
 import { accused } from './accused.ts'
 import { between } from './between.ts'
-import { faults, stuck } from './check.ts'
+import { faults, isStuck, stuck } from './check.ts'
 import { type Column, columns, IMPOSSIBLE } from './columns.ts'
 import type { Row } from './row.ts'
 import { MatrixWorld } from './world.ts'
@@ -47,7 +47,7 @@ export function testCells(
 }
 
 async function endWell(world: MatrixWorld, isPatient: boolean): Promise<void> {
-  const goesOn = () => isPatient || stuck(world).length > 0
+  const goesOn = () => isPatient || isStuck(world)
   await world.calm()
   await pass(world, HOURS, goesOn)
   expect([...(await accused(world)), ...faults(world)].join('\n')).toBe('')

@@ -217,23 +217,33 @@ function mailWaitsWithoutWord(side: Side): string[] {
 }
 
 /** What may not wait any more after a month. */
-export function stuck(world: MatrixWorld): string[] {
-  return world.sides
-    .filter(side => !side.isAway && side.ctx.hub.oldCopy === undefined && !side.ctx.identity.log.deactivated)
-    .flatMap(side => [
-      ...allEntries(side.ctx.store).map(
-        entry => `${side.name}: message ${entry.message} waits for ever (${entry.lastError})`,
-      ),
-      ...interactionsOf(side)
-        .filter(({ state }) => state === 'queued' || state === 'delivered')
-        .map(({ state, preview }) => `${side.name}: ${preview} is ${state} for ever`),
-      ...stuckOutcomes(side),
-      ...toldRefunds(side.ctx.store).map(() => `${side.name}: a refund waits for ever`),
-      ...openMoves(side.ctx.store).map(({ amount }) => `${side.name}: a move of ${amount} waits for ever`),
-      ...keysOf(side).flatMap(key => stuckPayment(side, paymentOf(side.ctx.store, key))),
-    ])
-    .concat(disagreements(world), paidOtherwise(world), openAcross(world))
+export const stuck = (world: MatrixWorld): string[] => [...waitingIn(world)]
+
+/** Whether there is any of that. */
+export const isStuck = (world: MatrixWorld): boolean => waitingIn(world).next().done !== true
+
+function* waitingIn(world: MatrixWorld): Generator<string> {
+  for (const side of world.sides) {
+    if (side.isAway || side.ctx.hub.oldCopy !== undefined || side.ctx.identity.log.deactivated) continue
+    for (const waiting of waitingOf) yield* waiting(side)
+  }
+  for (const waiting of [disagreements, paidOtherwise, openAcross]) yield* waiting(world)
 }
+
+const waitingOf: readonly ((side: Side) => string[])[] = [
+  side =>
+    allEntries(side.ctx.store).map(
+      entry => `${side.name}: message ${entry.message} waits for ever (${entry.lastError})`,
+    ),
+  side =>
+    interactionsOf(side)
+      .filter(({ state }) => state === 'queued' || state === 'delivered')
+      .map(({ state, preview }) => `${side.name}: ${preview} is ${state} for ever`),
+  stuckOutcomes,
+  side => toldRefunds(side.ctx.store).map(() => `${side.name}: a refund waits for ever`),
+  side => openMoves(side.ctx.store).map(({ amount }) => `${side.name}: a move of ${amount} waits for ever`),
+  side => keysOf(side).flatMap(key => stuckPayment(side, paymentOf(side.ctx.store, key))),
+]
 
 /** Once all mail has come, a task is over for both sides or for none, and both hold its receipt or say why not. */
 function disagreements(world: MatrixWorld): string[] {

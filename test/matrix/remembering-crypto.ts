@@ -13,8 +13,8 @@ const nameOf = (...inputs: readonly Uint8Array[]): string =>
 
 function remembered<In extends readonly Uint8Array[], Out>(
   compute: (...inputs: In) => Out,
+  known = new Map<string, Out>(),
 ): (...inputs: In) => Out {
-  const known = new Map<string, Out>()
   return (...inputs) => {
     const name = nameOf(...inputs)
     const found = known.get(name)
@@ -33,14 +33,29 @@ function rememberedBytes<In extends readonly Uint8Array[]>(
   return (...inputs) => answer(...inputs).slice()
 }
 
-export const publicKey: typeof engine.publicKey = rememberedBytes(engine.publicKey)
-export const sign: typeof engine.sign = rememberedBytes(engine.sign)
-export const mlkemPublicKey: typeof engine.mlkemPublicKey = rememberedBytes(engine.mlkemPublicKey)
-export const mlkemDecapsulate: typeof engine.mlkemDecapsulate = rememberedBytes(engine.mlkemDecapsulate)
+/** One array for a secret key, however often it is read: the engine knows a key that it has imported by its array. */
+const sameArray = remembered((seed: Uint8Array) => seed.slice())
 
-export const verify: typeof engine.verify = remembered(engine.verify)
+export const publicKey: typeof engine.publicKey = rememberedBytes(seed => engine.publicKey(sameArray(seed)))
+
+const verified = new Map<string, boolean>()
+export const verify: typeof engine.verify = remembered(engine.verify, verified)
+
+/** What was signed here holds. */
+export const sign: typeof engine.sign = rememberedBytes((seed, message) => {
+  const signature = engine.sign(sameArray(seed), message)
+  verified.set(nameOf(publicKey(seed), message, signature), true)
+  return signature
+})
+
+export const mlkemPublicKey: typeof engine.mlkemPublicKey = rememberedBytes(seed =>
+  engine.mlkemPublicKey(sameArray(seed)),
+)
+export const mlkemDecapsulate: typeof engine.mlkemDecapsulate = rememberedBytes((seed, ciphertext) =>
+  engine.mlkemDecapsulate(sameArray(seed), ciphertext),
+)
 
 export const x25519: typeof engine.x25519 = remembered(seed => {
-  const pair = engine.x25519(seed)
+  const pair = engine.x25519(sameArray(seed))
   return { publicKey: pair.publicKey, agree: rememberedBytes(pair.agree) }
 })
