@@ -12,6 +12,8 @@ export const PROGRAMS = '/usr/lib/postgresql/15/bin'
 const PORT = 5432
 const START_MS = 30_000
 const LOOK_MS = 100
+/** A question that takes longer fails: a commit may wait for a standby without end. */
+const ASKED_MS = 60_000
 /** Others may go through a folder, and not list it. */
 const THROUGH = 0o011
 
@@ -140,6 +142,7 @@ export class PostgresServer {
       env,
       stdio: ['ignore', 'pipe', 'ignore'],
       encoding: 'utf8',
+      timeout: ASKED_MS,
     }).trim()
   }
 
@@ -188,7 +191,10 @@ export class PostgresServer {
 
   #answer(sql: string): string {
     const at = ['-h', this.#folder, '-p', String(this.port), '-U', 'postgres']
-    return execFileSync(join(PROGRAMS, 'psql'), [...at, '-Atc', sql], { encoding: 'utf8' }).trim()
+    return execFileSync(join(PROGRAMS, 'psql'), [...at, '-Atc', sql], {
+      encoding: 'utf8',
+      timeout: ASKED_MS,
+    }).trim()
   }
 
   /** A folder may be written by the server alone. */
