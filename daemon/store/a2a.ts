@@ -234,7 +234,7 @@ export function removeA2aPushes(store: Store): number {
 export function dueA2aPushes(store: Store, now: number, max: number): A2aPushRow[] {
   return store.rows(
     `SELECT p.* FROM a2a_pushes AS p JOIN a2a_tasks AS t ON t.key = p.task
-       WHERE p.next_at <= ? AND t.events > p.told ORDER BY p.next_at LIMIT ?`,
+     WHERE p.next_at <= ? AND t.events > p.told ORDER BY p.next_at LIMIT ?`,
     now,
     max,
   )

@@ -45,7 +45,7 @@ export const allContacts = (store: Store): Contact[] =>
 
 /** The contact, or the block, of an agent. */
 export function contactOf(store: Store, aid: string): Contact | undefined {
-  return store.row<Contact>('SELECT * FROM contacts WHERE aid = ?', aid)
+  return store.row('SELECT * FROM contacts WHERE aid = ?', aid)
 }
 
 /** The agent that has this petname. */

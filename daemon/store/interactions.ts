@@ -261,9 +261,9 @@ export function tasksSince(
 ): Pick<Interaction, 'key' | 'id' | 'side' | 'startedAt'>[] {
   return store.rows(
     `SELECT key, id, side, started_at FROM interactions AS i WHERE peer = ? AND updated_at >= ? AND way <> 'local'
-         AND (NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.interaction = i.key AND m.kind = ?)
-           OR EXISTS (SELECT 1 FROM payments AS p WHERE p.interaction = i.key))
-       ORDER BY updated_at DESC LIMIT ?`,
+       AND (NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.interaction = i.key AND m.kind = ?)
+         OR EXISTS (SELECT 1 FROM payments AS p WHERE p.interaction = i.key))
+     ORDER BY updated_at DESC LIMIT ?`,
     peer,
     since,
     kinds.quote,

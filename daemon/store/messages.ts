@@ -107,8 +107,8 @@ export function renumberOutgoing(
 export function unseenAbove(store: Store, interaction: number, above: number): Message[] {
   return store.rows(
     `SELECT m.* FROM messages AS m JOIN outbox AS o ON o.message = m.key
-       WHERE m.interaction = ? AND m.direction = 'out' AND m.number > ? AND o.state = 'queued' AND o.digests = '[]'
-       ORDER BY m.number DESC`,
+     WHERE m.interaction = ? AND m.direction = 'out' AND m.number > ? AND o.state = 'queued' AND o.digests = '[]'
+     ORDER BY m.number DESC`,
     interaction,
     above,
   )

@@ -9,9 +9,9 @@ import type { PaymentRow } from './payments.ts'
 export function abandonedPayments(store: Store, now: number, max: number): PaymentRow[] {
   return store.rows(
     `SELECT p.* FROM payments AS p JOIN interactions AS i ON i.key = p.interaction
-       WHERE p.side = 'payee' AND p.state IN ('authorized', 'held') AND p.next_at <= ?1
-         AND (i.state NOT IN ('pending', 'open', 'end_proposed') OR p.state = 'authorized' AND i.numbered > 0)
-       ORDER BY p.next_at, p.at LIMIT ?2`,
+     WHERE p.side = 'payee' AND p.state IN ('authorized', 'held') AND p.next_at <= ?1
+       AND (i.state NOT IN ('pending', 'open', 'end_proposed') OR p.state = 'authorized' AND i.numbered > 0)
+     ORDER BY p.next_at, p.at LIMIT ?2`,
     now,
     max,
   )
@@ -21,8 +21,8 @@ export function abandonedPayments(store: Store, now: number, max: number): Payme
 export function lapsedHolds(store: Store, now: number, max: number): PaymentRow[] {
   return store.rows(
     `SELECT p.* FROM payments AS p JOIN interactions AS i ON i.key = p.interaction
-       WHERE p.side = 'payee' AND p.state = 'held' AND p.hold_until <= ? AND (i.capability IS NULL OR i.numbered > 0)
-       ORDER BY p.at LIMIT ?`,
+     WHERE p.side = 'payee' AND p.state = 'held' AND p.hold_until <= ? AND (i.capability IS NULL OR i.numbered > 0)
+     ORDER BY p.at LIMIT ?`,
     now,
     max,
   )
@@ -35,8 +35,8 @@ export function lapsedHolds(store: Store, now: number, max: number): PaymentRow[
 export function doubtedHolds(store: Store, restoredAt: number, now: number, max: number): PaymentRow[] {
   return store.rows(
     `SELECT p.* FROM payments AS p JOIN interactions AS i ON i.key = p.interaction
-       WHERE p.side = 'payee' AND p.state = 'held' AND p.at <= ?1 AND p.next_at <= ?2
-         AND (i.capability IS NULL OR i.numbered > 0) ORDER BY p.next_at, p.at LIMIT ?3`,
+     WHERE p.side = 'payee' AND p.state = 'held' AND p.at <= ?1 AND p.next_at <= ?2
+       AND (i.capability IS NULL OR i.numbered > 0) ORDER BY p.next_at, p.at LIMIT ?3`,
     restoredAt,
     now,
     max,
@@ -47,7 +47,7 @@ export function doubtedHolds(store: Store, restoredAt: number, now: number, max:
 export function openOrders(store: Store, now: number, max: number): PaymentRow[] {
   return store.rows(
     `SELECT * FROM payments WHERE side = 'payee' AND state = 'ending' AND next_at <= ?
-       ORDER BY next_at, at LIMIT ?`,
+     ORDER BY next_at, at LIMIT ?`,
     now,
     max,
   )
@@ -141,9 +141,9 @@ export function silentPayments(store: Store, network: string, before: number, ma
 export function openHolds(store: Store, nowMs: number, max: number): PaymentRow[] {
   return store.rows(
     `SELECT p.* FROM payments AS p JOIN interactions AS i ON i.key = p.interaction
-       WHERE p.side = 'payer' AND p.state IN ('authorized', 'held') AND p.hold_until IS NOT NULL AND p.end_receipt IS NULL
-         AND (p.hold_until < ?1 OR p.problem IN ('false_receipt', 'said_refused') OR i.state NOT IN ('queued', 'delivered', 'pending', 'open', 'end_proposed'))
-       ORDER BY p.at LIMIT ?2`,
+     WHERE p.side = 'payer' AND p.state IN ('authorized', 'held') AND p.hold_until IS NOT NULL AND p.end_receipt IS NULL
+       AND (p.hold_until < ?1 OR p.problem IN ('false_receipt', 'said_refused') OR i.state NOT IN ('queued', 'delivered', 'pending', 'open', 'end_proposed'))
+     ORDER BY p.at LIMIT ?2`,
     nowMs,
     max,
   )

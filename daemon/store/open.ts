@@ -114,32 +114,20 @@ export class Store {
 
   /** The first row, by the names of its columns. */
   get<R = Row>(sql: string, ...parameters: Parameter[]): R | undefined {
-    const prepared = this.#prepare(sql)
-    const values = prepared.statement.get(...parameters) as unknown as Value[] | undefined
-    return values && (objectOf(namesOf(prepared).columns, values) as R)
+    return this.#first('columns', sql, parameters) as R | undefined
   }
 
   all<R = Row>(sql: string, ...parameters: Parameter[]): R[] {
-    const prepared = this.#prepare(sql)
-    const rows = prepared.statement.all(...parameters) as unknown as Value[][]
-    if (rows.length === 0) return []
-    const { columns } = namesOf(prepared)
-    return rows.map(values => objectOf(columns, values) as R)
+    return this.#every('columns', sql, parameters) as R[]
   }
 
   /** The first row as an object whose members mirror the columns: `next_at` is `nextAt`. */
   row<T>(sql: string, ...parameters: Parameter[]): T | undefined {
-    const prepared = this.#prepare(sql)
-    const values = prepared.statement.get(...parameters) as unknown as Value[] | undefined
-    return values && (objectOf(namesOf(prepared).members, values) as T)
+    return this.#first('members', sql, parameters) as T | undefined
   }
 
   rows<T>(sql: string, ...parameters: Parameter[]): T[] {
-    const prepared = this.#prepare(sql)
-    const rows = prepared.statement.all(...parameters) as unknown as Value[][]
-    if (rows.length === 0) return []
-    const { members } = namesOf(prepared)
-    return rows.map(values => objectOf(members, values) as T)
+    return this.#every('members', sql, parameters) as T[]
   }
 
   /** Lets go of the pages and prepared statements that are kept in memory; those that are needed are had again. */
@@ -151,6 +139,20 @@ export class Store {
   close(): void {
     this.#statements.clear()
     this.database.close()
+  }
+
+  #first(named: keyof Names, sql: string, parameters: Parameter[]): Row | undefined {
+    const prepared = this.#prepare(sql)
+    const values = prepared.statement.get(...parameters) as unknown as Value[] | undefined
+    return values && objectOf(namesOf(prepared)[named], values)
+  }
+
+  #every(named: keyof Names, sql: string, parameters: Parameter[]): Row[] {
+    const prepared = this.#prepare(sql)
+    const rows = prepared.statement.all(...parameters) as unknown as Value[][]
+    if (rows.length === 0) return []
+    const names = namesOf(prepared)[named]
+    return rows.map(values => objectOf(names, values))
   }
 
   #prepare(sql: string): Prepared {

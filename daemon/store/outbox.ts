@@ -164,9 +164,9 @@ export function isNumberInDoubt(store: Store, message: number): boolean {
 export function dueEntries(store: Store, now: number, behind = 0): OutboxEntry[] {
   return store.rows(
     `SELECT * FROM outbox AS o WHERE state = 'queued' AND next_at <= ? AND waits_for IS NOT 'person' AND NOT EXISTS (
-         SELECT 1 FROM outbox AS e WHERE e.interaction = o.interaction AND e.message < o.message AND e.state = 'queued')
-         AND NOT (waits_for IS 'task' AND ${TASK_ON_ITS_WAY}) AND NOT ${NUMBER_IN_DOUBT} AND NOT ${BEHIND_DOUBTED}
-       ORDER BY next_at LIMIT ? OFFSET ?`,
+       SELECT 1 FROM outbox AS e WHERE e.interaction = o.interaction AND e.message < o.message AND e.state = 'queued')
+       AND NOT (waits_for IS 'task' AND ${TASK_ON_ITS_WAY}) AND NOT ${NUMBER_IN_DOUBT} AND NOT ${BEHIND_DOUBTED}
+     ORDER BY next_at LIMIT ? OFFSET ?`,
     now,
     DUE_MAX,
     behind,
@@ -228,7 +228,7 @@ export function entriesToAskAbout(
   if (first.credential === null) return [first]
   return store.rows(
     `SELECT * FROM outbox WHERE state = 'at_hub' AND peer = ? AND credential = ? AND via_hub IS ?
-       ORDER BY next_at LIMIT ?`,
+     ORDER BY next_at LIMIT ?`,
     first.peer,
     first.credential,
     first.viaHub,

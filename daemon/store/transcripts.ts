@@ -49,18 +49,18 @@ export const unansweredThreads = (
 ): UnansweredThread[] =>
   store.rows(
     `SELECT id, peer, auto_replies, end_by, direction, number, has_image FROM (
-         SELECT i.id, i.peer, i.auto_replies, i.end_by, i.updated_at, m.direction, m.number,
-           EXISTS (SELECT 1 FROM messages AS p JOIN message_attachments AS a ON a.message = p.key
-             WHERE p.interaction = i.key AND p.direction = 'in' AND a.media_type LIKE 'image/%') AS has_image,
-           row_number() OVER (PARTITION BY i.peer ORDER BY i.updated_at) AS rank
-         FROM interactions AS i JOIN messages AS m ON m.key = (
-           SELECT key FROM messages WHERE interaction = i.key AND ${IS_WORD} ORDER BY key DESC LIMIT 1)
-         WHERE i.side = 'received' AND i.state IN ('open', 'end_proposed') AND i.auto_reply = 1 AND i.own_last IS NULL
-           AND i.${NUMBERS_KNOWN} AND i.lost_by_peer_at IS NULL
-           AND (?1 OR i.peer IS ?4 OR EXISTS (SELECT 1 FROM contacts AS c
-             WHERE c.aid = i.peer AND c.petname IS NOT NULL AND c.blocked = 0))
-           AND (m.direction = 'in' OR i.end_by = 'peer')
-       ) WHERE rank <= ?2 ORDER BY updated_at LIMIT ?3`,
+       SELECT i.id, i.peer, i.auto_replies, i.end_by, i.updated_at, m.direction, m.number,
+         EXISTS (SELECT 1 FROM messages AS p JOIN message_attachments AS a ON a.message = p.key
+           WHERE p.interaction = i.key AND p.direction = 'in' AND a.media_type LIKE 'image/%') AS has_image,
+         row_number() OVER (PARTITION BY i.peer ORDER BY i.updated_at) AS rank
+       FROM interactions AS i JOIN messages AS m ON m.key = (
+         SELECT key FROM messages WHERE interaction = i.key AND ${IS_WORD} ORDER BY key DESC LIMIT 1)
+       WHERE i.side = 'received' AND i.state IN ('open', 'end_proposed') AND i.auto_reply = 1 AND i.own_last IS NULL
+         AND i.${NUMBERS_KNOWN} AND i.lost_by_peer_at IS NULL
+         AND (?1 OR i.peer IS ?4 OR EXISTS (SELECT 1 FROM contacts AS c
+           WHERE c.aid = i.peer AND c.petname IS NOT NULL AND c.blocked = 0))
+         AND (m.direction = 'in' OR i.end_by = 'peer')
+     ) WHERE rank <= ?2 ORDER BY updated_at LIMIT ?3`,
     strangers ? 1 : 0,
     perPeerMax,
     max,
