@@ -17,7 +17,6 @@ class Guard {
 
   constructor(limitMs: number) {
     const workerData = { names: this.#names, limitMs }
-    // its types are stripped by the runtime, whose warnings are none of the tests'
     this.#thread = new Worker(new URL('file-limit-thread.ts', import.meta.url), { workerData })
     this.#thread.unref()
   }
