@@ -25,13 +25,14 @@ const programs = [
 /** Every cell of the matrix: hundreds of short worlds in memory. */
 const matrix = tests.filter(path => !path.endsWith('.slow.test.ts') && /^testCells\(/m.test(textOf(path)))
 /** `npm run mutate` runs a test many times, with a change each. */
-const mutating = process.env['SVC_MUTATE'] === undefined ? {} : { runner: './scripts/mutate/runner.ts' }
+const isMutating = process.env['SVC_MUTATE'] !== undefined
+const mutating = isMutating ? { runner: './scripts/mutate/runner.ts' } : {}
 const never = ['**/node_modules/**', '**/dist/**', '**/.tsbuild/**']
 
-/** Of a file of tests; one that takes longer is ended, and the others go on. */
+/** Of a file of tests that runs once; one that takes longer is ended, and the others go on. */
 const limitedTo = (minutes: number, env: Record<string, string> = {}) => ({
   setupFiles: ['./test/file-limit.ts'],
-  env: { ...env, SVC_FILE_MINUTES: String(minutes) },
+  env: { ...env, SVC_FILE_MINUTES: String(isMutating ? 0 : minutes) },
 })
 
 /** A condition that a test waits for may take its time on a busy machine. */
