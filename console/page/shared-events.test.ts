@@ -1,5 +1,6 @@
 /** One stream of events for all tabs: who reads it, what the others hear, and what nobody else can tell them. */
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { registerHooks } from 'node:module'
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { NodeEventSeen } from '../../view/node-client.ts'
 
 const NAME = 'svc events'
@@ -29,6 +30,23 @@ afterEach(async () => {
   for (const channel of channels) channel.close()
   vi.unstubAllGlobals()
 })
+
+const COPY = /\?copy=\d+$/
+/** What a copy of a module of the page imports from there is of the same copy. */
+const hooks = registerHooks({
+  resolve(specifier, context, next) {
+    const found = next(specifier, context)
+    const [copy] = COPY.exec(context.parentURL ?? '') ?? []
+    return copy === undefined || !found.url.includes('/console/page/')
+      ? found
+      : { ...found, url: `${found.url}${copy}` }
+  },
+})
+afterAll(() => hooks.deregister())
+
+let copies = 0
+/** A module as another page has it: nothing that it keeps is shared. */
+const copyOf = (path: string): Promise<unknown> => import(`${path}?copy=${++copies}`)
 
 const settled = async () => {
   for (let n = 0; n < 20; n++) await new Promise(resolve => setTimeout(resolve, 1))
@@ -68,8 +86,7 @@ async function tab(
   events: ReturnType<typeof source>['events'],
   given: { key?: Uint8Array; since?: string } = {},
 ) {
-  vi.resetModules()
-  const { sharedEvents } = await import('./shared-events.ts')
+  const { sharedEvents } = (await copyOf('./shared-events.ts')) as typeof import('./shared-events.ts')
   const heard: string[] = []
   const lost = vi.fn()
   const peer = { lose: lost, tabs: async () => ({ key: given.key ?? key, now: () => now }) }
@@ -159,8 +176,7 @@ describe('tabs of one console', () => {
     const heard: unknown[] = []
     const at = (ms: number) => ({ tabs: async () => ({ key, now: () => ms }) }) as never
     using _hears = new TabChannel<object>('ages', at(now), told => heard.push(told))
-    vi.resetModules()
-    const { TabChannel: Other } = await import('./tab-channel.ts')
+    const { TabChannel: Other } = (await copyOf('./tab-channel.ts')) as typeof import('./tab-channel.ts')
     for (const ms of [now - 20_001, now - 20_000, now + 20_000, now + 20_001]) {
       using says = new Other<object>('ages', at(ms), () => {})
       says.tell({ ms })

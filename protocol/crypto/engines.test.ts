@@ -223,13 +223,13 @@ describe('the portable engine beside the one of the machine', () => {
     same('gcm', of => of.gcmSeal(seed, nonce, text))
     const sealed = engine.gcmSeal(seed, nonce, text)
     const box = engine.chachaSeal(seed, nonce, text, text)
-    for (const of of [portable, engine]) {
-      expect(of.gcmOpen(seed, nonce, sealed)).toEqual(text)
-      expect(of.chachaOpen(seed, nonce, text, box)).toEqual(text)
-      expect(() => of.gcmOpen(seed, nonce, sealed.with(0, 0xaa))).toThrow(Malformed)
-      expect(() => of.gcmOpen(seed, nonce, sealed.subarray(0, 15))).toThrow(Malformed)
-      expect(() => of.chachaOpen(seed, nonce, text, box.with(0, 0xaa))).toThrow(Malformed)
-      expect(() => of.chachaOpen(seed, nonce, text, box.subarray(0, 15))).toThrow(Malformed)
+    for (const one of [portable, engine]) {
+      expect(one.gcmOpen(seed, nonce, sealed)).toEqual(text)
+      expect(one.chachaOpen(seed, nonce, text, box)).toEqual(text)
+      expect(() => one.gcmOpen(seed, nonce, sealed.with(0, 0xaa))).toThrow(Malformed)
+      expect(() => one.gcmOpen(seed, nonce, sealed.subarray(0, 15))).toThrow(Malformed)
+      expect(() => one.chachaOpen(seed, nonce, text, box.with(0, 0xaa))).toThrow(Malformed)
+      expect(() => one.chachaOpen(seed, nonce, text, box.subarray(0, 15))).toThrow(Malformed)
     }
   })
 
@@ -242,9 +242,9 @@ describe('the portable engine beside the one of the machine', () => {
     expect(toHex(engine.mlkemDecapsulate(kemSeed, ciphertext))).toBe(toHex(sharedKey))
     same('ml-kem', of => of.mlkemDecapsulate(kemSeed, ciphertext))
     same('ml-kem, altered', of => of.mlkemDecapsulate(kemSeed, ciphertext.with(3, 7)))
-    for (const of of [portable, engine]) {
-      expect(() => of.x25519(seed).agree(new Uint8Array(32))).toThrow(Malformed)
-      expect(() => of.mlkemEncapsulate(new Uint8Array(1184).fill(255))).toThrow(Malformed)
+    for (const one of [portable, engine]) {
+      expect(() => one.x25519(seed).agree(new Uint8Array(32))).toThrow(Malformed)
+      expect(() => one.mlkemEncapsulate(new Uint8Array(1184).fill(255))).toThrow(Malformed)
     }
   })
 })
