@@ -15,7 +15,7 @@ import { type MailParts, mailParts, openRelay } from '../mail/open.ts'
 import { keyStateOf } from '../membership/open.ts'
 import { openTopUps } from '../sealed/open.ts'
 import { doubtNumbers } from '../store/interactions.ts'
-import { openStore, openStoreAlone, type Store } from '../store/open.ts'
+import { openStore } from '../store/open.ts'
 import { dueEntries, type OutboxEntry, outboxEntry } from '../store/outbox.ts'
 import { noteSettled } from '../store/restores.ts'
 import type { Interaction, Message } from '../store/threads.ts'
@@ -23,6 +23,7 @@ import { say } from '../tasks/conversation.ts'
 import { textMessage } from '../tasks/messages.ts'
 import { type TaskParts, taskParts } from '../tasks/open.ts'
 import { Post, ScriptedHub } from './scripted-hub.ts'
+import { freeStore, openWarm } from './warm-stores.ts'
 
 export const START_MS = 1_790_000_000_000
 export const HOUR_MS = 3_600_000
@@ -179,9 +180,8 @@ export class TestWorld implements AsyncDisposable {
   protected readonly timers: Timers = systemTimers
   /** How far the clocks of single nodes, by their names, are from that of the world. */
   readonly skews = new Map<string, number>()
-  /** How each node opens its store. */
-  protected readonly openStore: (dir: string) => Store = openStoreAlone
   #nodes: TestNode[] = []
+  readonly #dirs = new Set<string>()
 
   async node(name: string): Promise<TestNode> {
     const dir = mkdtempSync(join(tmpdir(), `svc-rules-${name}-`))
@@ -229,6 +229,7 @@ export class TestWorld implements AsyncDisposable {
 
   /** The same, and nobody hears of it. */
   async openQuietly(dir: string, seed: string, name: string): Promise<TestNode> {
+    this.#dirs.add(dir)
     const undo = new AsyncDisposableStack()
     const random = seeded(seed)
     let hub: ScriptedHub | undefined
@@ -265,8 +266,8 @@ export class TestWorld implements AsyncDisposable {
     const env = { SVC_HOME: dir, SVC_RUNTIME_DIR: join(dir, 'run') }
     const now = () => this.clock.ms + (this.skews.get(name) ?? 0)
     const timings = { topUpPauseMs: DAY_MS, topUpSpreadMs: 0, paymentMs: 50, paymentPauseMs: 1 }
-    const { timers, openStore } = this
-    return openGround({ dir, env, now, timers, random, log, timings, openStore }, undo)
+    const { timers } = this
+    return openGround({ dir, env, now, timers, random, log, timings, openStore: openWarm }, undo)
   }
 
   /** Alice and bob, who know each other by name. */
@@ -312,6 +313,7 @@ export class TestWorld implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const node of this.#nodes) await node.close()
+    for (const dir of this.#dirs) freeStore(dir)
   }
 }
 

@@ -2,7 +2,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { storePath } from '../../daemon/store/open.ts'
-import { putStore } from './warm-stores.ts'
+import { putStore } from '../../daemon/testing/warm-stores.ts'
 
 type Entry = { path: string; mode: number; bytes: Buffer | undefined }
 

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { type Database, openDatabase } from '../../daemon/platform/sqlite.ts'
 import { openStoreAlone, storePath } from '../../daemon/store/open.ts'
 import { upgrades } from '../../daemon/store/upgrades.ts'
+import { putStore } from '../../daemon/testing/warm-stores.ts'
 import { addPreviousFunctions, fillMemory } from './memory-before.ts'
-import { putStore } from './warm-stores.ts'
 
 /** The schema that each release left. */
 const SCHEMAS: Readonly<Record<string, number>> = { '0.3.0': 12 }

@@ -27,9 +27,9 @@ import { openAutoReply, openCalls, openReviewUploads, taskParts } from '../../da
 import type { ReviewUploads } from '../../daemon/tasks/reviews.ts'
 import { HOUR_MS, type TestNode } from '../../daemon/testing/node.ts'
 import type { ScriptedHub } from '../../daemon/testing/scripted-hub.ts'
+import { openWarm } from '../../daemon/testing/warm-stores.ts'
 import { A2a } from './a2a.ts'
 import { fillFolder, type KeptFolder, keptFolder } from './folders.ts'
-import { openWarm } from './warm-stores.ts'
 import type { MatrixWorld, Said } from './world.ts'
 
 export const COUNT = 'words.count'

@@ -12,6 +12,7 @@ import type { HubDoors } from '../../daemon/hubs/open.ts'
 import { keepLasting } from '../../daemon/store/lasting.ts'
 import { TestWorld } from '../../daemon/testing/node.ts'
 import { OPEN, Post, type PostSnapshot, ScriptedHub } from '../../daemon/testing/scripted-hub.ts'
+import { openWarm } from '../../daemon/testing/warm-stores.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import { systemTimers, type Timers } from '../../protocol/timers.ts'
@@ -19,7 +20,6 @@ import { DirectLines } from './direct.ts'
 import { fillFolder, type KeptFolder, keptFolder } from './folders.ts'
 import { Outside, SAID_BY_MODEL } from './outside.ts'
 import { Side } from './side.ts'
-import { freeStore, openWarm } from './warm-stores.ts'
 
 export const PRICE = 5
 export const GRANTED = 100
@@ -76,7 +76,6 @@ export class MatrixWorld extends TestWorld {
   readonly sealed: Post | undefined
   /** Whether both hubs read the mail that they carry. */
   readonly isOpen: boolean
-  protected override readonly openStore = openWarm
   protected override readonly timers: Timers
   readonly direct = new DirectLines()
   readonly said: Said[] = []
@@ -345,6 +344,5 @@ export class MatrixWorld extends TestWorld {
     const sides = [this.alice, this.bob, ...this.copies]
     for (const side of sides) await side?.stop()
     await super[Symbol.asyncDispose]()
-    for (const side of sides) if (side !== undefined) freeStore(side.node.dir)
   }
 }

@@ -3,9 +3,11 @@
  * statements prepared already. For SQLite that content is what another process wrote.
  */
 import * as fs from 'node:fs'
-import { SECRET_FILE_MODE } from '../../daemon/platform/files.ts'
-import { type Database, openDatabase, type Statement } from '../../daemon/platform/sqlite.ts'
-import { openStoreAlone, type Store, storePath } from '../../daemon/store/open.ts'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SECRET_FILE_MODE } from '../platform/files.ts'
+import { type Database, openDatabase, type Statement } from '../platform/sqlite.ts'
+import { openStoreAlone, type Store, storePath } from '../store/open.ts'
 
 type Connection = {
   database: Database
@@ -32,8 +34,25 @@ const closed = new Map<string, Connection>()
 /** Paths of those whose worlds are over. */
 const free: string[] = []
 
-/** Opens the store of a directory. */
-export const openWarm = (dir: string): Store => openStoreAlone(dir, openAt)
+/** Opens the store of a directory; where there is none, an empty one. */
+export function openWarm(dir: string): Store {
+  return openStoreAlone(dir, path => {
+    if (fs.statSync(path).size === 0) putStore(path, path, emptyStore())
+    return openAt(path)
+  })
+}
+
+let empty: Buffer | undefined
+
+/** What a new store has, made once. */
+function emptyStore(): Buffer {
+  if (empty !== undefined) return empty
+  const dir = fs.mkdtempSync(join(tmpdir(), 'svc-empty-store-'))
+  openStoreAlone(dir).close()
+  empty = fs.readFileSync(storePath(dir))
+  fs.rmSync(dir, { recursive: true })
+  return empty
+}
 
 /** Nothing uses the closed store of this directory any more. */
 export function freeStore(dir: string): void {
@@ -43,16 +62,32 @@ export function freeStore(dir: string): void {
 
 /** Puts a store with this content at a path, in place of the one that was there and is at `previous` now. */
 export function putStore(path: string, previous: string, bytes: Buffer): void {
-  const spare = closed.has(path) ? path : free.pop()
-  const connection = spare === undefined ? undefined : closed.get(spare)
-  if (spare === undefined || connection === undefined) {
+  const spare = takeClosed(path) ?? takeFree()
+  if (spare === undefined) {
     fs.writeFileSync(path, bytes, { mode: SECRET_FILE_MODE })
     return
   }
-  closed.delete(spare)
-  fs.renameSync(spare === path ? previous : spare, path)
-  closed.set(path, connection)
+  fs.renameSync(spare.at === path ? previous : spare.at, path)
+  closed.set(path, spare.connection)
   overwrite(path, bytes)
+}
+
+type Spare = { at: string; connection: Connection }
+
+function takeClosed(at: string): Spare | undefined {
+  const connection = closed.get(at)
+  closed.delete(at)
+  return connection && { at, connection }
+}
+
+/** One whose file is still there. */
+function takeFree(): Spare | undefined {
+  for (let at = free.pop(); at !== undefined; at = free.pop()) {
+    const spare = takeClosed(at)
+    if (spare !== undefined && fs.existsSync(at)) return spare
+    spare?.connection.database.close()
+  }
+  return undefined
 }
 
 /** As a commit of another connection does, which every page that is kept in memory is older than. */
@@ -86,8 +121,7 @@ const isStill = ({ file }: Connection, path: string): boolean =>
   fs.statSync(path).ino === file && headerOf(path)[WRITE_VERSION_AT] === ROLLBACK_JOURNAL
 
 function connectionTo(path: string): Connection {
-  const found = closed.get(path)
-  closed.delete(path)
+  const found = takeClosed(path)?.connection
   if (found !== undefined && isStill(found, path)) {
     found.database.exec(TAKE)
     const schema = schemaIn(found.database)
