@@ -1,8 +1,10 @@
 /** Waiting for work no longer than some time; the work goes on. */
-import { sleep, type Timers } from '../../protocol/timers.ts'
+import type { Timer, Timers } from '../../protocol/timers.ts'
 
 export async function within(timers: Timers, ms: number, work: Promise<unknown>): Promise<void> {
-  const limit = new AbortController()
-  await Promise.race([work, sleep(timers, ms, limit.signal)])
-  limit.abort()
+  let timer: Timer | undefined
+  const limit = new Promise<void>(resolve => {
+    timer = timers.after(ms, resolve)
+  })
+  await Promise.race([work, limit]).finally(() => timers.clear(timer))
 }
