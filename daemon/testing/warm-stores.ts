@@ -157,7 +157,9 @@ function openAt(path: string): Database {
     prepare(sql, options = {}) {
       const database = use()
       const of = connection.prepared[options.returnArrays === true ? 'arrays' : 'objects']
-      const statement = of.get(sql) ?? database.prepare(sql, options)
+      const known = of.get(sql)
+      if (known !== undefined) return known
+      const statement = database.prepare(sql, options)
       of.set(sql, statement)
       return statement
     },

@@ -32,16 +32,34 @@ import type { MatrixWorld, Said } from './world.ts'
 const keysOf = ({ ctx }: Side): number[] =>
   ctx.store.all<{ key: number }>('SELECT key FROM interactions').map(({ key }) => key)
 const interactionsOf = (side: Side): Interaction[] => keysOf(side).map(key => side.ctx.threads.byKey(key))
-const messagesOf = (side: Side, id: string): Message[] => {
-  const found = side.ctx.threads.findById(id)
-  return found === undefined ? [] : side.ctx.threads.messages(found.key)
+
+/** What a check reads of a side, once. */
+class Reading {
+  readonly #messages = new Map<Side, Map<number, Message[]>>()
+
+  messages(side: Side, interaction: number): Message[] {
+    const ofSide = this.#messages.get(side) ?? new Map<number, Message[]>()
+    this.#messages.set(side, ofSide)
+    const found = ofSide.get(interaction) ?? side.ctx.threads.messages(interaction)
+    ofSide.set(interaction, found)
+    return found
+  }
+
+  /** None where the side does not know the task. */
+  messagesOf(side: Side, id: string): Message[] {
+    const task = side.ctx.threads.findById(id)
+    return task === undefined ? [] : this.messages(side, task.key)
+  }
 }
 
 /** Everything that does not hold, in sentences. */
 export function faults(world: MatrixWorld): string[] {
+  const reading = new Reading()
   return [
-    ...world.said.flatMap(said => faultsOfMessage(world, said)),
-    ...world.sides.flatMap(side => interactionsOf(side).flatMap(one => faultsOfTask(world, side, one))),
+    ...world.said.flatMap(said => faultsOfMessage(world, said, reading)),
+    ...world.sides.flatMap(side =>
+      interactionsOf(side).flatMap(one => faultsOfTask(world, { side, own: one }, reading)),
+    ),
     ...faultsOfCredits(world),
     ...faultsOfAccounts(world),
     ...faultsOfPaying(world),
@@ -51,7 +69,7 @@ export function faults(world: MatrixWorld): string[] {
     ...faultsOfRatings(world),
     ...faultsOfPushes(world),
     ...world.sides.flatMap(faultsOfA2a),
-    ...faultsOfAgent(world),
+    ...faultsOfAgent(world, reading),
     ...world.copies.flatMap(copy => faultsOfCopy(world, copy)),
     ...world.sides.flatMap(mailWaitsWithoutWord),
     ...world.sides.flatMap(waitsWithoutWord),
@@ -59,16 +77,16 @@ export function faults(world: MatrixWorld): string[] {
 }
 
 /** Nothing acknowledged is lost or shown twice, and what is called delivered is there. */
-function faultsOfMessage(world: MatrixWorld, { by, to, id, text }: Said): string[] {
+function faultsOfMessage(world: MatrixWorld, { by, to, id, text }: Said, reading: Reading): string[] {
   const [lostBy, lostTo] = [world.lossOf(by), world.lossOf(to)]
-  const sent = messagesOf(by, id).filter(one => one.direction === 'out' && one.text === text)
+  const sent = reading.messagesOf(by, id).filter(one => one.direction === 'out' && one.text === text)
   const [message] = sent
   const place = world.said.findIndex(said => said.by === by && said.id === id && said.text === text)
   if (message === undefined)
     return lostBy !== undefined && place >= lostBy.saidBefore
-      ? faultsOfCopies(to, id, text)
+      ? faultsOfCopies(to, text, reading.messagesOf(to, id))
       : [`${by.name} has lost what it said: ${text}`]
-  const arrived = messagesOf(to, id).filter(one => one.direction === 'in' && one.text === text)
+  const arrived = reading.messagesOf(to, id).filter(one => one.direction === 'in' && one.text === text)
   if (arrived.length > 1) return [`${to.name} shows ${text} ${arrived.length} times`]
   const claims = message.delivery === 'delivered'
   // a recipient that was restored had it, and its sender was told so
@@ -80,16 +98,20 @@ function faultsOfMessage(world: MatrixWorld, { by, to, id, text }: Said): string
   return []
 }
 
-function faultsOfCopies(to: Side, id: string, text: string): string[] {
-  const arrived = messagesOf(to, id).filter(one => one.direction === 'in' && one.text === text)
+function faultsOfCopies(to: Side, text: string, messages: Message[]): string[] {
+  const arrived = messages.filter(one => one.direction === 'in' && one.text === text)
   return arrived.length > 1 ? [`${to.name} shows ${text} ${arrived.length} times`] : []
 }
 
 /** Both sides agree or know that they don't; the reader sees messages in the order of their numbers. */
-function faultsOfTask(world: MatrixWorld, side: Side, own: Interaction): string[] {
+function faultsOfTask(
+  world: MatrixWorld,
+  { side, own }: { side: Side; own: Interaction },
+  reading: Reading,
+): string[] {
   const found: string[] = []
-  const incoming = side.ctx.threads
-    .messages(own.key)
+  const incoming = reading
+    .messages(side, own.key)
     .filter(({ direction, number }) => direction === 'in' && number > 0)
     .map(({ number }) => number)
   if (incoming.some((number, at) => at > 0 && number <= (incoming[at - 1] as number)))
@@ -184,9 +206,9 @@ function faultsOfA2a({ ctx, name }: Side): string[] {
 }
 
 /** An agent answers a turn once, whatever became of its first run. */
-function faultsOfAgent(world: MatrixWorld): string[] {
-  return interactionsOf(world.bob).flatMap(({ key }) => {
-    const messages = world.bob.ctx.threads.messages(key)
+function faultsOfAgent({ bob }: MatrixWorld, reading: Reading): string[] {
+  return keysOf(bob).flatMap(key => {
+    const messages = reading.messages(bob, key)
     const answers = messages.filter(({ direction, text }) => direction === 'out' && text === SAID_BY_MODEL)
     return answers.length > 1 ? [`the agent of bob answered ${answers.length} times`] : []
   })

@@ -24,12 +24,17 @@ export function fillFolder(dir: string, kept: KeptFolder): void {
   const old = `${dir}.old`
   fs.renameSync(dir, old)
   fs.mkdirSync(dir, { mode: fs.statSync(old).mode })
+  fillEmpty(dir, kept, old)
+  fs.rmSync(old, { recursive: true })
+}
+
+/** The same in a directory that has nothing; `previous`: where the one is now that was there. */
+export function fillEmpty(dir: string, kept: KeptFolder, previous = dir): void {
   const store = storePath(dir)
   for (const { path, mode, bytes } of kept) {
     const place = join(dir, path)
     if (bytes === undefined) fs.mkdirSync(place, { mode })
-    else if (place === store) putStore(store, join(old, path), bytes)
+    else if (place === store) putStore(store, join(previous, path), bytes)
     else fs.writeFileSync(place, bytes, { mode })
   }
-  fs.rmSync(old, { recursive: true })
 }

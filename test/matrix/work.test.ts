@@ -1,4 +1,4 @@
 import { testCells } from './cells.ts'
-import { agents, calls } from './rows/work.ts'
+import { calls } from './rows/work.ts'
 
-testCells([...calls, ...agents])
+testCells(calls)

@@ -17,7 +17,7 @@ import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import { systemTimers, type Timers } from '../../protocol/timers.ts'
 import { DirectLines } from './direct.ts'
-import { fillFolder, type KeptFolder, keptFolder } from './folders.ts'
+import { fillEmpty, fillFolder, type KeptFolder, keptFolder } from './folders.ts'
 import { Outside, SAID_BY_MODEL } from './outside.ts'
 import { Side } from './side.ts'
 
@@ -170,7 +170,7 @@ export class MatrixWorld extends TestWorld {
     if (isAcross) this.listPeers()
     const start = async (name: 'alice' | 'bob') => {
       const dir = mkdtempSync(join(tmpdir(), `svc-matrix-${name}-`))
-      fillFolder(dir, folders[name])
+      fillEmpty(dir, folders[name])
       // what was drawn before is not drawn again
       const side = new Side(this, name, await this.openQuietly(dir, `${name} at ${ms}`, name))
       await side.begin()

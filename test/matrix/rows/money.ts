@@ -77,7 +77,7 @@ const taskTaken = stage(async world => {
 })
 
 /** Bob took the credits of a task that is not over. */
-async function taken(world: MatrixWorld): Promise<Waiting> {
+async function captured(world: MatrixWorld): Promise<Waiting> {
   const id = await taskTaken(world)
   return { world, here: world.bob, there: world.alice, id }
 }
@@ -93,7 +93,7 @@ async function ruled(world: MatrixWorld): Promise<Waiting> {
   return { world, here: alice, there: bob, id }
 }
 
-/** Prices, and credits of which nobody knows yet that they are held. */
+/** What a task costs, before anything is paid. */
 export const prices: Row[] = [
   { name: 'a price that a rule pays', cannot: priced, begin: ruled },
   {
@@ -106,6 +106,10 @@ export const prices: Row[] = [
       return { world, here: world.alice, there: world.bob, id }
     },
   },
+]
+
+/** Credits of which nobody knows yet that they are held. */
+export const unsettled: Row[] = [
   { name: 'an authorization that is not settled', cannot: unknown, begin: authorized },
   {
     name: 'a hold whose answer from the hub was lost',
@@ -116,7 +120,7 @@ export const prices: Row[] = [
   },
 ]
 
-/** Credits that are held, and what becomes of them. */
+/** Credits that are held, until their end is signed. */
 export const holds: Row[] = [
   { name: 'a hold', begin: held },
   {
@@ -139,10 +143,14 @@ export const holds: Row[] = [
       return waiting
     },
   },
+]
+
+/** Credits that were taken, and go on from there. */
+export const taken: Row[] = [
   {
     name: 'a refund without its answer',
     async begin(world) {
-      const waiting = await taken(world)
+      const waiting = await captured(world)
       const { bob } = world
       world.post.ledger.next('settle', { kind: 'lost_after' })
       world.again = () => refund(bob, waiting.id)
@@ -153,7 +161,7 @@ export const holds: Row[] = [
   {
     name: 'a redemption without its answer',
     async begin(world) {
-      const waiting = await taken(world)
+      const waiting = await captured(world)
       const { bob } = world
       world.post.ledger.next('redeem', { kind: 'lost_after' })
       world.again = () => redeem(bob)
@@ -163,7 +171,7 @@ export const holds: Row[] = [
   },
 ]
 
-export const money: readonly Row[] = [...prices, ...holds]
+export const money: readonly Row[] = [...prices, ...unsettled, ...holds, ...taken]
 
 const refund = (side: Side, id: string): Promise<unknown> =>
   side.payments.refund({ interaction_id: id, amount: PRICE }, signal)

@@ -1,0 +1,4 @@
+import { testCells } from './cells.ts'
+import { taken } from './rows/money.ts'
+
+testCells(taken)
