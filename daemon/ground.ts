@@ -43,7 +43,8 @@ export type GroundOptions = {
   timings?: Partial<Timings>
   /** Aborts once the node stops; never where nothing says so. */
   ending?: AbortSignal
-  /** How the store of a directory is opened. */
+  /** How a directory is locked, and how its store is opened. */
+  lock?: (dir: string) => Disposable
   openStore?: (dir: string) => Store
 }
 
@@ -54,7 +55,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   const { now } = clock
   ensureSecretDirectory(dir)
   requireOwnDirectory(dir)
-  undo.use(lockDirectory(dir))
+  undo.use((options.lock ?? lockDirectory)(dir))
   requireNotMoved(dir)
   removeTemporary(dir)
   const identity = openIdentity(dir, { now, random })

@@ -61,7 +61,7 @@ export function openMembership(
   const copy = new ThisCopy(ctx.dir, store, now)
   const newest = new Newest({ hub, home, accounts, ownLog, copy, sync, wake }, ctx, ctx.timings)
   const admission = new Admission({ identity, keys, store, chain, events: ctx.events }, ctx)
-  const revoke = (at: HubClient) => sendRevocations(store, ctx.capabilities, at)
+  const revoke = (at: HubClient) => sendRevocations(store, ctx.now, at)
   const parts = {
     beginning: new Beginning({ hub, known, newest, keyState, log }),
     newest,

@@ -4,24 +4,18 @@
  */
 import { Refused } from '../../protocol/contract/client.ts'
 import type { HubClient } from '../hubs/hub.ts'
-import type { DeliveryCapabilities } from '../peers/capabilities.ts'
 import { dueRevocations, removeRevocations } from '../store/capabilities.ts'
 import type { Store } from '../store/open.ts'
 import { markNewMailbox } from './key-state.ts'
 
 const IDS_PER_CALL_MAX = 1000
 
-/** Tells the hub what it does not know yet; true when its list was full and a new mailbox is due. */
-export async function sendRevocations(
-  store: Store,
-  capabilities: DeliveryCapabilities,
-  hub: HubClient,
-): Promise<boolean> {
+/** Tells the hub what it does not know yet and still counts; true when its list was full and a new mailbox is due. */
+export async function sendRevocations(store: Store, now: () => number, hub: HubClient): Promise<boolean> {
   const { mail } = hub
   if (mail === undefined) return false
-  capabilities.clean()
   for (;;) {
-    const ids = dueRevocations(store, IDS_PER_CALL_MAX)
+    const ids = dueRevocations(store, now(), IDS_PER_CALL_MAX)
     if (ids.length === 0) return false
     try {
       await mail.revoke(ids)

@@ -119,17 +119,17 @@ const rows: Record<string, Row> = {
     async begin() {
       alice.ctx.contacts.block(bob.aid, true)
       alice.ctx.capabilities.revokeIssued(bob.aid)
-      expect(dueRevocations(alice.ctx.store, 100).length).toBeGreaterThan(0)
+      expect(dueRevocations(alice.ctx.store, alice.ctx.now(), 100).length).toBeGreaterThan(0)
       alice.hub.answers({ revoke: away })
-      await expect(sendRevocations(alice.ctx.store, alice.ctx.capabilities, alice.hub)).rejects.toThrow()
+      await expect(sendRevocations(alice.ctx.store, alice.ctx.now, alice.hub)).rejects.toThrow()
       alice.hub.answers({})
     },
     async goOn() {
-      const due = dueRevocations(alice.ctx.store, 100)
+      const due = dueRevocations(alice.ctx.store, alice.ctx.now(), 100)
       const told: Uint8Array[] = []
       alice.hub.answers({ revoke: async ids => void told.push(...ids) })
-      await sendRevocations(alice.ctx.store, alice.ctx.capabilities, alice.hub)
-      await sendRevocations(alice.ctx.store, alice.ctx.capabilities, alice.hub)
+      await sendRevocations(alice.ctx.store, alice.ctx.now, alice.hub)
+      await sendRevocations(alice.ctx.store, alice.ctx.now, alice.hub)
       expect(told).toEqual(due)
     },
   },

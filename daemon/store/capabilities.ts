@@ -140,8 +140,10 @@ export function revokeIssued(store: Store, peer: string, now: number): void {
   store.run('DELETE FROM capabilities_issued WHERE peer = ?', peer)
 }
 
-export function dueRevocations(store: Store, max: number): Uint8Array[] {
-  return store.all<{ id: Uint8Array }>('SELECT id FROM revocations LIMIT ?', max).map(row => row.id)
+export function dueRevocations(store: Store, now: number, max: number): Uint8Array[] {
+  return store
+    .all<{ id: Uint8Array }>('SELECT id FROM revocations WHERE expires_at > ? LIMIT ?', now, max)
+    .map(row => row.id)
 }
 
 /** The hub has these. */

@@ -170,6 +170,19 @@ export class TestNode {
   }
 }
 
+const locked = new Set<string>()
+
+/** No other process opens the directories of a world. */
+function lockHere(dir: string): Disposable {
+  if (locked.has(dir)) throw new Error(`${dir} is open`)
+  locked.add(dir)
+  return {
+    [Symbol.dispose]() {
+      locked.delete(dir)
+    },
+  }
+}
+
 export type Conversation = { alice: TestNode; bob: TestNode; id: string }
 
 /** Nodes that share a hub and a clock, all of them registered there. */
@@ -267,7 +280,8 @@ export class TestWorld implements AsyncDisposable {
     const now = () => this.clock.ms + (this.skews.get(name) ?? 0)
     const timings = { topUpPauseMs: DAY_MS, topUpSpreadMs: 0, paymentMs: 50, paymentPauseMs: 1 }
     const { timers } = this
-    return openGround({ dir, env, now, timers, random, log, timings, openStore: openWarm }, undo)
+    const opening = { lock: lockHere, openStore: openWarm }
+    return openGround({ dir, env, now, timers, random, log, timings, ...opening }, undo)
   }
 
   /** Alice and bob, who know each other by name. */
