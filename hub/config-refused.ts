@@ -19,5 +19,5 @@ export class AddressRefused extends ConfigRefused {
   override name = 'AddressRefused'
 }
 
-/** A setting as text, and where it was written, so that a refusal can name the place. */
-export type Given = { text: string; from: string }
+/** A setting as text, and where it was written, so that a refusal can name the place; `file` where that is a file. */
+export type Given = { text: string; from: string; file?: string | undefined }

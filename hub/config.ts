@@ -167,12 +167,14 @@ type Places = { flags: ConfigFlags; env: Record<string, string | undefined>; pat
 /** What is said of a setting, and where: the flag before the variable before the member of the file. */
 const strongestOf =
   ({ flags, env, path }: Places) =>
-  (flag: keyof ConfigFlags, name: string, member: string | undefined): Given | undefined =>
-    [
+  (flag: keyof ConfigFlags, name: string, member: string | undefined): Given | undefined => {
+    const said: (Omit<Given, 'text'> & { text: string | undefined })[] = [
       { text: flags[flag], from: `--${name.replaceAll('_', '-')}` },
       { text: env[`SVC_HUB_${name.toUpperCase()}`], from: `SVC_HUB_${name.toUpperCase()}` },
-      { text: member, from: `${path}: ${name}` },
-    ].find((given): given is Given => given.text !== undefined)
+      { text: member, from: `${path}: ${name}`, file: path },
+    ]
+    return said.find((given): given is Given => given.text !== undefined)
+  }
 
 /** The data directory as far as it is known without a configuration file. */
 export function placeOf(flags: ConfigFlags, env: Record<string, string | undefined>): string | undefined {

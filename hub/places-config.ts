@@ -21,8 +21,9 @@ export type DatabasePlace = {
   listenUrl?: string | undefined
   passwordFile?: string | undefined
   files?: string | BucketPlace | undefined
-  /** The flags whose address holds a password. */
+  /** The flags, and the files of settings, whose address holds a password. */
   secretFlags?: readonly string[]
+  secretFiles?: readonly string[]
 }
 /** As much of a configuration as is judged here. */
 type Placed = {
@@ -92,21 +93,25 @@ export function databaseOf(
   env: Record<string, string | undefined>,
 ): DatabasePlace | undefined {
   const { listen, passwordFile, files } = rest
-  if (store !== undefined)
+  if (store !== undefined) {
+    const url = parseDatabase(store)
+    const listenUrl = listen && parseDatabase(listen)
+    const secret = [store, listen].filter(given => given !== undefined && hasPassword(given.text))
     return {
-      url: parseDatabase(store),
-      listenUrl: listen && parseDatabase(listen),
+      url,
+      listenUrl,
       passwordFile: passwordFile && resolve(passwordFile.text),
       files: files && (isBucket(files.text) ? bucketOf(files, env) : resolve(files.text)),
-      secretFlags: [store, listen].flatMap(secretFlag),
+      secretFlags: secret.flatMap(given => (given?.from.startsWith('--') ? [given.from] : [])),
+      secretFiles: secret.flatMap(given => given?.file ?? []),
     }
+  }
   const alone = Object.values(rest).find(given => given !== undefined)
   if (alone === undefined) return undefined
   throw new ConfigRefused(`${alone.from}: no database is configured`, 'set store as well')
 }
 
-const secretFlag = (given: Given | undefined): string[] =>
-  given?.from.startsWith('--') && URL.parse(given.text)?.password !== '' ? [given.from] : []
+const hasPassword = (address: string): boolean => URL.parse(address)?.password !== ''
 
 /** Why others of the machine see a password that was given by a flag, and what ends that; undefined where none was. */
 export function flagOpenness({
@@ -120,11 +125,12 @@ export function flagOpenness({
 }
 
 /** Files that hold a secret by which the hub reaches its database and its bucket. */
-export function secretFilesOf({ url, listenUrl, passwordFile, files }: DatabasePlace): string[] {
+export function secretFilesOf(place: DatabasePlace): string[] {
+  const { url, listenUrl, passwordFile, files, secretFiles = [] } = place
   const keyOf = (address: string | undefined) =>
     address === undefined ? undefined : URL.parse(address)?.searchParams.get('sslkey')
   const bucket = typeof files === 'object' ? files.credentialsFile : undefined
-  const named = [passwordFile, keyOf(url), keyOf(listenUrl), bucket]
+  const named = [passwordFile, keyOf(url), keyOf(listenUrl), bucket, ...secretFiles]
   return [...new Set(named.filter(path => typeof path === 'string'))]
 }
 

@@ -221,6 +221,26 @@ describe.skipIf(withoutPostgres !== undefined)(
       expect(inEnvironment.stdout).not.toContain('secret flags')
     })
 
+    test('a password in the file of settings is warned of where others may read that file', async () => {
+      const config = join(folder, 'with-password.json')
+      const store = `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${proxy.port}/postgres`
+      writeFileSync(config, JSON.stringify({ data_dir: directory, store }))
+      chmodSync(config, 0o644)
+      const found = `other users of this machine may read ${config}`
+      const mend = `chmod go= ${config}`
+      const asked = await runHub(['doctor', '--config', config])
+      expect(asked.stdout).toContain(`WRONG secret files: ${found}\n        fix: ${mend}\n`)
+      chmodSync(config, 0o600)
+      const closed = await runHub(['doctor', '--config', config])
+      expect(closed.stdout).toContain(`ok    secret files: nobody else may read ${config}`)
+      writeFileSync(config, JSON.stringify({ data_dir: directory, store: env['SVC_HUB_STORE'] }))
+      chmodSync(config, 0o644)
+      const flags = ['--config', config, '--store-password-file', passwordFile]
+      expect((await runHub(['doctor', ...flags])).stdout).toContain(
+        `ok    secret files: nobody else may read ${passwordFile}\n`,
+      )
+    })
+
     test('a backup of files is refused, since the rows are elsewhere', async () => {
       const { code, stderr } = await runHub(['backup', join(folder, 'saved')], { env })
       expect([code, stderr]).toEqual([1, expect.stringContaining('pg_basebackup')])
