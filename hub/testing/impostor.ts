@@ -64,9 +64,11 @@ export class Impostor {
     this.#listener = createServer(socket => this.#answer(socket, answers.values()))
   }
 
-  static async start(answers: readonly Answer[]): Promise<Impostor> {
+  /** At a free port, or at the path of a socket. */
+  static async start(answers: readonly Answer[], path?: string): Promise<Impostor> {
     const impostor = new Impostor(answers)
-    impostor.#listener.listen(0, '127.0.0.1')
+    if (path === undefined) impostor.#listener.listen(0, '127.0.0.1')
+    else impostor.#listener.listen(path)
     await once(impostor.#listener, 'listening')
     return impostor
   }

@@ -1,10 +1,14 @@
 /** Whoever listens where a database should learns no password, and is not taken for it. */
 import { createHash } from 'node:crypto'
+import { chmodSync, mkdirSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Impostor, impostures } from '../../testing/impostor.ts'
 import { StoreDenied } from '../setup-refused.ts'
 import { connectTo } from './connections.ts'
 import { openLink } from './link.ts'
+import { isGuarded } from './socket-folder.ts'
 
 const PASSWORD = 'never-told'
 const hash = createHash('md5').update(`${PASSWORD}svc`).digest('hex')
@@ -58,4 +62,51 @@ test('a server is asked for nothing in return where no password is given', async
   const impostor = await Impostor.start(impostures.nothing)
   await expect(ways.link(`postgres://svc@127.0.0.1:${impostor.port}/svc`)).resolves.toBeUndefined()
   await impostor.stop()
+})
+
+/** A folder of this mode, in a folder of that one. */
+function folderOf(mode: number, above = 0o700): string {
+  const parent = mkdtempSync(join(tmpdir(), 'svc-socket-'))
+  const folder = join(parent, 'run')
+  mkdirSync(folder)
+  chmodSync(folder, mode)
+  chmodSync(parent, above)
+  return folder
+}
+
+test.each([
+  ['in a folder of root or this user', folderOf(0o755), true],
+  ['in a folder of its group', folderOf(0o2775), true],
+  ['in a folder of this user, in one such as /tmp', folderOf(0o755, 0o1777), true],
+  ['in a folder such as /tmp', folderOf(0o1777), false],
+  ['in a folder where everybody may write', folderOf(0o777), false],
+  ['in a folder that everybody may replace', folderOf(0o755, 0o777), false],
+  ['in a folder that is not there', '/nowhere/run', false],
+])('a socket %s says who listens there, or not', (_, folder, says) => {
+  expect(isGuarded(folder)).toBe(says)
+})
+
+const over = (folder: string) => `postgres://svc:${PASSWORD}@localhost/svc?host=${encodeURIComponent(folder)}`
+
+test.each(Object.keys(impostures))(
+  'a server at a socket where others may write learns nothing by asking for %s',
+  async what => {
+    const folder = folderOf(0o1777)
+    const asked = impostures[what as keyof typeof impostures]
+    const impostor = await Impostor.start(asked, join(folder, '.s.PGSQL.5432'))
+    const refused = ways.link(over(folder))
+    await expect(refused).rejects.toThrow(/scram-sha-256|another program/)
+    expect(impostor.said).toContain('svc')
+    expect(impostor.said).not.toMatch(new RegExp(`${PASSWORD}|${salted}|LISTEN`))
+    await impostor.stop()
+  },
+)
+
+test('a server at a socket of this user is told what it asks for', async () => {
+  const folder = folderOf(0o700)
+  const impostor = await Impostor.start(impostures['the password itself'], join(folder, '.s.PGSQL.5432'))
+  const link = ways.link(over(folder)).catch(() => undefined)
+  await expect.poll(() => impostor.said).toContain(PASSWORD)
+  await impostor.stop()
+  await link
 })

@@ -1,12 +1,13 @@
 /**
  * Logging in where neither a certificate nor the file system says who listens: while a server is down, every user of its
- * machine may take its port. So the password is used for SCRAM alone, which tells nobody what it is, and the server has to
+ * machine may take its port, or its socket where others may write into its folder. So the password is used for SCRAM alone, which tells nobody what it is, and the server has to
  * show that it knows it too.
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { SetupRefused } from '../setup-refused.ts'
 import type { Address } from './address.ts'
+import { isGuarded } from './socket-folder.ts'
 
 /** Of the driver what its types leave out: a null session is one whose server gave its proof. */
 type Driver = {
@@ -18,9 +19,9 @@ type Driver = {
 }
 
 const MEND =
-  "set password_encryption = 'scram-sha-256' there and the password anew, in PgBouncer auth_type = scram-sha-256; or reach it over a socket or TLS"
+  "set password_encryption = 'scram-sha-256' there and the password anew, in PgBouncer auth_type = scram-sha-256; or reach it over TLS, or over a socket in a folder where no other user may write"
 const asksFor = (what: string): string =>
-  `it asks for ${what}, which may be given over TLS or a socket alone, since anybody could listen there; ${MEND}`
+  `it asks for ${what}, which is given over TLS or a guarded socket alone, since anybody could listen there; ${MEND}`
 const ASKS_FOR_NOTHING = `it asks for no password, so it does not show that it is the database; ${MEND}`
 export const NO_PROOF =
   'it does not show that it knows the password, so another program may listen there; look which one, and start its server'
@@ -83,6 +84,6 @@ const refuse = (connection: Driver['connection'], sentence: string): void =>
 
 /** The client of the driver by which an address is reached; one without a password has nothing to be proven by. */
 export function clientFor({ host, tls }: Address, hasPassword: boolean): typeof pg.Client {
-  if (tls !== false || host.startsWith('/')) return pg.Client
+  if (tls !== false || (host.startsWith('/') && isGuarded(host))) return pg.Client
   return hasPassword ? ProvenClient : ScramClient
 }
