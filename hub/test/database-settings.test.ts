@@ -111,7 +111,7 @@ describe.skipIf(withoutPostgres !== undefined)(
       expect((await untilSaid(hub, 2)).slice(1)).toEqual(['the database is back'])
       hub.kill('SIGTERM')
       expect(await hub.exited).toEqual({ code: 0, signal: null })
-      expect(events(hub).length).toBe(2)
+      expect(events(hub), hub.said()).toHaveLength(2)
     })
 
     test('a password file that turns wrong while the database is lost is told of once, also by readiness', async () => {
