@@ -1,6 +1,6 @@
 /** Whoever listens where a database should learns no password, and is not taken for it. */
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, mkdtempSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -74,6 +74,13 @@ function folderOf(mode: number, above = 0o700): string {
   return folder
 }
 
+/** A link to a folder, in a folder of this mode. */
+function linkIn(mode: number, to: string): string {
+  const link = join(folderOf(mode), 'link')
+  symlinkSync(to, link)
+  return link
+}
+
 test.each([
   ['in a folder of root or this user', folderOf(0o755), true],
   ['in a folder of its group', folderOf(0o2775), true],
@@ -82,9 +89,24 @@ test.each([
   ['in a folder where everybody may write', folderOf(0o777), false],
   ['in a folder that everybody may replace', folderOf(0o755, 0o777), false],
   ['in a folder that is not there', '/nowhere/run', false],
+  ['behind a link of this user', linkIn(0o755, folderOf(0o755)), true],
+  ['behind a link that everybody may replace', linkIn(0o777, folderOf(0o755)), false],
+  ['behind a link to such a link', linkIn(0o755, linkIn(0o777, folderOf(0o755))), false],
+  ['behind a link to a folder such as /tmp', linkIn(0o755, folderOf(0o1777)), false],
 ])('a socket %s says who listens there, or not', (_, folder, says) => {
   expect(isGuarded(folder)).toBe(says)
 })
+
+const withoutRoot = process.geteuid?.() === 0 ? undefined : 'needs root, to give a folder to another user'
+
+test.skipIf(withoutRoot !== undefined)(
+  `a socket in a folder of another user, in one such as /tmp, does not say who listens${withoutRoot === undefined ? '' : `: ${withoutRoot}`}`,
+  () => {
+    const folder = folderOf(0o755, 0o1777)
+    chownSync(folder, 65_534, 65_534)
+    expect(isGuarded(folder)).toBe(false)
+  },
+)
 
 const over = (folder: string) => `postgres://svc:${PASSWORD}@localhost/svc?host=${encodeURIComponent(folder)}`
 

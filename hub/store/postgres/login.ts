@@ -1,7 +1,7 @@
 /**
  * Logging in where neither a certificate nor the file system says who listens: while a server is down, every user of its
- * machine may take its port, or its socket where others may write into its folder. So the password is used for SCRAM alone, which tells nobody what it is, and the server has to
- * show that it knows it too.
+ * machine may take its port, or its socket where others may write into its folder. So the password is used for SCRAM
+ * alone, which tells nobody what it is, and the server has to show that it knows it too.
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
