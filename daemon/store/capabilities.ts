@@ -140,6 +140,7 @@ export function revokeIssued(store: Store, peer: string, now: number): void {
   store.run('DELETE FROM capabilities_issued WHERE peer = ?', peer)
 }
 
+/** Ids that still count and that the hub has not been told. */
 export function dueRevocations(store: Store, now: number, max: number): Uint8Array[] {
   return store
     .all<{ id: Uint8Array }>('SELECT id FROM revocations WHERE expires_at > ? LIMIT ?', now, max)

@@ -9,7 +9,7 @@ const FORMER = `CREATE TRIGGER messages_text_added AFTER INSERT ON messages BEGI
   INSERT INTO messages_text (rowid, text) VALUES (new.key, new.text);
 END`
 
-const ALL = "SELECT type, name, sql FROM sqlite_schema WHERE type <> 'index'"
+const KEPT = `SELECT type, name, sql FROM sqlite_schema WHERE type <> 'index' AND sql NOT LIKE 'CREATE VIRTUAL%'`
 const COMPUTED = `SELECT 'computed column' AS type, ? || '.' || name AS name FROM pragma_table_xinfo(?) WHERE hidden > 1`
 /** No column is computed without this word; to look at the columns of every table takes longer than to read them all. */
 const WORD_OF_COMPUTED = /\bas\b/i
@@ -19,7 +19,7 @@ type Foreign = Pick<Kept, 'type' | 'name'>
 
 /** What a store holds beside rows that it should not; undefined where there is nothing. */
 export function foreignIn(database: Database): string | undefined {
-  const kept = database.prepare(ALL).all() as Kept[]
+  const kept = database.prepare(KEPT).all() as Kept[]
   const found = kept.find(isProgram) ?? computedIn(database, kept)
   return found && `${found.type} ${JSON.stringify(found.name)}`
 }
