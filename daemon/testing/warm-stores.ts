@@ -22,6 +22,8 @@ const TAKE = 'PRAGMA locking_mode = EXCLUSIVE'
 const LET_GO = 'PRAGMA locking_mode = NORMAL; PRAGMA user_version'
 /** No power is cut here. */
 const WAITS = /^PRAGMA synchronous = /
+/** What begins and ends each transaction. */
+const OFTEN = new Set(['BEGIN IMMEDIATE', 'COMMIT'])
 /** Where a database file says how it is written, and counts its changes; the second one says up to which it has its size. */
 const HEADER_BYTES = 100
 const WRITE_VERSION_AT = 18
@@ -150,7 +152,9 @@ function openAt(path: string): Database {
       return use().isTransaction
     },
     exec(sql) {
-      if (!WAITS.test(sql)) use().exec(sql)
+      if (WAITS.test(sql)) return
+      if (OFTEN.has(sql)) opened.prepare(sql).run()
+      else use().exec(sql)
     },
     function: (name: string, ...run: unknown[]) =>
       Reflect.apply(use().function, connection.database, [name, ...run]),
