@@ -1,5 +1,6 @@
 /**
- * Whether a socket says who listens there: nobody but root, this user, or the owner of its folder may put one in its place.
+ * Whether a socket says who listens there: only root, this user, or the owner and the group of its folder may put one in
+ * its place.
  */
 import { lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
