@@ -28,6 +28,7 @@ const OFTEN = new Set(['BEGIN IMMEDIATE', 'COMMIT'])
 const HEADER_BYTES = 100
 const WRITE_VERSION_AT = 18
 const CHANGES_AT = 24
+const SCHEMA_AT = 40
 const SIZED_AT = 92
 const ROLLBACK_JOURNAL = 1
 
@@ -58,8 +59,24 @@ function emptyStore(): Buffer {
 
 /** Nothing uses the closed store of this directory any more. */
 export function freeStore(dir: string): void {
-  const path = storePath(dir)
-  if (closed.has(path)) free.push(path)
+  freeAt(storePath(dir))
+}
+
+/** One of another schema has nothing prepared that others need. */
+function freeAt(path: string): void {
+  const schema = closed.get(path)?.schema
+  if (schema === emptyStore().readUInt32BE(SCHEMA_AT)) free.push(path)
+  else takeClosed(path)?.connection.database.close()
+}
+
+/** Puts a file in place of the closed store at a path, whose connection goes to other worlds. */
+export function replaceStore(path: string, file: string): void {
+  const aside = `${path}.aside`
+  fs.renameSync(path, aside)
+  const spare = takeClosed(path)
+  if (spare !== undefined) closed.set(aside, spare.connection)
+  freeAt(aside)
+  fs.renameSync(file, path)
 }
 
 /** Puts a store with this content at a path, in place of the one that was there and is at `previous` now. */

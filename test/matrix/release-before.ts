@@ -1,11 +1,11 @@
 /** The store of a stopped node as the release before left it. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Database, openDatabase } from '../../daemon/platform/sqlite.ts'
 import { openStoreAlone, storePath } from '../../daemon/store/open.ts'
 import { upgrades } from '../../daemon/store/upgrades.ts'
-import { putStore } from '../../daemon/testing/warm-stores.ts'
+import { replaceStore } from '../../daemon/testing/warm-stores.ts'
 import { addPreviousFunctions, fillMemory } from './memory-before.ts'
 
 /** The schema that each release left. */
@@ -51,8 +51,7 @@ export function undoUpgrades(dir: string): void {
   addPreviousFunctions(database)
   database.exec(`ATTACH '${path}' AS now; BEGIN; PRAGMA defer_foreign_keys = ON; ${former.copying}; COMMIT`)
   database.close()
-  putStore(path, path, readFileSync(copy))
-  rmSync(copy)
+  replaceStore(path, copy)
 }
 
 /** An empty store of that release, and what fills it from one of this release. */
