@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
 
 const MEMORY = '/dev/shm'
 const ROOM_BYTES = 2 * 1024 ** 3
@@ -12,14 +13,17 @@ const THREADS = [
   'daemon/chain/signature-worker.ts',
 ]
 
+/** Projects of which no test starts a hub. */
+const WITHOUT_HUBS: readonly string[] = ['matrix', 'variants']
+
 /** Runs before the workers start, so that they inherit the folder. */
-export function setup(): () => void {
+export function setup({ vitest }: TestProject): () => void {
   const folder = mkdtempSync(
     join(process.env['TMPDIR'] === undefined && hasRoom() ? MEMORY : tmpdir(), 'svc-'),
   )
   process.env['TMPDIR'] = folder
   process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled')
-  compileThreads()
+  if (vitest.projects.some(({ name }) => !WITHOUT_HUBS.includes(name))) compileThreads()
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
 }
 
