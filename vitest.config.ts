@@ -22,8 +22,12 @@ const programs = [
   'test/{canary,conformance,console,second-client,tui,two-nodes,x402}/*.test.ts',
   ...tests.filter(path => textOf(path).startsWith(MARK)),
 ]
+const callers = (name: string) =>
+  tests.filter(path => !path.endsWith('.slow.test.ts') && new RegExp(`^${name}\\(`, 'm').test(textOf(path)))
 /** Every cell of the matrix: hundreds of short worlds in memory. */
-const matrix = tests.filter(path => !path.endsWith('.slow.test.ts') && /^testCells\(/m.test(textOf(path)))
+const matrix = callers('testMatrix')
+/** What differs from these cells in one thing, in the same files and in files of their own. */
+const variants = [...matrix, ...callers('testCells')]
 /** `npm run mutate` runs a test many times, with a change each. */
 const isMutating = process.env['SVC_MUTATE'] !== undefined
 const mutating = isMutating ? { runner: './scripts/mutate/runner.ts' } : {}
@@ -37,6 +41,23 @@ const limitedTo = (minutes: number, env: Record<string, string> = {}) => ({
 
 /** The runtime's own modules: a tenth of the time went to what stands in their place. */
 const onRuntime = { experimental: { viteModuleRunner: false, nodeLoader: false } }
+
+/** Of tests in worlds of their own, which wait for no other process: a worker for each core. */
+const inWorlds = (cells: 'kinds' | 'variants') => ({
+  exclude: never,
+  ...mutating,
+  ...limitedTo(10, {
+    SVC_CELLS: cells,
+    NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/svc-matrix'),
+  }),
+  ...onRuntime,
+  setupFiles: ['./test/file-limit.ts', './test/matrix/remember.ts'],
+  maxWorkers: availableParallelism(),
+  sequence: { groupOrder: 1 },
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  expect,
+})
 
 /** A condition that a test waits for may take its time on a busy machine. */
 const expect = { poll: { timeout: 10_000 } }
@@ -55,7 +76,7 @@ export default defineConfig({
         test: {
           name: 'quick',
           include: ['**/*.test.ts'],
-          exclude: [...never, ...slow, ...programs, ...matrix],
+          exclude: [...never, ...slow, ...programs, ...variants],
           ...mutating,
           ...limitedTo(10),
           ...onRuntime,
@@ -64,23 +85,8 @@ export default defineConfig({
           expect,
         },
       },
-      {
-        test: {
-          name: 'matrix',
-          include: matrix,
-          exclude: never,
-          ...mutating,
-          ...limitedTo(10, { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/svc-matrix') }),
-          ...onRuntime,
-          setupFiles: ['./test/file-limit.ts', './test/matrix/remember.ts'],
-          // nothing waits for another process here: a worker for each core
-          maxWorkers: availableParallelism(),
-          sequence: { groupOrder: 1 },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          expect,
-        },
-      },
+      { test: { name: 'matrix', include: matrix, ...inWorlds('kinds') } },
+      { test: { name: 'variants', include: variants, ...inWorlds('variants') } },
       {
         test: {
           name: 'programs',

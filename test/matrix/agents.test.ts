@@ -1,4 +1,4 @@
-import { testCells } from './cells.ts'
+import { testMatrix } from './cells.ts'
 import { agents } from './rows/work.ts'
 
-testCells(agents)
+testMatrix(agents)

@@ -21,6 +21,29 @@ const known = new Set([...columns, ...between].map(({ name }) => name))
 
 type Given = { isOpen?: boolean; isPatient?: boolean }
 
+type Part = 'kinds' | 'variants'
+
+/** The part of the matrix that this run has, see `vitest.config.ts`; all of it where none is named. */
+const named = process.env['SVC_CELLS']
+
+/** Every row with every column. A cell whose row or column is like another one is a variant. */
+export function testMatrix(rows: readonly Row[]): void {
+  for (const things of [rows, columns]) requireLikes(things)
+  for (const row of rows) {
+    const chosen = columns.filter(column => named === undefined || named === partOf(row, column))
+    if (chosen.length > 0) testCells([row], chosen)
+  }
+}
+
+const partOf = (row: Row, column: Column): Part =>
+  row.like === undefined && column.like === undefined ? 'kinds' : 'variants'
+
+function requireLikes(things: readonly { name: string; like?: string }[]): void {
+  const kinds = new Set(things.flatMap(({ name, like }) => (like === undefined ? [name] : [])))
+  const strange = things.find(({ like }) => like !== undefined && !kinds.has(like))
+  if (strange !== undefined) throw new Error(`${strange.name} is like no other: ${strange.like}`)
+}
+
 /** `isOpen`: hubs that read the mail they carry. `isPatient`: time passes also where nothing waits for it. */
 export function testCells(
   rows: readonly Row[],

@@ -1,4 +1,4 @@
-import { testCells } from './cells.ts'
+import { testMatrix } from './cells.ts'
 import { clients } from './rows/work.ts'
 
-testCells(clients)
+testMatrix(clients)

@@ -16,7 +16,8 @@ import type { MatrixWorld } from './world.ts'
 export const IMPOSSIBLE = 'impossible'
 type Outcome = typeof IMPOSSIBLE | undefined
 type Happening = (waiting: Waiting) => Promise<Outcome> | Promise<void>
-export type Column = { name: string; happen: Happening }
+/** `like`: the column of which this one is a variant. */
+export type Column = { name: string; like?: string; happen: Happening }
 const { signal } = new AbortController()
 const YEAR_MS = 365 * DAY_MS
 
@@ -101,6 +102,7 @@ const own: Column[] = [
   { name: 'its key is rotated', happen: ({ here }) => rotate(here) },
   {
     name: 'every sentence that it keeps is worded anew, and its key is rotated',
+    like: 'its key is rotated',
     async happen({ here }) {
       wordAnew(here.ctx.store)
       await rotate(here)
@@ -119,6 +121,7 @@ const own: Column[] = [
   },
   {
     name: 'it is restored from a backup that was made while it ran',
+    like: 'it is restored from a backup',
     async happen(waiting) {
       const restore = waiting.here.backUpBeside()
       await goOn(waiting)
@@ -177,6 +180,7 @@ const own: Column[] = [
   },
   {
     name: 'its clock goes forward by a year and back, with no hub to tell it the time',
+    like: 'its clock goes forward by two days and back',
     async happen({ here, world }) {
       unreached(world)
       world.skews.set(here.name, YEAR_MS)
@@ -189,6 +193,7 @@ const own: Column[] = [
   },
   {
     name: 'its clock goes back by two days and forward',
+    like: 'its clock goes forward by two days and back',
     async happen({ here, world }) {
       world.skews.set(here.name, -2 * DAY_MS)
       await world.turns(2)
@@ -227,6 +232,7 @@ const hub: Column[] = [
   },
   {
     name: 'the hub refuses everything for an hour',
+    like: 'the hub hangs for an hour',
     async happen({ world }) {
       const refused = () => Promise.reject(refusedWith('hub_busy', {}, 30_000))
       for (const { hub } of world.sides)
@@ -247,9 +253,14 @@ const other: Column[] = [
     name: 'the other side moves to another hub and back',
     happen: waiting => moveAndReturn(waiting, waiting.there),
   },
-  { name: 'the other side leaves and returns', happen: waiting => leaveAndReturn(waiting, waiting.there) },
+  {
+    name: 'the other side leaves and returns',
+    like: 'the other side moves to another hub and back',
+    happen: waiting => leaveAndReturn(waiting, waiting.there),
+  },
   {
     name: 'the other side is restored from a backup',
+    like: 'it is restored from a backup',
     async happen(waiting) {
       const restore = await waiting.there.backUp()
       await payMeanwhile(waiting.there)
@@ -259,6 +270,7 @@ const other: Column[] = [
   },
   {
     name: 'both sides are restored from backups',
+    like: 'it is restored from a backup',
     async happen(waiting) {
       const restores = [await waiting.here.backUp(), await waiting.there.backUp()]
       await goOn(waiting)
@@ -311,6 +323,7 @@ const other: Column[] = [
   },
   {
     name: 'the identity of the other side ends',
+    like: 'its identity ends',
     happen: async ({ there }) => void (await there.parts.membership.deactivate(signal)),
   },
 ]

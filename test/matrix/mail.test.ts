@@ -1,4 +1,4 @@
-import { testCells } from './cells.ts'
+import { testMatrix } from './cells.ts'
 import { messages } from './rows/mail.ts'
 
-testCells(messages)
+testMatrix(messages)

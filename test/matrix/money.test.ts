@@ -1,4 +1,4 @@
-import { testCells } from './cells.ts'
+import { testMatrix } from './cells.ts'
 import { holds } from './rows/money.ts'
 
-testCells(holds)
+testMatrix(holds)

@@ -1,4 +1,4 @@
-import { testCells } from './cells.ts'
+import { testMatrix } from './cells.ts'
 import { prices } from './rows/money.ts'
 
-testCells(prices)
+testMatrix(prices)

@@ -1,4 +1,4 @@
-import { testCells } from './cells.ts'
+import { testMatrix } from './cells.ts'
 import { proofs } from './rows/proofs.ts'
 
-testCells(proofs)
+testMatrix(proofs)

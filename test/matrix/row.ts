@@ -10,6 +10,8 @@ import { type KeptWorld, MatrixWorld } from './world.ts'
 export type Waiting = { world: MatrixWorld; here: Side; there: Side; id: string }
 export type Row = {
   name: string
+  /** The row of which this one is a variant. */
+  like?: string
   begin(world: MatrixWorld): Promise<Waiting>
   /** Why a column can't happen here, by its name. */
   cannot?: Readonly<Record<string, string>>

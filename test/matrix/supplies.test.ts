@@ -1,4 +1,4 @@
-import { testCells } from './cells.ts'
+import { testMatrix } from './cells.ts'
 import { supplies } from './rows/mail.ts'
 
-testCells(supplies)
+testMatrix(supplies)

@@ -1,4 +1,4 @@
-import { testCells } from './cells.ts'
+import { testMatrix } from './cells.ts'
 import { taken } from './rows/money.ts'
 
-testCells(taken)
+testMatrix(taken)

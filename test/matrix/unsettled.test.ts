@@ -1,4 +1,4 @@
-import { testCells } from './cells.ts'
+import { testMatrix } from './cells.ts'
 import { unsettled } from './rows/money.ts'
 
-testCells(unsettled)
+testMatrix(unsettled)

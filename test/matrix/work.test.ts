@@ -1,4 +1,4 @@
-import { testCells } from './cells.ts'
+import { testMatrix } from './cells.ts'
 import { calls } from './rows/work.ts'
 
-testCells(calls)
+testMatrix(calls)

@@ -49,6 +49,7 @@ export const messages: Row[] = [
   },
   {
     name: 'a task that was never answered',
+    like: 'a message in the queue',
     cannot: unsent,
     async begin(world) {
       await joined(world)

@@ -95,7 +95,12 @@ async function ruled(world: MatrixWorld): Promise<Waiting> {
 
 /** What a task costs, before anything is paid. */
 export const prices: Row[] = [
-  { name: 'a price that a rule pays', cannot: priced, begin: ruled },
+  {
+    name: 'a price that a rule pays',
+    like: 'a quote that nobody has answered',
+    cannot: priced,
+    begin: ruled,
+  },
   {
     name: 'a quote that nobody has answered',
     cannot: undecided,

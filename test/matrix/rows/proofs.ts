@@ -57,6 +57,7 @@ const answerLost = stage(async world => {
 export const proofs: Row[] = [
   {
     name: 'a proposal to end',
+    like: 'a receipt with one signature',
     async begin(world) {
       const waiting = await answered(world)
       const { alice } = world
@@ -75,6 +76,7 @@ export const proofs: Row[] = [
   },
   {
     name: 'why there is no receipt',
+    like: 'a receipt with one signature',
     cannot: over,
     async begin(world) {
       const id = await answerLost(world)
@@ -83,6 +85,7 @@ export const proofs: Row[] = [
   },
   {
     name: 'a counter-signature on its way',
+    like: 'a receipt with one signature',
     cannot: over,
     async begin(world) {
       const id = await endHeard(world)

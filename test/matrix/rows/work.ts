@@ -111,6 +111,7 @@ export const calls: Row[] = [
   { name: 'a call at work', begin: calling },
   {
     name: 'a paid call at work',
+    like: 'a call at work',
     async begin(world) {
       const quoted = await paidCall(world)
       const { alice, bob } = world
@@ -153,6 +154,7 @@ export const clients: Row[] = [
   },
   {
     name: 'a price that a client of A2A was told',
+    like: 'a task of A2A',
     cannot: undecided,
     async begin(world) {
       const id = await clientAsked(world)
@@ -163,6 +165,7 @@ export const clients: Row[] = [
   },
   {
     name: 'a hold for a task of A2A',
+    like: 'a task of A2A',
     async begin(world) {
       const id = await clientPaid(world)
       if (toldState(world) !== 'TASK_STATE_WORKING') throw new Error('the client was told of no work')
