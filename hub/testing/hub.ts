@@ -27,6 +27,7 @@ import { KeptThreads } from './kept-threads.ts'
 
 /** After a start every signing time must lie above start + 2 s. */
 const PAST_START_FLOOR_MS = 3000
+const MORNING_MS = 6 * HOUR_MS
 const KIB = 1024
 
 /** Of the stores of all hubs in this process. */
@@ -46,6 +47,8 @@ export function makeClock(): TestClock {
   }
 }
 
+const toMorning = (nowMs: number): number => (DAY_MS + MORNING_MS - (nowMs % DAY_MS)) % DAY_MS
+
 export type TestHub = {
   running: RunningHub
   url: string
@@ -59,6 +62,8 @@ export type TestHub = {
 }
 
 export type TestHubOptions = {
+  /** Its clock begins at six, for tests that let hours pass within one UTC day at whatever time they are run. */
+  inTheMorning?: boolean
   limits?: Partial<Limits>
   open?: boolean
   wires?: Config['wires']
@@ -84,6 +89,7 @@ export type TestHubOptions = {
 export async function startTestHub(options: TestHubOptions = {}): Promise<TestHub> {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'svc-hub-'))
   const clock = makeClock()
+  if (options.inTheMorning === true) clock.advance(toMorning(clock.now()))
   const alerts: TestHub['alerts'] = []
   const note = (event: string, facts: Record<string, unknown>): void => void alerts.push({ event, facts })
   const start = async (): Promise<RunningHub> => {

@@ -13,7 +13,7 @@ let lab: Lab
 let alice: Node
 let bob: Node
 beforeAll(async () => {
-  ;({ lab, alice, bob } = await openPair())
+  ;({ lab, alice, bob } = await openPair({ inTheMorning: true }))
   await alice.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
   await bob.handlers.priceSet({ capability: 'task', amount: 7 }, never)
 })

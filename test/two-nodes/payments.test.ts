@@ -14,7 +14,7 @@ import { paymentParts } from '../../daemon/payments/parts.ts'
 import { openOrders } from '../../daemon/store/open-payments.ts'
 import { seenHeads } from '../../daemon/store/supply-heads.ts'
 import { ask } from '../../hub/testing/payments.ts'
-import { beginInTheMorning, inboxIds, type Lab, never, openLab, thread, until } from './world.ts'
+import { inboxIds, type Lab, never, openLab, thread, until } from './world.ts'
 
 let lab: Lab
 let alice: Node
@@ -25,8 +25,7 @@ let runs = 0
 let holding: (() => void)[] | undefined
 
 beforeAll(async () => {
-  lab = await openLab()
-  beginInTheMorning(lab)
+  lab = await openLab({}, { inTheMorning: true })
   service = createServer((request, response) => {
     runs += 1
     if (holding !== undefined) return void holding.push(() => response.end('{"celsius":21}'))

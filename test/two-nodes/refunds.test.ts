@@ -6,15 +6,14 @@ import { toldRefunds } from '../../daemon/store/open-payments.ts'
 import { paymentOf } from '../../daemon/store/payments.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { Authorization, transactionOf } from '../../protocol/proof/payment.ts'
-import { beginInTheMorning, inboxIds, type Lab, never, openPair, texts, thread, until } from './world.ts'
+import { inboxIds, type Lab, never, openPair, texts, thread, until } from './world.ts'
 
 const PRICE = 9
 let lab: Lab
 let alice: Node
 let bob: Node
 beforeAll(async () => {
-  ;({ lab, alice, bob } = await openPair())
-  beginInTheMorning(lab)
+  ;({ lab, alice, bob } = await openPair({ inTheMorning: true }))
   await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
   await alice.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
   await bob.handlers.priceSet({ capability: 'task', amount: PRICE }, never)

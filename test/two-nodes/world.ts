@@ -88,14 +88,6 @@ export type Lab = {
   close(): Promise<void>
 }
 
-const DAY_MS = 86_400_000
-const MORNING_MS = 6 * 3_600_000
-
-/** For tests that let hours pass within one UTC day, at whatever time they are run. */
-export function beginInTheMorning({ hub }: Pick<Lab, 'hub'>): void {
-  hub.clock.advance((DAY_MS + MORNING_MS - (hub.clock.now() % DAY_MS)) % DAY_MS)
-}
-
 export async function openLab(
   given: Pick<NodeOptions, 'consolePage'> = {},
   ofHub: TestHubOptions = {},
@@ -151,8 +143,8 @@ export async function openLab(
 }
 
 /** A lab with two members; bob knows alice as a contact. */
-export async function openPair(): Promise<{ lab: Lab; alice: Node; bob: Node }> {
-  const lab = await openLab()
+export async function openPair(ofHub: TestHubOptions = {}): Promise<{ lab: Lab; alice: Node; bob: Node }> {
+  const lab = await openLab({}, ofHub)
   const alice = await lab.member('alice')
   const bob = await lab.member('bob')
   await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
