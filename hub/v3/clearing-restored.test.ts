@@ -19,8 +19,8 @@ let payees: TestHub
 let alice: TestAgent
 let bob: TestAgent
 beforeEach(async () => {
-  payers = await startTestHub({ limits: { trialCredits: 0 } })
-  payees = await startTestHub({ limits: { trialCredits: 0 } })
+  payers = await startTestHub({ limits: { trialCredits: 0 }, inTheMorning: true })
+  payees = await startTestHub({ limits: { trialCredits: 0 }, inTheMorning: true })
   alice = await registeredAgent(payers)
   bob = await registeredAgent(payees)
   await meet()
