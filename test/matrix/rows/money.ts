@@ -127,7 +127,7 @@ export const unsettled: Row[] = [
 
 /** Credits that are held, until their end is signed. */
 export const holds: Row[] = [
-  { name: 'a hold', begin: held },
+  { name: 'a hold', like: 'an order whose answer was lost', begin: held },
   {
     name: 'an answer that waits for its capture',
     async begin(world) {
