@@ -26,7 +26,7 @@ const callers = (name: string) =>
   tests.filter(path => !path.endsWith('.slow.test.ts') && new RegExp(`^${name}\\(`, 'm').test(textOf(path)))
 /** Every cell of the matrix: hundreds of short worlds in memory. */
 const matrix = callers('testMatrix')
-/** What differs from these cells in one thing, in the same files and in files of their own. */
+/** Cells that are close to these, in the same files; with them the cells of other worlds, in files of their own. */
 const variants = [...matrix, ...callers('testCells')]
 /** `npm run mutate` runs a test many times, with a change each. */
 const isMutating = process.env['SVC_MUTATE'] !== undefined

@@ -32,18 +32,8 @@ export function filesOf(root: string): string[] {
 const LINKED = ['node_modules', 'dist', 'hub/dist']
 const COPIED = ['.tsbuild']
 const WATCH_EVERY_MS = 10_000
-const QUICK = [
-  'vitest',
-  'run',
-  '--project',
-  'quick',
-  '--project',
-  'matrix',
-  '--project',
-  'variants',
-  '--reporter',
-  'dot',
-]
+const PROJECTS = ['quick', 'matrix', 'variants'].flatMap(name => ['--project', name])
+const QUICK = ['vitest', 'run', ...PROJECTS, '--reporter', 'dot']
 
 export class Tree implements Disposable {
   readonly root: string
