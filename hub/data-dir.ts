@@ -51,7 +51,7 @@ export const SECRET_SETTING = 'pow_secret'
 /** Lies in a data directory while a backup is being restored into it. */
 export const RESTORE_MARKER = 'restoring'
 /** Lies in a data directory until everything of a new hub is on the disk. */
-const CREATING_MARKER = 'creating'
+export const CREATING_MARKER = 'creating'
 /** Lies in a data directory while its rows are being moved to another place, or from there. */
 export const MOVING_MARKER = 'moving'
 /** Without these a hub cannot go on; what another hub would be made of. */

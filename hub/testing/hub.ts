@@ -23,6 +23,7 @@ import type { About } from '../core/about.ts'
 import { DAY_MS, defaultLimits, HOUR_MS, type Limits } from '../core/limits.ts'
 import { UNNAMED_CODE } from '../http/pipeline.ts'
 import { type RunningHub, startHub } from '../serve.ts'
+import { hubDirectory } from './begun-directory.ts'
 import { KeptThreads } from './kept-threads.ts'
 
 /** After a start every signing time must lie above start + 2 s. */
@@ -85,9 +86,13 @@ export type TestHubOptions = {
   admin?: Partial<AdminGiven> & { tokens: AdminGiven['tokens']; base?: string }
 }
 
+/** Where rows lie in a database, the directory has none. */
+const newDirectory = ({ database }: TestHubOptions): string =>
+  database === undefined ? hubDirectory('svc-hub-') : mkdtempSync(join(tmpdir(), 'svc-hub-'))
+
 /** Starts a hub in this process, in a folder that goes away with it. */
 export async function startTestHub(options: TestHubOptions = {}): Promise<TestHub> {
-  const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'svc-hub-'))
+  const directory = options.directory ?? newDirectory(options)
   const clock = makeClock()
   if (options.inTheMorning === true) clock.advance(toMorning(clock.now()))
   const alerts: TestHub['alerts'] = []

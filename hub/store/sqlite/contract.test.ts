@@ -1,10 +1,9 @@
 /** SQLite keeps the contract of the store, and the contract refuses engines that were made wrong. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { systemTimers } from '../../../protocol/timers.ts'
 import { systemRandom } from '../../core/random.ts'
+import { storeDirectory } from '../../testing/begun-directory.ts'
 import type { Opened } from '../../testing/contract/world.ts'
 import { KeptThreads } from '../../testing/kept-threads.ts'
 import { brokenBy, contract, storeContract } from '../../testing/store-contract.ts'
@@ -19,7 +18,7 @@ const outside = { timers: systemTimers, random: systemRandom, threads: new KeptT
 const TIMEOUT_MS = 120_000
 
 async function open(): Promise<Opened> {
-  const directory = mkdtempSync(join(tmpdir(), 'svc-hub-contract-'))
+  const directory = storeDirectory('svc-hub-contract-')
   const start = () => openStore({ directory, release: 'test', ...outside, onBroken: () => undefined })
   let store = start()
   return {
@@ -38,7 +37,7 @@ async function open(): Promise<Opened> {
 
 storeContract('SQLite', open)
 watchedContract('SQLite', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'svc-hub-watched-'))
+  const directory = storeDirectory('svc-hub-watched-')
   const store = openStore({ directory, release: 'test', ...outside, onBroken: () => undefined })
   const chains: Watched['chains'] = [ChainsFile.open(directory), ChainsFile.open(directory)]
   return {

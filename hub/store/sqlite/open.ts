@@ -34,7 +34,7 @@ import { WriterClient } from './writer-client.ts'
 
 export const DATABASE_FILE = 'hub.db'
 export const RESERVE_FILE = 'reserve'
-const RESERVE_BYTES = 16 * 1024 * 1024
+export const RESERVE_BYTES = 16 * 1024 * 1024
 const FILE_LOOK_MS = 1000
 /** Changes that one transaction takes at most. */
 const GROUP_MAX = 512
