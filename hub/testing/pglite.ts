@@ -1,10 +1,31 @@
 /** For tests: PostgreSQL in this process. It has one connection, which a transaction has to itself. */
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { PGlite, type Transaction } from '@electric-sql/pglite'
 import type { Connections, Queries, Value } from '../store/postgres/connections.ts'
 import type { Link } from '../store/postgres/link.ts'
 
 /** `-F` turns flushes off, with which no hub starts. */
 const FLUSHING = PGlite.defaultStartParams.filter(given => given !== '-F')
+
+const at = (path: string): URL => new URL(path, import.meta.url)
+const { devDependencies } = JSON.parse(readFileSync(at('../../package.json'), 'utf8')) as {
+  devDependencies: Record<string, string>
+}
+const FOLDER = at('../../node_modules/.cache/svc-pglite/')
+const EMPTY = new URL(`${devDependencies['@electric-sql/pglite']}.tar`, FOLDER)
+
+/** Making the files of an empty database takes most of a start, so they are kept for the next one. */
+async function startEmpty(): Promise<PGlite> {
+  if (existsSync(EMPTY))
+    return PGlite.create({ startParams: FLUSHING, loadDataDir: new Blob([readFileSync(EMPTY)]) })
+  const server = await PGlite.create({ startParams: FLUSHING })
+  const draft = new URL(randomUUID(), FOLDER)
+  mkdirSync(FOLDER, { recursive: true })
+  writeFileSync(draft, await (await server.dumpDataDir('none')).bytes())
+  renameSync(draft, EMPTY)
+  return server
+}
 
 export class EmbeddedPostgres {
   readonly #server: PGlite
@@ -14,7 +35,7 @@ export class EmbeddedPostgres {
   }
 
   static async start(): Promise<EmbeddedPostgres> {
-    return new EmbeddedPostgres(await PGlite.create({ startParams: FLUSHING }))
+    return new EmbeddedPostgres(await startEmpty())
   }
 
   connect(): Connections {
