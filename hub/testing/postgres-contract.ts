@@ -43,7 +43,7 @@ export async function emptyAll(connections: Connections): Promise<void> {
   const looks = names.map(name => `SELECT '${name}' AS name WHERE EXISTS (SELECT 1 FROM ${name})`)
   const used = (await connections.all<{ name: string }>(looks.join(' UNION ALL '))).map(({ name }) => name)
   if (used.length > 0) await connections.run(`TRUNCATE ${used.join(', ')} CASCADE`)
-  await connections.all(RESTART)
+  await connections.run(RESTART)
 }
 
 /** What this engine does not have yet is missing in the store. */
