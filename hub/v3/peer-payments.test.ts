@@ -87,10 +87,13 @@ async function stolen({ authorization }: Paid, holdSeconds?: number) {
   const asked = { authorization: Authorization.encode(authorization), holdSeconds, asksEnd: false }
   return await new SignedPeerCalls(context).settle(peer, asked)
 }
-/** What the hub of the payee does by itself. */
+/** The hub puts a question off by so much at most once it asks. */
+const PUT_OFF_MS = 10 * 60_000
+
+/** What the hub of the payee does by itself, also where it has begun to. */
 async function askDue(): Promise<void> {
   const { peerPayments, context } = payees.running.hub
-  for (const row of await context.store.duePeerPayments(payees.clock.now(), 9))
+  for (const row of await context.store.duePeerPayments(payees.clock.now() + PUT_OFF_MS, 9))
     await peerPayments.askAgain(row).catch(() => undefined)
 }
 /** What this test brought about. */
