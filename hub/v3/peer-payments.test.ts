@@ -33,8 +33,8 @@ let base: PeerCredit
 beforeAll(async () => {
   payers = await startTestHub({ limits: { trialCredits: 0 } })
   payees = await startTestHub({ limits: { trialCredits: 0, peerRate: { perSecond: 4, burst: 400 } } })
-  // what clearing would book is left open here
-  for (const hub of [payers, payees]) await hub.running.hub.keptClearing.stop()
+  // what each would book or ask for by itself is left to the tests
+  for (const hub of [payers, payees]) await hub.running.hub.context.memory.leader.stop()
 })
 afterAll(async () => {
   await payers.close()
@@ -87,13 +87,10 @@ async function stolen({ authorization }: Paid, holdSeconds?: number) {
   const asked = { authorization: Authorization.encode(authorization), holdSeconds, asksEnd: false }
   return await new SignedPeerCalls(context).settle(peer, asked)
 }
-/** The hub puts a question off by so much at most once it asks. */
-const PUT_OFF_MS = 10 * 60_000
-
-/** What the hub of the payee does by itself, also where it has begun to. */
+/** What the hub of the payee does by itself. */
 async function askDue(): Promise<void> {
   const { peerPayments, context } = payees.running.hub
-  for (const row of await context.store.duePeerPayments(payees.clock.now() + PUT_OFF_MS, 9))
+  for (const row of await context.store.duePeerPayments(payees.clock.now(), 9))
     await peerPayments.askAgain(row).catch(() => undefined)
 }
 /** What this test brought about. */
