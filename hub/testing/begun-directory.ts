@@ -1,5 +1,5 @@
 /** Data directories whose first start has come as far as an empty store, which is made once a process. */
-import { linkSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
@@ -16,6 +16,7 @@ let made: Made | undefined
 
 function makeOnce(): Made {
   const directory = mkdtempSync(join(tmpdir(), 'svc-hub-begun-'))
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
   const path = join(directory, DATABASE_FILE)
   const database = openWriter(path)
   migrate(database, path, { release: RELEASE })
