@@ -138,6 +138,8 @@ describe.skipIf(noBrowser !== undefined)(`uploads of the console${skipped}`, () 
     await page.getByRole('button', { name: 'Add report.txt again' }).click()
     await (await choosing).setFiles(path)
     await given.getByText('No longer on your node').waitFor({ state: 'detached' })
+    // its old row goes as soon as it is chosen, and the new one comes once the node has it
+    await given.getByText('report.txt').waitFor()
     await writing(page).press('Control+Enter')
     await page.locator('.turn.mine', { hasText: 'see the report' }).getByText('report.txt').waitFor()
     await context.close()
