@@ -75,12 +75,19 @@ export class World implements AsyncDisposable {
     }
   }
 
-  run(program: string, args: string[], env: Record<string, string>, cwd = this.root): Promise<Ran> {
+  run(
+    program: string,
+    args: string[],
+    env: Record<string, string>,
+    cwd = this.root,
+    timeout = COMMAND_TIMEOUT_MS,
+  ): Promise<Ran> {
     return new Promise(resolve => {
-      const options = { env, cwd, timeout: COMMAND_TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024 }
+      const options = { env, cwd, timeout, maxBuffer: 64 * 1024 * 1024 }
       execFile(this.node, [program, ...args], options, (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1
-        resolve({ code, stdout, stderr })
+        const late = error?.killed === true ? `it gave no answer within ${timeout / 1000} s` : ''
+        resolve({ code, stdout, stderr: stderr + late })
       })
     })
   }
