@@ -28,11 +28,11 @@ const aids = { alice: '', bob: '' }
 
 beforeAll(async () => {
   world = new World({ svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') })
-  const hub = await world.startHub({}, '127.0.0.1:0', ['--admission', 'open'])
+  const hub = await world.startHub()
   for (const name of ['alice', 'bob'] as const) {
-    await world.startNode(name)
-    const joined = await world.svc(name, 'hub-register', hub.url)
-    aids[name] = String(joined['aid'])
+    aids[name] = String((await world.startNode(name))['aid'])
+    await world.hub('admit', aids[name])
+    await world.svc(name, 'hub-register', hub.url)
   }
   await world.svc('alice', 'contact', 'add', aids.bob, 'bob')
   await world.svc('bob', 'contact', 'add', aids.alice, 'alice')

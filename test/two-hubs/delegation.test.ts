@@ -38,10 +38,7 @@ async function until(ask: () => Promise<Reply>, holds: (reply: Reply) => boolean
 
 beforeAll(async () => {
   ;[here, there, third] = [new World(programs), new World(programs), new World(programs)]
-  hubs = [
-    await here.startHub(NO_PROBATION, '127.0.0.1:0', ['--admission', 'open']),
-    await there.startHub(NO_PROBATION, '127.0.0.1:0', ['--admission', 'open']),
-  ]
+  hubs = [await here.startHub(NO_PROBATION), await there.startHub(NO_PROBATION)]
   const [first, second] = hubs as [Hub, Hub]
   await here.hub('peers', 'add', second.url, '--yes', second.aid)
   await there.hub('peers', 'add', first.url, '--yes', first.aid)
@@ -49,7 +46,7 @@ beforeAll(async () => {
     [here, 'alice', first],
     [there, 'bob', second],
   ] as const) {
-    await world.startNode(name)
+    await world.hub('admit', String((await world.startNode(name))['aid']))
     await world.svc(name, 'hub-register', hub.url, '--name', name)
     await world.svc(name, 'visibility', 'federated')
   }

@@ -13,6 +13,7 @@ import { addresses, hasNetworks, SeparateNetworks } from './separate-networks.ts
 const root = new URL('../..', import.meta.url).pathname
 const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
 const PRICE = 5
+const NO_TRIAL = { SVC_HUB_LIMITS: '{"trial_credits":0}' }
 const GRANTED = 50
 const LOOK_MS = 250
 const WITHIN_MS = 300_000
@@ -63,10 +64,9 @@ describe.skipIf(!hasNetworks)('two hubs (skipped where nobody may have a network
       new World(programs, 'svc-here-', networks.nodeOf(0, join(folder, 'first'))),
       new World(programs, 'svc-there-', networks.nodeOf(1, join(folder, 'second'))),
     ]
-    const open = ['--admission', 'open']
     hubs = [
-      await here.startHub({}, `${addresses[0]}:8088`, open),
-      await there.startHub({}, `${addresses[1]}:8088`, open),
+      await here.startHub(NO_TRIAL, `${addresses[0]}:8088`),
+      await there.startHub(NO_TRIAL, `${addresses[1]}:8088`),
     ]
     const [first, second] = hubs
     await here.hub('peers', 'add', second.url, '--yes', second.aid)
@@ -76,7 +76,7 @@ describe.skipIf(!hasNetworks)('two hubs (skipped where nobody may have a network
       [here, 'alice', first],
       [there, 'bob', second],
     ] as const) {
-      await world.startNode(name)
+      await world.hub('admit', String((await world.startNode(name))['aid']))
       await world.svc(name, 'hub-register', hub.url, '--name', name)
       await world.svc(name, 'visibility', 'federated')
     }

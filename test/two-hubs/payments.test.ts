@@ -8,6 +8,7 @@ import { World } from '../../cli/demo/world.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
+const NO_TRIAL = { SVC_HUB_LIMITS: '{"trial_credits":0}' }
 const GRANTED = 50
 const PRICE = 5
 const LOOK_MS = 200
@@ -59,10 +60,7 @@ async function delegatePaid(task: string): Promise<string> {
 
 beforeAll(async () => {
   ;[here, there] = [new World(programs), new World(programs)]
-  hubs = [
-    await here.startHub({}, '127.0.0.1:0', ['--admission', 'open']),
-    await there.startHub({}, '127.0.0.1:0', ['--admission', 'open']),
-  ]
+  hubs = [await here.startHub(NO_TRIAL), await there.startHub(NO_TRIAL)]
   const [first, second] = hubs
   await here.hub('peers', 'add', second.url, '--yes', second.aid)
   await there.hub('peers', 'add', first.url, '--yes', first.aid)
@@ -71,7 +69,7 @@ beforeAll(async () => {
     [here, 'alice', first],
     [there, 'bob', second],
   ] as const) {
-    await world.startNode(name)
+    await world.hub('admit', String((await world.startNode(name))['aid']))
     await world.svc(name, 'hub-register', hub.url, '--name', name)
     await world.svc(name, 'visibility', 'federated')
   }
@@ -209,6 +207,7 @@ test('while the hub of the payer gives no answer the payment is paying, starts n
 test('an agent that moved takes its credits along from the hub that it left, once', async () => {
   const [first, second] = hubs
   await expect(alices('balance', '--move', '7')).rejects.toThrow('it left none')
+  await there.hub('admit', alice)
   await alices('hub-register', second.url, '--name', 'alice')
   const before = Number((await alices('balance', '--hub', first.url))['balance'])
   const moved = await alices('balance', '--move', '7')

@@ -215,11 +215,13 @@ describe('an answer that is lost', () => {
 })
 
 test('a hub of wire 3 has no task board, says one sentence', async () => {
-  const sealed = await world.startHub({}, '127.0.0.1:0', ['--admission', 'open'], 'home')
+  const sealed = await world.startHub({}, '127.0.0.1:0', [], 'home')
   const env = { ...world.env('alice'), SVC_HOME: world.dir('home', 'carol') }
   const svc = (...args: string[]) => world.run(programs.svc, args, env)
   try {
-    expect((await svc('up', '--hub', sealed.url, '--name', 'carol')).code).toBe(0)
+    const { aid } = JSON.parse((await svc('up')).stdout) as { aid: string }
+    await world.hubAt('home', 'admit', aid)
+    expect((await svc('hub-register', sealed.url, '--name', 'carol')).code).toBe(0)
     for (const args of [['ls'], ['create', 'a'], ['claim', 'x'], ['show', 'x']]) {
       const { code, stderr, stdout } = await svc('task', ...args)
       expect([code, stdout]).toEqual([1, ''])
