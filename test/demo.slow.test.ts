@@ -1,13 +1,14 @@
 /** Each step of the demo fails when its premise is spoiled: none of them is a step that can't fail. */
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { tmpdir } from 'node:os'
+import { beforeAll, expect, test } from 'vitest'
 import { federationSteps } from '../cli/demo/federation-steps.ts'
 import { openSteps } from '../cli/demo/open-steps.ts'
 import { paySteps } from '../cli/demo/pay-steps.ts'
 import { processesSteps } from '../cli/demo/processes-steps.ts'
 import { steps } from '../cli/demo/steps.ts'
-import { withoutPostgres } from '../hub/testing/postgres-server.ts'
+import { letThrough, withoutPostgres } from '../hub/testing/postgres-server.ts'
 
 const program = new URL('../dist/svc.js', import.meta.url).pathname
 type Outcome = { ok: boolean; steps: { name: string; ok: boolean; detail: string }[] }
@@ -21,6 +22,9 @@ const spoiling = [
     ? processesSteps.map(({ name }) => ({ name, flags: ['--processes', '3'] }))
     : []),
 ]
+
+// a database's server runs as another user where this one is root
+beforeAll(() => letThrough(tmpdir()))
 
 test.each(spoiling)('the step $name ($flags) fails when its premise is spoiled', async ({ name, flags }) => {
   const { code, stdout } = await new Promise<{ code: number; stdout: string }>(resolve =>
