@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { allows, mayBeAnew, sayNot } from './allowed.ts'
 import { reduce } from './reduce.ts'
-import { idOf, item, reply, threadOf, turn, viewOf } from './testing.ts'
+import { idOf, item, reply, threadOf, viewOf } from './testing.ts'
 
 const view = viewOf([])
 
@@ -15,12 +15,6 @@ test('a receipt is verified, and mail that waits is held, where there is some', 
   const of = (state: 'queued' | 'delivered') =>
     allows(view, item(1, { delivery: { state } as never }), 'hold')
   expect([of('queued'), of('delivered'), allows(view, item(1), 'hold')]).toEqual([true, false, false])
-})
-
-test('mail is held where only its conversation shows yet that it waits', () => {
-  const turns = [turn(1), turn(2, { mine: true, delivery: { state: 'queued' } })]
-  const shown = reduce(view, reply('thread', { interaction_id: idOf(1) }, threadOf(1, { turns })))
-  expect([allows(shown, item(1), 'hold'), allows(shown, item(2), 'hold')]).toEqual([true, false])
 })
 
 test('only a task of ours that its recipient lost is delegated anew, once', () => {

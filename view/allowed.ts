@@ -35,7 +35,7 @@ export function allows(view: View, item: InteractionSummary, action: Action): bo
   // a price is no task: nothing of it is verified or rated
   if (isQuote(item) && (action === 'verify' || action === 'rate')) return false
   if (action === 'verify') return item.receipt !== undefined
-  if (action === 'hold') return waitsHere(view, item)
+  if (action === 'hold') return item.delivery?.state === 'queued'
   if (action === 'anew') return mayBeAnew(item)
   const needed = NEEDED[action]
   if (needed === undefined) return true
@@ -44,15 +44,6 @@ export function allows(view: View, item: InteractionSummary, action: Action): bo
   const thread = view.threads.get(item.interaction_id)?.thread
   const given = thread?.state === item.state ? thread.actions : BY_STATE[item.state]
   return needed.some(name => given.includes(name))
-}
-
-/** Something of it is still on this machine, as its row or its conversation has it: either may be read later than the other. */
-export function waitsHere(
-  view: View,
-  { interaction_id: id, delivery }: Pick<InteractionSummary, 'interaction_id' | 'delivery'>,
-): boolean {
-  const turns = view.threads.get(id)?.thread?.turns ?? []
-  return delivery?.state === 'queued' || turns.some(turn => turn.delivery?.state === 'queued')
 }
 
 /** Its recipient was restored and no longer has it, and nothing was delegated in its place yet. */

@@ -1,7 +1,7 @@
 /** From one view to the next. */
 import { describe, expect, test } from 'vitest'
 import { type Action, reduce } from './reduce.ts'
-import { firstView, type View } from './state.ts'
+import { firstView, type Thread, type View } from './state.ts'
 import { idOf, item, NOW, reply, threadOf, turn, viewOf } from './testing.ts'
 
 const next = (view: View, ...actions: Action[]) => actions.reduce(reduce, view)
@@ -106,6 +106,26 @@ describe('a thread', () => {
     const numbers = (one: View) => one.threads.get(idOf(1))?.thread?.turns.map(({ n }) => n)
     expect(numbers(view)).toEqual([1, 2, 3, 4])
     expect(numbers(next(view, reply('thread', id, turns(1))))).toEqual([1])
+  })
+
+  test('tells its row what became of the newest message, once it is here to its end', () => {
+    const turns = [
+      turn(1, { mine: true, delivery: { state: 'delivered' } }),
+      turn(2, { mine: true, delivery: { state: 'queued', held: true } }),
+      turn(3),
+    ]
+    const before = viewOf([item(1, { delivery: { state: 'delivered' } })])
+    const shown = (more: Partial<Thread>, from: object = {}) =>
+      next(before, reply('thread', { ...id, ...from }, threadOf(1, { turns, ...more }))).interactions.get(
+        idOf(1),
+      )
+    expect(shown({})).toEqual(item(1, { delivery: { state: 'queued', held: true } }))
+    const asBefore = item(1, { delivery: { state: 'delivered' } })
+    expect(shown({ next_turn: 4 })).toEqual(asBefore)
+    expect(shown({}, { from_turn: 2, from_char: 9 })).toEqual(asBefore)
+    expect(shown({ turns: [turn(3)] })).toEqual(asBefore)
+    // a row that is not here is not made
+    expect(next(firstView, reply('thread', id, threadOf(1, { turns }))).interactions.size).toBe(0)
   })
 
   test('is kept with the nineteen that were opened last', () => {

@@ -160,7 +160,7 @@ function replied(view: View, action: Replied): View {
     case 'interactions':
       return withItems(view, action.reply.items)
     case 'thread':
-      return withTurns(view, action)
+      return withNewestDelivery(withTurns(view, action), action)
     case 'search':
       return withMatches(view, action)
     case 'find':
@@ -264,6 +264,15 @@ function withTurns(view: View, { input, reply, at }: Extract<Replied, { name: 't
   if (isPart) turns.push(...before.filter(turn => turn.n > (turns.at(-1)?.n ?? 0)))
   const thread: Thread = { ...reply, turns }
   return withThread(view, reply.interaction_id, { thread, loading: false, refusal: undefined, at })
+}
+
+/** The row says what became of the newest message, as its conversation does, which may be read before it. */
+function withNewestDelivery(view: View, { input, reply }: Extract<Replied, { name: 'thread' }>): View {
+  const item = view.interactions.get(reply.interaction_id)
+  const delivery = reply.turns.findLast(turn => turn.mine)?.delivery
+  const isToEnd = reply.next_turn === undefined && input.from_char === undefined
+  if (item === undefined || delivery === undefined || !isToEnd) return view
+  return withItems(view, [{ ...item, delivery }])
 }
 
 /** Words that are asked for anew find nothing of the previous ones. */

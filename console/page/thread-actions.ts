@@ -1,7 +1,6 @@
 /** What can be done with a task now: one list from which buttons and keys are made. */
 import { fileName } from '../../protocol/encoding/file-names.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { waitsHere } from '../../view/allowed.ts'
 import { isQuote, PAID_ANEW, peerName, sayTerms } from '../../view/sentences.ts'
 import type { Thread } from '../../view/state.ts'
 import type { App } from './app.ts'
@@ -154,7 +153,7 @@ function always(app: App, thread: Thread): Doable[] {
       ? []
       : [{ name: 'verify', label: 'Verify', key: 'v', run: () => void verify(app, id) }]),
     ...(files.length === 0 ? [] : [saving(app, id, files, peerName(thread))]),
-    ...(waitsHere(app.view, app.view.interactions.get(id) ?? thread)
+    ...(app.view.interactions.get(id)?.delivery?.state === 'queued'
       ? [{ name: 'hold', label: 'Hold back', isElsewhere: true, run: () => hold(app, id) }]
       : []),
     ...(thread.actions.includes('message')
