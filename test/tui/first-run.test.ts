@@ -5,6 +5,9 @@ import { World } from '../../cli/demo/world.ts'
 import { hasTmux, PROMPT, type Terminal, Tmux, withTmux } from './tmux.ts'
 import { programs } from './world.ts'
 
+/** The proof of work takes as long as chance wants. */
+const PROOF_WITHIN_MS = 120_000
+
 describe.skipIf(!hasTmux)(`a first run${withTmux}`, () => {
   let tmux: Tmux
   let world: World
@@ -45,7 +48,7 @@ describe.skipIf(!hasTmux)(`a first run${withTmux}`, () => {
         terminal.type(url).press('Enter')
         await terminal.sees('your name there')
         terminal.type(name).press('Enter')
-        await terminal.sees('you are at the hub')
+        await terminal.sees('you are at the hub', PROOF_WITHIN_MS)
         await terminal.sees('● online')
       }
       one.terminal.press('R', 's', 'Enter')

@@ -128,15 +128,16 @@ export class Terminal {
   }
 
   /** Waits until the screen shows something. */
-  async sees(what: string | RegExp): Promise<string> {
+  async sees(what: string | RegExp, withinMs = WAIT_MS): Promise<string> {
     return await this.until(
       screen => screen.search(typeof what === 'string' ? literal(what) : what) >= 0,
       `${what}`,
+      withinMs,
     )
   }
 
-  async until(holds: (screen: string) => boolean, what: string): Promise<string> {
-    const end = performance.now() + WAIT_MS
+  async until(holds: (screen: string) => boolean, what: string, withinMs = WAIT_MS): Promise<string> {
+    const end = performance.now() + withinMs
     for (;;) {
       const { screen } = this
       if (holds(screen)) return screen
